@@ -1,7 +1,8 @@
-"""Published figures and tables again, from this library alone: ``hockeystick reproduce``.
+"""Published figures and tables, recomputed by this library alone: ``hockeystick reproduce``.
 
-One file a paper; ``koskela_table`` is how one of their tables was computed. Each experiment asks the published methods
-and the certified bracket the same questions, writes all answers as CSV and draws its figure from them.
+Each paper has one file; ``koskela_table`` reconstructs the computation of one of their tables. An experiment runs the
+published methods and the certified bracket on the same questions, writes all answers as CSV and draws its figure from
+them.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from hockeystick.values.files import cause, write_text
 EXPERIMENTS: dict[str, Experiment] = {
     item.name: item for item in (*gopi.EXPERIMENTS, *koskela.EXPERIMENTS, *dots.EXPERIMENTS, *saddle.EXPERIMENTS)
 }
-"""By name."""
+"""Experiments by name."""
 
-ALL = "all"  # stands for every experiment where the name of one is expected
+ALL = "all"  # name that stands for all experiments
 PAPERS = {"gopi": gopi.EXPERIMENTS, "koskela": koskela.EXPERIMENTS, "saddle": saddle.EXPERIMENTS}
-"""Names for all experiments of a paper; the announcement's are called one by one."""
-FIGURES = (".svg", ".png")  # endings of the files that are drawn
+"""Experiments of each paper; those of the announcement have names of their own only."""
+FIGURES = (".svg", ".png")  # suffixes of drawn files
 
 
 def chosen(name: str) -> Sequence[Experiment]:
-    """The experiments of that name, of that paper, or all.
+    """Return the experiments with this name, of this paper, or all.
 
     Raises:
-        InvalidInputError: there is none.
+        InvalidInputError: the name is unknown.
     """
     if name == ALL:
         return tuple(EXPERIMENTS.values())
@@ -46,19 +47,19 @@ def chosen(name: str) -> Sequence[Experiment]:
 def reproduce(
     name: str, output: str | Path, full: bool = True, say: Callable[[str], None] = lambda text: None
 ) -> list[Path]:
-    """Compute, write and draw.
+    """Compute experiments, write their tables and draw their figures.
 
     Args:
-        name: of an experiment, of a paper, or ``"all"``.
-        output: a folder, made if need be; each experiment leaves NAME.csv, NAME.svg and NAME.png there.
-        full: at the published size; a few points of each, coarser, otherwise.
-        say: told what is being computed.
+        name: name of an experiment or a paper, or ``"all"``.
+        output: folder, created if missing, for NAME.csv, NAME.svg and NAME.png of each experiment.
+        full: True for the published size; otherwise a few coarse points.
+        say: function called with a text on the progress.
 
     Returns:
-        The files that were written.
+        The written files.
 
     Raises:
-        InvalidInputError: an unknown name, or a place that cannot be written.
+        InvalidInputError: the name is unknown, or a file cannot be written.
         HockeystickError: matplotlib is missing.
     """
     experiments = chosen(name)
@@ -80,7 +81,7 @@ def reproduce(
 
 
 def draw(item: Experiment, table: Table, folder: Path) -> list[Path]:
-    """The figure of a table, in both forms."""
+    """Draw the figure of a table in both formats, and return the files."""
     paths = [folder / f"{item.name}{ending}" for ending in FIGURES]
     for path in paths:
         save(drawn(item.panels(table), item.columns, item.width), path)

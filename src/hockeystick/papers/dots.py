@@ -3,12 +3,12 @@
 DP-SGD with noise 0.5, rate 2e-5, delta 1e-8: epsilon and running time against the number of rounds, for Renyi, privacy
 buckets, PRV and connect-the-dots.
 
-What the announcement calls privacy buckets rounds every loss up to a grid and composes by a plain Fourier transform;
-that is :func:`buckets` here, and :func:`corrected` has real and virtual errors besides. The accountant
-``privacy-buckets`` squares its law again and again, charges the rounding of every transform to delta, and has no answer
-at this delta. Connect-the-dots has the gap 1e-3, ten times that of the buckets.
+The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform:
+:func:`buckets` here, with real and virtual errors in :func:`corrected`. The accountant ``privacy-buckets`` squares its
+law repeatedly, charges the rounding of every transform to delta, and has no answer at this delta. Connect-the-dots uses
+the gap 1e-3, ten times that of the buckets.
 
-The pictures of the announcement, of Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
+The pictures of the announcement show Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
 curve discretised by both methods on one grid. Over e^eps the dots are connected by straight lines.
 """
 
@@ -43,7 +43,7 @@ from hockeystick.plot.plans import EPSILON, ROUNDS
 from hockeystick.values.side import Side
 
 SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022, announcement of Connect the Dots [DGK+22]"
-"""What is cited with the figures."""
+"""Citation of the figures."""
 
 NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8  # noise multiplier, sample rate, delta
 METHODS = (
@@ -52,18 +52,18 @@ METHODS = (
     Method("prv"),
     Method("connect-the-dots", options=lambda setting: {"interval": INTERVAL}),
 )
-"""Published methods, as they are called here, with their own options."""
+"""Published methods under their names here, with their options."""
 
 INTERVAL = 1e-3  # gap of the announcement's grid of losses
-BUCKETS = "buckets, plain transform"  # label of what the announcement calls privacy buckets
-TILT = 2.5  # of the masses with which errors are composed
+BUCKETS = "buckets, plain transform"  # label of the announcement's privacy buckets
+TILT = 2.5  # exponential tilt of the masses with which errors are composed
 GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
-CORRECTED = "buckets with error correction"  # label of the same with real and virtual errors
-STYLES = {BUCKETS: "privacy-buckets", CORRECTED: "fourier"}  # whose line looks like which accountant's
+CORRECTED = "buckets with error correction"  # label of the buckets with real and virtual errors
+STYLES = {BUCKETS: "privacy-buckets", CORRECTED: "fourier"}  # accountant whose style each label uses
 
 
 def compute(full: bool, say: Say) -> Table:
-    """Every method at every number of rounds, with its time."""
+    """Return the answer and time of every method at every number of rounds."""
     settings = [Setting(NOISE, RATE, k) for k in spread(full, 1000, 100_000 if full else 20_000, 9, 2)]
     table = answers(METHODS, settings, [("epsilon", TARGET)], say, 2)
     for setting in settings:
@@ -88,7 +88,7 @@ def compute(full: bool, say: Say) -> Table:
 
 
 def buckets(setting: Setting) -> float:
-    """Epsilon of losses rounded up to a grid, nothing charged for the rounding of the transform."""
+    """Return epsilon of losses rounded up to a grid, without a charge for the rounding of the transform."""
     ((_, composition),) = compositions(setting.plan().directions)
     _, up = FourierAccountant(LENGTH, round(2 * LENGTH / GRID)).ends(composition, 0.0)
     low, high = 0.0, LENGTH
@@ -99,10 +99,11 @@ def buckets(setting: Setting) -> float:
 
 
 def corrected(setting: Setting) -> tuple[float, float]:
-    """Both ends of epsilon by the same grid and both errors; what the circle wraps is not charged.
+    """Return both ends of epsilon with the same grid and both errors, without a charge for wrap-around.
 
-    Masses are tilted, ``e^(t i h)`` times as large, before the transform and back after it, so that its rounding, which
-    is charged, is small beside delta; with more of a tilt two large losses together would go round the circle.
+    Masses are tilted by ``e^(t i h)`` before the transform and back after it, so that its charged rounding is small
+    beside
+    delta. With more tilt, two large losses together would wrap around the circle.
     """
     ((_, composition),) = compositions(setting.plan().directions)
     ((pair, rounds),) = composition.rounds
@@ -116,7 +117,7 @@ def corrected(setting: Setting) -> tuple[float, float]:
         low, high = 0.0, LENGTH
         while high - low > 1e-9:
             middle = 0.5 * (low + high)
-            beyond = math.exp(-t * middle) / -math.expm1(-t * GRID)  # sum of the tilts back of all losses above
+            beyond = math.exp(-t * middle) / -math.expm1(-t * GRID)  # sum of the inverse tilts of all losses above
             own = Correction(lifted, more * beyond)
             law = Buckets(GRID, mass, infinite, error * beyond, 0.0, side, rounds, own)
             low, high = (middle, high) if law.log_delta(middle) > math.log(TARGET) else (low, middle)
@@ -125,7 +126,8 @@ def corrected(setting: Setting) -> tuple[float, float]:
 
 
 def power(mass: npt.NDArray[np.float64], count: int, half: int, t: float) -> tuple[npt.NDArray[np.float64], float]:
-    """Masses at -half .. half, so many times on the circle of ``2 half`` places, and the error of each while tilted."""
+    """Return the composed masses at -half .. half on the circle of ``2 half`` points, and the error of each while
+    tilted."""
     losses = GRID * np.arange(-half, half + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
         tilted = np.exp(np.log(mass) + t * losses)
@@ -138,7 +140,7 @@ def power(mass: npt.NDArray[np.float64], count: int, half: int, t: float) -> tup
 
 
 def panels(table: Table) -> Sequence[Panel]:
-    """Epsilon above, time below."""
+    """Return the panels of epsilon and of time."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-8}}$"
     above = Panel(ROUNDS, ylabel, lines(table, "rounds", STYLES), bracket(table, "rounds"), "log", ylim=(0, None))
     return [
@@ -156,14 +158,13 @@ def panels(table: Table) -> Sequence[Panel]:
 
 SHOWN_NOISE, SHOWN_EPSILON, SHOWN_GAP = 1.0, 0.5, 0.5  # of the pictures: noise, epsilon, distance of the dots
 TRUE, DOTS, BUCKETED = "hockey-stick divergence", "connect-the-dots", "privacy-buckets"
-"""Labels of three curves of delta."""
 
 P_NAME, Q_NAME = "density of P", "e^eps times that of Q"  # labels of two densities
 PICTURE_COLUMNS = ("picture", "curve", "x", "y")  # columns of a table of pictures
 
 
 def pictures(full: bool, say: Say) -> Table:
-    """Densities of P and of e^eps Q, and three curves of delta: exact, by dots, by buckets."""
+    """Return densities of P and of e^eps Q, and three curves of delta: exact, by dots, by buckets."""
     from scipy.stats import norm
 
     table = Table(PICTURE_COLUMNS)
@@ -184,7 +185,7 @@ def pictures(full: bool, say: Say) -> Table:
 
 
 def divergence(epsilon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """delta of one round of Gaussian noise at each epsilon, in closed form."""
+    """Return delta of one round of Gaussian noise at each epsilon, in closed form."""
     from scipy.stats import norm
 
     mu = 1 / SHOWN_NOISE
@@ -192,12 +193,12 @@ def divergence(epsilon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def connected(grid: npt.NDArray[np.float64], epsilon: float) -> float:
-    """The divergence between neighbouring points of a grid replaced by its chord, in e^eps."""
+    """Return the divergence with chords in e^eps between neighbouring points of a grid."""
     return float(np.interp(math.exp(epsilon), np.exp(grid), divergence(grid)))
 
 
 def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
-    """delta of the loss rounded up to a grid, what is above it to infinity."""
+    """Return delta of the loss rounded up to a grid, with losses above it moved to infinity."""
     from scipy.stats import norm
 
     mu = 1 / SHOWN_NOISE
@@ -207,7 +208,7 @@ def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
 
 
 def picture_panels(table: Table) -> Sequence[Panel]:
-    """The divergence as an area's two edges, and its curve over e^eps by both methods."""
+    """Return the panels of the divergence as an area between two edges, and of its curve over e^eps by both methods."""
     left = table.where(picture="divergence")
     p, q = (left.where(curve=curve) for curve in (P_NAME, Q_NAME))
     edges = [
@@ -234,4 +235,4 @@ EXPERIMENTS = (
         "dots-pictures", "The divergence, discretised by dots and buckets", SOURCE, pictures, picture_panels, 2, 3.0
     ),
 )
-"""What is shown of the announcement."""
+"""Experiments of the announcement."""

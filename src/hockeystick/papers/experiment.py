@@ -1,4 +1,4 @@
-"""What it takes to show a published figure again: its questions, its answers as a table, its panels."""
+"""Framework for published figures: their questions, their answers as a table, their panels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ COLUMNS = (
     "seconds",
     "reason",
 )
-"""Of most tables: ``quantity`` (epsilon or delta) ``at`` a delta or an epsilon, by a method with its options."""
+"""Columns of most tables: ``quantity`` (epsilon or delta) ``at`` a delta or an epsilon, by a method with options.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class Setting:
     Attributes:
         noise: standard deviation of the noise / clipping norm.
         rate: probability that a record is sampled.
-        rounds: how many.
-        adjacency: what the published methods compose; the certified bracket is always that of both directions.
+        rounds: number of rounds.
+        adjacency: direction that the published methods compose; the certified bracket always covers both.
     """
 
     noise: float
@@ -58,7 +59,7 @@ class Setting:
     adjacency: str = "remove"
 
     def plan(self, adjacency: str | None = None, batches: bool = False) -> Plan:
-        """As a plan: Poisson-sampled, or with batches of a fixed size, drawn without replacement, of the same rate."""
+        """Return the plan, Poisson-sampled or with fixed-size batches drawn without replacement, at the same rate."""
         neighbours = adjacency or self.adjacency
         if not batches:
             return dp_sgd(self.noise, self.rate, self.rounds, adjacency=neighbours)
@@ -68,19 +69,19 @@ class Setting:
 
     @property
     def whole(self) -> str:
-        """The adjacency of which the published direction is one."""
+        """Adjacency that includes the published direction."""
         return "add-or-remove" if self.adjacency in ("add", "remove") else self.adjacency
 
 
 @dataclass(frozen=True)
 class Method:
-    """An accountant with options, under a label.
+    """Accountant with options, under a label.
 
     Attributes:
-        label: as the legend and the table call it.
-        accountant: its name.
-        options: what it is given, possibly by the setting.
-        batches: whether it is asked about batches of a fixed size drawn without replacement, not about Poisson's.
+        label: name in the legend and the table.
+        accountant: name of the accountant.
+        options: its options, possibly a function of the setting.
+        batches: True for batches of a fixed size drawn without replacement instead of Poisson sampling.
     """
 
     label: str
@@ -89,10 +90,10 @@ class Method:
     batches: bool = False
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Its answer, the options and the adjacency.
+        """Return its answer, the options and the adjacency.
 
-        The time is that of one call, or the shortest of so many; the certified bracket's, and all where there are many,
-        are of other noise (``report/cold.py``), so that nothing that is kept from before answers.
+        The time is the shortest of ``times`` calls. Timings of the certified bracket, and all repeated ones, use
+        slightly other noise (``report/cold.py``), so that no cached law answers.
         """
         certified = self.label == CERTIFIED
         options = {} if certified else dict(self.options(setting))
@@ -108,16 +109,16 @@ class Method:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One figure or table of a paper.
+    """Figure or table of a paper.
 
     Attributes:
-        name: as the command calls it; files are named by it.
-        title: what is shown.
-        source: where it was published, with keys of the bibliography in square brackets.
-        compute: the table, at full size or small, told how far it is.
-        panels: the figure of a table.
-        columns: panels beside each other.
-        width: of one column in inches.
+        name: name in the command and of the files.
+        title: title of the figure.
+        source: publication, with keys of the bibliography in square brackets.
+        compute: function that returns the table, at full or small size.
+        panels: function that returns the panels of a table.
+        columns: number of panels in a row.
+        width: width of one column in inches.
     """
 
     name: str
@@ -136,7 +137,7 @@ def answers(
     say: Say,
     times: int = 1,
 ) -> Table:
-    """Every method asked every question of every setting so many times, the certified bracket last."""
+    """Return the answers of every method for every setting and question, the certified bracket last."""
     table = Table(COLUMNS)
     for method in (*methods, Method(CERTIFIED)):
         for number, setting in enumerate(settings, start=1):
@@ -147,7 +148,7 @@ def answers(
 
 
 def add(table: Table, method: Method, setting: Setting, quantity: str, at: float, times: int = 1) -> None:
-    """One answer as a row."""
+    """Add one answer as a row."""
     answer, options, adjacency = method.ask(setting, quantity, at, times)
     table.add(
         method=method.label,
@@ -167,13 +168,13 @@ def add(table: Table, method: Method, setting: Setting, quantity: str, at: float
 
 
 def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: Sequence[str] = ()) -> list[Line]:
-    """The methods of a table as lines over one of its columns."""
+    """Return the methods of a table as lines over one of its columns."""
     out = []
     for label in table.values("method"):
         if label == CERTIFIED or label in skip:
             continue
         own = table.where(method=label)
-        lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # 0 is known without asking
+        lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # 0 is no information
         two_sided = any(low > 0 for low in lower)
         style = (styles or {}).get(str(label), "")
         out.append(Line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None, style))
@@ -181,23 +182,23 @@ def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: S
 
 
 def bracket(table: Table, x: str) -> Bracket:
-    """The certified rows of a table."""
+    """Return the certified rows of a table."""
     own = table.where(method=CERTIFIED)
     return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
 
 
 def timed(table: Table, x: str = "rounds") -> list[Line]:
-    """Seconds of every method over a column."""
+    """Return the seconds of every method over a column."""
     out = []
     for label in table.values("method"):
-        own = table.where(lambda row: row["value"] != "", method=label)  # a refusal takes no time to speak of
+        own = table.where(lambda row: row["value"] != "", method=label)  # the time of a refusal is meaningless
         shown = BRACKET if label == CERTIFIED else str(label)
         out.append(Line(shown, own.numbers(x), own.numbers("seconds")))
     return out
 
 
 def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
-    """Relative distance of methods from the middle of the certified bracket, over a column."""
+    """Return the relative distance of methods from the middle of the certified bracket, over a column."""
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
     for label in labels:
@@ -208,10 +209,10 @@ def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] |
 
 
 def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
-    """``|log(value / truth)|`` of methods over a column: a factor too little counts as much as a factor too much.
+    """Return ``|log(value / truth)|`` of methods over a column, where factors too small or too large count alike.
 
-    Of a method with two ends it is the number between them. A method that answers 0 where the truth is above it is
-    infinitely far off, and not drawn there.
+    A method with two ends counts by the number between them. An answer of 0 below a positive truth is infinitely far
+    off and not drawn.
     """
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
@@ -227,7 +228,7 @@ def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, 
 
 
 def spread(full: bool, low: float, high: float, most: int, least: int = 4, logarithmic: bool = True) -> list[int]:
-    """Whole numbers from low to high, ``most`` of them at full size, ``least`` at the small one."""
+    """Return whole numbers from low to high, ``most`` of them at full size, ``least`` at the small one."""
     places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
     return sorted({round(float(at)) for at in places})
 

@@ -32,42 +32,42 @@ from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"  # cited with the figures
+SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"  # citation of the figures
 NOISE = 0.8  # noise multiplier of all figures
 TARGET = 1e-7  # delta of the figures with epsilon
-MESH, COARSE_MESH = 4e-5, 8e-4  # gap of the lattices of losses: of Figure 1a, and of the error bounds
-EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # of the accountant prv, and by what delta is divided for its delta_error
-EPSILON_ASKED = 1.5  # of the figures with delta
-WIDTH = 0.2  # of the intervals whose times are compared
-PLAIN = "plain Fourier transform"  # label of the transform without an account of its errors
+MESH, COARSE_MESH = 4e-5, 8e-4  # gaps of the lattices of losses, in Figure 1a and in the error bounds
+EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # option of prv, and the quotient of delta and its delta_error
+EPSILON_ASKED = 1.5  # epsilon of the figures with delta
+WIDTH = 0.2  # width of the intervals whose times are compared
+PLAIN = "plain Fourier transform"  # label of the transform without error bounds
 CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
-RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of its domain, and points on it
-FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # epsilons to which Figure 6 reaches
+RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of its domain, and number of points
+FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # largest epsilons of Figure 6
 ROUNDS_3A = 1000  # rounds of Figure 3a
-WINDOW = 2.0  # a window reaches this much beyond epsilon, as in Theorem 5.5
+WINDOW = 2.0  # length of a window beyond epsilon, as in Theorem 5.5
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
 
 
 def theorem_error(mesh: float, delta: float, rounds: int) -> float:
-    """The ``eps_error`` for which Theorem 5.5 takes this mesh."""
+    """Return the ``eps_error`` for which Theorem 5.5 uses this mesh."""
     return mesh * math.sqrt(rounds / 2 * math.log(12 * DELTA_SHARE / delta))
 
 
 def window(setting: Setting, epsilon: float, mesh: float, delta: float) -> dict[str, float]:
-    """Half-width and points of the Fourier accountant that give it this mesh."""
+    """Return half-width and points that give the Fourier accountant this mesh."""
     length = epsilon + WINDOW + theorem_error(mesh, delta, setting.rounds)
     points = 2 * math.ceil(length / mesh)
     return {"length": points * mesh / 2, "points": points}
 
 
 def renyi(setting: Setting, delta: float) -> float:
-    """An upper bound on epsilon, for the width of a window."""
+    """Return an upper bound on epsilon, for the width of a window."""
     return ask(setting.plan(), "epsilon", delta, "rdp").value
 
 
 def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
-    """Both methods on one mesh."""
+    """Return both methods on one mesh."""
 
     def fourier(setting: Setting) -> Mapping[str, float]:
         return window(setting, renyi(setting, delta / DELTA_SHARE), mesh, delta)
@@ -79,14 +79,14 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
 
 
 def figure_1a(full: bool, say: Say) -> Table:
-    """Epsilon against rounds, both methods on the mesh 4e-5."""
+    """Return epsilon against rounds, both methods on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
     return answers(same_mesh(mesh, TARGET), settings, [("epsilon", TARGET)], say)
 
 
 def figure_1b(full: bool, say: Say) -> Table:
-    """Epsilon against rounds: Renyi, Gaussian, PRV."""
+    """Return epsilon against rounds by Renyi, Gaussian and PRV."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 20_000, 14, 4, logarithmic=False)]
     options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
     methods = (Method("rdp"), Method("prv", options=lambda setting: options), Method("gdp"))
@@ -94,7 +94,7 @@ def figure_1b(full: bool, say: Say) -> Table:
 
 
 def figure_2(full: bool, say: Say) -> Table:
-    """Epsilon without sampling, PRV against the closed form (which Gaussian differential privacy is here)."""
+    """Return epsilon without sampling, PRV against the closed form (Gaussian differential privacy is exact here)."""
     settings = [Setting(NOISE, 1.0, k) for k in spread(full, 1, 100, 14, 4)]
     options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
     methods = (Method("prv", options=lambda setting: options), Method(CLOSED_FORM, "gdp"))
@@ -102,7 +102,7 @@ def figure_2(full: bool, say: Say) -> Table:
 
 
 def figure_3a(full: bool, say: Say) -> Table:
-    """Bounds on delta at epsilon 1.5 after 1,000 rounds against the number of points, windows of one width."""
+    """Return bounds on delta at epsilon 1.5 after 1,000 rounds against the number of points, on equal windows."""
     setting = Setting(NOISE, 4e-3, ROUNDS_3A)
     length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET / DELTA_SHARE)
     table = Table((*COLUMNS, "points"))
@@ -120,11 +120,11 @@ def _constant(options: Mapping[str, float]) -> Callable[[Setting], Mapping[str, 
 
 
 def figure_3b(full: bool, say: Say) -> Table:
-    """Time for an interval of the same width, against rounds."""
+    """Return the time for an interval of fixed width against rounds."""
     settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 64, 8192 if full else 4096, 8, 3)]
 
     def fourier(setting: Setting) -> Mapping[str, float]:
-        mesh = WIDTH / setting.rounds  # between the two roundings every loss moves by a mesh
+        mesh = WIDTH / setting.rounds  # the two roundings of a loss differ by a mesh
         return window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
 
     options = {"eps_error": WIDTH / 2, "delta_error": TARGET / DELTA_SHARE}
@@ -133,7 +133,7 @@ def figure_3b(full: bool, say: Say) -> Table:
 
 
 def figure_floats(full: bool, say: Say) -> Table:
-    """Deltas far down: what the rounding of a Fourier transform leaves of them, at rate 1 and of sampled rounds."""
+    """Return very small deltas, at rate 1 and with sampling, which the rounding of a Fourier transform destroys."""
     table = Table(COLUMNS)
     for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
         places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
@@ -160,7 +160,7 @@ def figure_floats(full: bool, say: Say) -> Table:
 
 
 def figure_bounds(full: bool, say: Say) -> Table:
-    """Privacy curves after 10, 100 and 1000 rounds on the mesh 8e-4."""
+    """Return privacy curves after 10, 100 and 1000 rounds on the mesh 8e-4."""
     table = Table(COLUMNS)
     for rounds, reach in ((10, 2.0), (100, 2.5), (1000, 5.0)):
         setting = Setting(NOISE, 1e-2, rounds)
@@ -173,7 +173,7 @@ def figure_bounds(full: bool, say: Say) -> Table:
 
 
 def widths(table: Table) -> list[Line]:
-    """How wide the interval of each method is, over the rounds."""
+    """Return the width of each method's interval over the rounds."""
     wide = []
     for label in table.values("method"):
         own = table.where(method=label)
@@ -184,20 +184,20 @@ def widths(table: Table) -> list[Line]:
 
 
 def panels_1a(table: Table) -> Sequence[Panel]:
-    """Epsilon over rounds, and how wide the intervals are."""
+    """Return the panels of epsilon over rounds and of the widths of the intervals."""
     (above,) = panels_1b(table)
     below = Panel(ROUNDS, "width of the interval of $\\varepsilon$", widths(table), xlim=above.xlim, yscale="log")
     return [replace(above, ylim=(None, None)), below]
 
 
 def panels_1b(table: Table) -> Sequence[Panel]:
-    """The panel of Figure 1b: epsilon over rounds."""
+    """Return the panel of Figure 1b, epsilon over rounds."""
     top = max(table.numbers("rounds"))
     return [Panel(ROUNDS, EPSILON_AT, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
 
 
 def panels_2(table: Table) -> Sequence[Panel]:
-    """Epsilon, and how far from the closed form."""
+    """Return the panels of epsilon and of the distance to the closed form."""
     exact = dict(zip(*(table.where(method=CLOSED_FORM).numbers(name) for name in ("rounds", "value")), strict=True))
 
     def off(label: str, end: str) -> list[float]:
@@ -213,7 +213,7 @@ def panels_2(table: Table) -> Sequence[Panel]:
 
 
 def panels_3a(table: Table) -> Sequence[Panel]:
-    """Delta over the number of points."""
+    """Return the panel of delta over the number of points."""
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
     truth = max(table.where(method=CERTIFIED).numbers("value"))
     shown, band = lines(table, "points"), bracket(table, "points")
@@ -221,7 +221,7 @@ def panels_3a(table: Table) -> Sequence[Panel]:
 
 
 def panels_3b(table: Table) -> Sequence[Panel]:
-    """Time over rounds, how many times faster PRV is, and that the intervals are as wide."""
+    """Return the panels of time over rounds, of PRV's speed-up, and of the widths of the intervals."""
     prv, fourier = (table.where(method=method) for method in ("prv", "fourier"))
     times = zip(fourier.numbers("seconds"), prv.numbers("seconds"), strict=True)
     faster = Line("fourier / prv", prv.numbers("rounds"), [slow / fast for slow, fast in times], style="evolving")
@@ -234,7 +234,7 @@ def panels_3b(table: Table) -> Sequence[Panel]:
 
 
 def panels_floats(table: Table) -> Sequence[Panel]:
-    """Privacy curves far down; of the plain transform the magnitude, whatever its sign."""
+    """Return the panels of very small deltas; the plain transform is shown by its absolute value."""
     out = []
     for rate in table.values("sample_rate"):
         own = table.where(sample_rate=rate)
@@ -248,7 +248,7 @@ def panels_floats(table: Table) -> Sequence[Panel]:
 
 
 def panels_bounds(table: Table) -> Sequence[Panel]:
-    """The panels of few and many rounds: a privacy curve for each number of rounds."""
+    """Return the panels of few and many rounds, with a privacy curve for each number of rounds."""
     out = []
     for rounds in table.values("rounds"):
         own = table.where(rounds=rounds)
@@ -268,4 +268,4 @@ EXPERIMENTS = (
     Experiment(
         "gopi-bounds", "Few and many rounds (web version, Figure 4)", SOURCE, figure_bounds, panels_bounds, 3, 2.3
     ),
-)  # what is shown of the paper
+)  # experiments of the paper

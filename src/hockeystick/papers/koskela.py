@@ -5,9 +5,9 @@ half-width L of the window grow, all twenty cells. Figures 1 and 2: rate 0.01, n
 add/remove beside TensorFlow's moments accountant, and for substitution beside the Renyi accountant of Wang, Balle,
 Kasiviswanathan 2019 [WBK19]; L = 20, n = 5e6. Figure 3: as Figure 1 up to 50,000 rounds, with L = 40.
 
-The published epsilons of Table 1 are off in two ways (``koskela_table.py``): a sample taken before the edge of the
-loss, where its density is 0, and Newton's iteration, left as soon as the residual in delta was small, whatever that is
-in epsilon. The table follows the published procedure and takes each error apart:
+The published epsilons of Table 1 have two errors (``koskela_table.py``). A sample lies before the edge of the loss,
+where its density is 0. Newton's iteration stops once the residual in delta is small, however large it is in epsilon.
+The table follows the published procedure and separates the errors:
 
     published - truth = (published - procedure) + from_stopping + from_spurious + root_error.
 """
@@ -37,28 +37,27 @@ from hockeystick.plot.asked import Asked
 from hockeystick.plot.panel import Scale
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
-SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"  # what is cited with the figures
+SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"  # citation of the figures
 RATE, TARGET, ROUNDS_OF_TABLE = 0.01, 1e-6, 10_000  # sample rate, delta, and rounds of Table 1
 NOISES = (1.0, 2.0, 3.0)  # noise multipliers of the figures
 NOISES_OF_TABLE = (1.0, 2.0)  # noise multipliers of Table 1
-LENGTH, WIDE, POINTS = 20.0, 40.0, 5_000_000  # of the figures: L, that of Figure 3, and n
-ROUNDS_SHOWN, MANY_ROUNDS = 4000, 50_000  # most rounds of Figures 1 and 2, and of Figure 3
+LENGTH, WIDE, POINTS = 20.0, 40.0, 5_000_000  # L of Figures 1 and 2, L of Figure 3, and n
+ROUNDS_SHOWN, MANY_ROUNDS = 4000, 50_000  # largest number of rounds in Figures 1 and 2, and in Figure 3
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-6}}$"
-"""Label of an axis."""
 
 
 MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32, "conversion": 0})
-"""As TensorFlow had it: whole moments to the 32nd, Markov's inequality."""
+"""The moments accountant of TensorFlow: whole moments up to the 32nd, and Markov's inequality."""
 
 SUBSAMPLED_RENYI = Method("Renyi accountant", "rdp", batches=True)
-"""Wang, Balle, Kasiviswanathan 2019 [WBK19]: batches of a fixed size, drawn without replacement."""
+"""The accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19]: batches of a fixed size, drawn without replacement."""
 
-STYLES = {MOMENTS.label: "zcdp", SUBSAMPLED_RENYI.label: "zcdp"}  # whose line looks like which accountant's
+STYLES = {MOMENTS.label: "zcdp", SUBSAMPLED_RENYI.label: "zcdp"}  # accountant whose style each label uses
 
 RESIDUAL = 1e-9
-"""At which the iteration counts as done; anything from 3.35e-10 to 1.22e-9 leaves the same twenty published values."""
+"""Residual at which the iteration stops; anything from 3.35e-10 to 1.22e-9 gives the same twenty published values."""
 
-POINTS_OF_TABLE = 4_000_000  # of the half in L
+POINTS_OF_TABLE = 4_000_000  # points of the left half, which varies L
 BY_LENGTH: Mapping[float, tuple[float, float]] = {
     2.5: (2.49628225, 2.34124153),
     5.0: (4.97128256, 2.44670580),
@@ -66,7 +65,7 @@ BY_LENGTH: Mapping[float, tuple[float, float]] = {
     20.0: (6.90735948, 2.44670515),
     40.0: (6.90733782, 2.44670417),
 }
-"""Left half of Table 1: the published epsilons of noise 1 and 2 by L."""
+"""Left half of Table 1: published epsilons for noise 1 and 2, by L."""
 
 BY_POINTS: Mapping[int, tuple[float, float]] = {
     500_000: (7.05132200, 2.44669858),
@@ -75,7 +74,7 @@ BY_POINTS: Mapping[int, tuple[float, float]] = {
     4_000_000: (6.90735948, 2.44670515),
     8_000_000: (6.90738305, 2.44670559),
 }
-"""Right half of Table 1: the published epsilons of noise 1 and 2 by n."""
+"""Right half of Table 1: published epsilons for noise 1 and 2, by n."""
 
 PUBLISHED: Mapping[tuple[float, int, float], float] = {
     (noise, points, length): value
@@ -85,7 +84,7 @@ PUBLISHED: Mapping[tuple[float, int, float], float] = {
     )
     for noise, value in zip(NOISES_OF_TABLE, row, strict=True)
 }
-"""Table 1 by noise, n and L: eighteen different cells, for the two halves share one row."""
+"""Table 1 by noise, n and L: eighteen distinct cells, since the two halves share one row."""
 
 TABLE_COLUMNS = (
     "half",
@@ -111,15 +110,15 @@ TABLE_COLUMNS = (
     "published_delta_lower",
     "published_delta_upper",
 )
-"""``procedure`` is where the published procedure stops, ``root`` its root without the spurious sample.
+"""Columns: ``procedure`` is the end of the published procedure, ``root`` its root without the spurious sample.
 
-The tolerance of the iteration lay between ``residual`` and ``residual_before``, the residuals of delta at the iterate
-at which it stopped and at the one before, if the value was published from that iterate.
+``residual`` and ``residual_before`` are the residuals of delta at the last iterate and the one before. The published
+tolerance lies between them if the value came from the last iterate.
 """
 
 
 class Followed(NamedTuple):
-    """The published procedure: its samples, its iteration, and the root without the spurious sample."""
+    """Iterates of the published procedure, and the root without the spurious sample."""
 
     samples: Samples
     steps: list[Iterate]
@@ -127,29 +126,29 @@ class Followed(NamedTuple):
 
     @property
     def stopped(self) -> Iterate:
-        """Where it was left."""
+        """Iterate at which it stopped."""
         return next(step for step in self.steps if abs(step.residual) <= RESIDUAL)
 
     @property
     def before(self) -> Iterate:
-        """The last iterate at which it was not left."""
+        """Last iterate before it stopped."""
         return self.steps[self.steps.index(self.stopped) - 1]
 
     @property
     def root(self) -> float:
-        """Where it would have led."""
+        """Limit of the iteration."""
         return self.steps[-1].epsilon
 
 
 def follow(noise: float, points: int, length: float) -> Followed:
-    """One entry of Table 1, to well below the digits that were published."""
+    """Return one entry of Table 1, to well below the published digits."""
     samples = Samples.of(noise, RATE, length, points)
     published, own = (newton(tail, TARGET, length) for tail in composed(samples, ROUNDS_OF_TABLE))
     return Followed(samples, published, own[-1].epsilon)
 
 
 def table_1(full: bool, say: Say) -> Table:
-    """Every printed cell, n at L = 20 and then L at n = 4,000,000; two rows of each half at the small size."""
+    """Return every printed cell, n at L = 20 and then L at n = 4,000,000; two rows of each half at the small size."""
     table = Table(TABLE_COLUMNS)
     by_points = [(n, LENGTH) for n in (BY_POINTS if full else list(BY_POINTS)[:2])]
     by_length = [(POINTS_OF_TABLE, length) for length in (BY_LENGTH if full else list(BY_LENGTH)[:4:3])]
@@ -196,18 +195,18 @@ def _entry(table: Table, half: str, noise: float, points: int, length: float) ->
 
 @dataclass(frozen=True)
 class WarmStart(Method):
-    """A method whose iteration begins at the epsilon of the fewer rounds that it was asked about before.
+    """Method whose iteration starts at the epsilon found before for fewer rounds.
 
-    That epsilon is not above the one sought, as every loss added leaves delta what it is or raises it.
+    Adding losses does not decrease delta, so this epsilon is at most the wanted one.
 
     Attributes:
-        reached: by noise, the rounds and the epsilon of the last question.
+        reached: rounds and epsilon of the last question, by noise.
     """
 
     reached: dict[float, tuple[int, float]] = field(default_factory=dict, compare=False)
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """As that of every method."""
+        """Return its answer, the options and the adjacency."""
         rounds, epsilon = self.reached.get(setting.noise, (0, 0.0))
         begin = {"start": epsilon} if 0 < rounds < setting.rounds else {}
         warm = Method(self.label, self.accountant, lambda given: {**self.options(given), **begin}, self.batches)
@@ -217,9 +216,9 @@ class WarmStart(Method):
 
 
 def estimate(full: bool, length: float = LENGTH) -> Method:
-    """The published method: densities on the published window; on a mesh ten times coarser at the small size.
+    """Return the published method: densities on the published window, on a mesh ten times coarser at the small size.
 
-    Newton's iteration goes on from the epsilon of fewer rounds, as in Section 8.
+    Newton's iteration continues from the epsilon of fewer rounds, as in Section 8.
     """
     points = POINTS if full else round(POINTS / 10 * length / LENGTH)
     return WarmStart("fourier", options=lambda setting: {"length": length, "points": points, "rounding": 0})
@@ -232,23 +231,23 @@ def _by_noise(methods: Sequence[Method], adjacency: str, most: int, full: bool, 
 
 
 def figure_1(full: bool, say: Say) -> Table:
-    """Add/remove, up to 4,000 rounds."""
+    """Return epsilon for add/remove, up to 4,000 rounds."""
     return _by_noise((MOMENTS, Method("rdp"), estimate(full)), "remove", ROUNDS_SHOWN, full, say)
 
 
 def figure_2(full: bool, say: Say) -> Table:
-    """Substitution, up to 4,000 rounds; the Renyi accountant is about batches of a fixed size."""
+    """Return epsilon for substitution, up to 4,000 rounds; the Renyi accountant assumes batches of a fixed size."""
     return _by_noise((SUBSAMPLED_RENYI, Method("rdp"), estimate(full)), "replace-one", ROUNDS_SHOWN, full, say)
 
 
 def figure_3(full: bool, say: Say) -> Table:
-    """Add/remove up to 50,000 rounds; the central limit is ours."""
+    """Return epsilon for add/remove up to 50,000 rounds; the central limit is added here."""
     methods = (MOMENTS, Method("rdp"), estimate(full, WIDE), Method("gdp"))
     return _by_noise(methods, "remove", MANY_ROUNDS, full, say)
 
 
 def panels_table(table: Table) -> Sequence[Panel]:
-    """Distance to the truth, of what was published, of the published procedure and of what is left of it."""
+    """Return the panels of the distance to the truth: as published, by the procedure, and without its errors."""
     out = []
     for half, x, xlabel in (("n", "points", "points $n$ at $L$ = 20"), ("L", "length", "half-width $L$ of the window")):
         for noise in (1.0, 2.0):
@@ -271,7 +270,7 @@ def panels_table(table: Table) -> Sequence[Panel]:
 
 
 def panels_by_noise(table: Table) -> Sequence[Panel]:
-    """For each noise epsilon, and how far from it the methods are."""
+    """Return, for each noise, the panels of epsilon and of the methods' distance from it."""
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
@@ -293,4 +292,4 @@ EXPERIMENTS = (
     ),
     Experiment("koskela-3", "Up to 50,000 rounds (Figure 3)", SOURCE, figure_3, panels_by_noise, 3, 2.3),
 )
-"""What is shown of the paper."""
+"""Experiments of the paper."""

@@ -1,12 +1,12 @@
-"""What Table 1 of Koskela, Jalko, Honkela 2020 [KJH20], version 1, was computed by, without its rounding errors.
+"""The computation behind Table 1 of Koskela, Jalko, Honkela 2020 [KJH20], version 1, without its rounding errors.
 
-The loss of a round at rate q with noise sigma has the density, with x the outcome that has the loss s,
+The privacy loss of a round at rate q with noise sigma has the density, with x the outcome of loss s,
 
     f(s) = e^s phi(x / sigma) / sigma dx/ds,   x = sigma^2 log u + 1/2,   u = (e^s - (1 - q)) / q,   s > log(1 - q),
 
 and dx/ds = sigma^2 e^s / (q u). It is sampled at s_j = -L + j h, h = 2 L / n. The published samples start at
 ``j = floor(n (L + log(1 - q)) / (2 L))``: one point *before* the edge log(1 - q), where f is 0, u is negative and the
-formula takes the logarithm of a negative number, ``log u = log|u| + i pi``. Of what comes out the real part was kept.
+formula takes the logarithm of a negative number, ``log u = log|u| + i pi``. The real part was kept.
 With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
 
     -(x / sigma)^2 / 2 = pi^2 sigma^2 / 2 - (a / sigma)^2 / 2 - i pi a,
@@ -14,16 +14,16 @@ With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
 
     Re f(s) = sigma e^(2 s) / (q |u| sqrt(2 pi)) e^(pi^2 sigma^2 / 2 - (a / sigma)^2 / 2) sin(pi sigma^2 log|u|).
 
-h times that is the mass of a *spurious sample*, of either sign; how small it is, is how near the edge lies to the grid.
+h times that is the mass of a *spurious sample*, of either sign; it is small if the edge lies near the grid.
 
-Then the k-th power by Fourier transform, and Newton's iteration in epsilon from 0, both of its sums from the second
-grid point at or below epsilon, left when the residual is small. The authors' code (DPBayes/PLD-Accountant, commit
-3182ed2b, compute_epsilon.py) shows the grid, the start and that the tolerance is absolute; that version takes in two
-points before the edge.
+The k-th power is taken by Fourier transform. Newton's iteration in epsilon starts from 0, sums from the second grid
+point at or below epsilon, and stops when the residual is small. The authors' code (DPBayes/PLD-Accountant, commit
+3182ed2b, compute_epsilon.py) shows the grid, the start and an absolute tolerance; that version includes two points
+before the edge.
 
 A transform in doubles errs by about 1e-16 in each bin, its k-th power by k times that: 1e-12 after 10,000 rounds, which
-is 3e-7 of epsilon at noise 1. So that it is not mistaken for a part of the method, the few bins whose power counts are
-summed one by one here, less 1.
+is 3e-7 of epsilon at noise 1. To keep it apart from the method, the few bins whose power counts are summed one by one
+here, less 1.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from hockeystick.numerics.logarithm import log_one_plus
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LEAST_MASS = 1e-30  # of a sample that is kept
-LEAST_POWER = 1e-22  # of a bin that is kept
-BINS = 16  # summed at a time
-STANDS = 1e-11  # the last step of the iteration to its root
-MOST_STEPS = 60  # of the iteration
+LEAST_MASS = 1e-30  # smallest mass of a sample that is kept
+LEAST_POWER = 1e-22  # smallest power of a bin that is kept
+BINS = 16  # bins summed at a time
+STANDS = 1e-11  # step at which the iteration has converged
+MOST_STEPS = 60  # largest number of steps of the iteration
 
 
 @dataclass(frozen=True)
 class Samples:
-    """One round.
+    """Samples of the loss of one round.
 
     Attributes:
         length: L.
         points: n.
-        losses: shape (m,), the grid points above the edge whose mass counts.
-        mass: shape (m,), the density there times h.
-        before: the grid point before the edge.
-        spurious: the mass that was taken to be there.
+        losses: grid points above the edge whose mass counts, shape (m,).
+        mass: density there times h, shape (m,).
+        before: grid point before the edge.
+        spurious: mass assigned to that point.
     """
 
     length: float
@@ -69,7 +69,7 @@ class Samples:
 
     @classmethod
     def of(cls, noise: float, rate: float, length: float, points: int) -> Samples:
-        """The samples of the loss as they were published, the spurious one apart."""
+        """Return the samples of the loss as published, with the spurious one apart."""
         step = 2 * length / points
         edge = math.log1p(-rate)
         first = math.floor(edge / step)
@@ -86,7 +86,7 @@ class Samples:
 
 
 class Tail:
-    """The sum of the losses on the circle, from the last grid point below 0 on."""
+    """Sum of the losses on the circle, from the last grid point below 0 on."""
 
     def __init__(self, mass: Array, step: float) -> None:
         self._step = step
@@ -94,21 +94,22 @@ class Tail:
         self._weighed = mass * np.exp(-step * np.arange(-1.0, len(mass) - 1.0))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Both published sums: ``sum (1 - e^(eps - s)) C(s)``, and minus its derivative, ``sum e^(eps - s) C(s)``."""
-        first = math.floor(epsilon / self._step)  # of the array: the grid point before it
+        """Return both published sums: ``sum (1 - e^(eps - s)) C(s)``, and minus its derivative, ``sum e^(eps - s)
+        C(s)``."""
+        first = math.floor(epsilon / self._step)  # index of the grid point before it
         slope = math.exp(epsilon) * float(self._weighed[first:].sum())
         return float(self._mass[first:].sum()) - slope, slope
 
 
 class Iterate(NamedTuple):
-    """A step of Newton's iteration: epsilon, and delta there less the target."""
+    """Step of Newton's iteration: epsilon, and delta there less the target."""
 
     epsilon: float
     residual: float
 
 
 def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
-    """The published iteration, in epsilon and from 0, until it stands still."""
+    """Return the iterates of the published procedure, in epsilon and from 0, until they converge."""
     steps: list[Iterate] = []
     epsilon = 0.0
     while len(steps) < MOST_STEPS:
@@ -122,7 +123,7 @@ def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
 
 
 def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
-    """The tails after so many rounds of the published samples, and of those without the spurious one."""
+    """Return the tails after all rounds, of the published samples and of those without the spurious one."""
     powers: tuple[list[ComplexArray], list[ComplexArray]] = ([], [])
     excess = math.fsum([-1.0, *samples.mass])
     while True:
@@ -139,7 +140,7 @@ def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
 
 
 def _less_total(samples: Samples, theta: float) -> complex:
-    """``sum mass (e^(-i theta s) - 1)``, each term to a few roundings of its own."""
+    """``sum mass (e^(-i theta s) - 1)``, each term to a few roundings."""
     tangent = np.tan(0.5 * theta * samples.losses)  # e^(-2 i a) - 1 = -2 (tan^2 a + i tan a) / (1 + tan^2 a)
     weighed = samples.mass * tangent / (1 + tangent * tangent)
     return complex(-2 * float((weighed * tangent).sum()), -2 * float(weighed.sum()))

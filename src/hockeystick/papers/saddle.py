@@ -1,7 +1,8 @@
 """The saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar [AAC+23], and its talk.
 
 The two approximations of the talk are ``saddle-point`` with ``order=1``, steepest descent, and with ``order=0``, the
-normal law of the tilted sum, here with its certified error; the default, one term more of steepest descent, is ours.
+normal law of the tilted sum, here with its certified error. The default, with one more term of steepest descent, is an
+addition of this library.
 
 Epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; privacy curves after 2,000 rounds for noise 0.65 and 1,
 down to delta 1e-60.
@@ -28,9 +29,9 @@ from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"  # what is cited with the figures
+SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"  # citation of the figures
 RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60
-"""Sample rate, delta, rounds of a curve, least delta shown."""
+"""Sample rate, delta, rounds of a curve, smallest delta shown."""
 
 NOISES = (0.65, 1.0)  # noise multipliers of the figures
 ORDER_1, ORDER_0 = "order 1", "order 0"  # labels of the accountant's orders
@@ -45,18 +46,18 @@ METHODS = (
 """Published methods, the accountant prv with an error of 0.1 in epsilon."""
 
 
-STYLES = {ORDER_1: "characteristic-function", ORDER_0: "connect-the-dots"}  # whose line looks like which accountant's
+STYLES = {ORDER_1: "characteristic-function", ORDER_0: "connect-the-dots"}  # accountant whose style each label uses
 COMPARED = ("rdp", ORDER_1, ORDER_0, "saddle-point", "gdp")  # methods whose errors are drawn
 
 
 def epsilons(full: bool, say: Say) -> Table:
-    """The table of epsilon against rounds."""
+    """Return epsilon against rounds."""
     settings = [Setting(NOISES[0], RATE, k) for k in spread(full, 100, 3000, 12, 4, logarithmic=False)]
     return answers(METHODS, settings, [("epsilon", TARGET)], say)
 
 
 def curves(full: bool, say: Say) -> Table:
-    """Delta against epsilon, to where it is 1e-60."""
+    """Return delta against epsilon, down to 1e-60."""
     table = Table(COLUMNS)
     for noise in NOISES:
         setting = Setting(noise, RATE, CURVE_ROUNDS)
@@ -67,7 +68,7 @@ def curves(full: bool, say: Say) -> Table:
 
 
 def epsilon_panels(table: Table) -> Sequence[Panel]:
-    """The panels of epsilon against rounds, and of how far off it is."""
+    """Return the panels of epsilon against rounds, and of its error."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-5}}$"
     top = max(table.numbers("rounds"))
     above = Panel(
@@ -78,7 +79,7 @@ def epsilon_panels(table: Table) -> Sequence[Panel]:
 
 
 def curve_panels(table: Table) -> Sequence[Panel]:
-    """A privacy curve for each noise, and how far from it the estimates are."""
+    """Return a privacy curve for each noise, and the error of the estimates."""
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
@@ -106,4 +107,4 @@ def curve_panels(table: Table) -> Sequence[Panel]:
 EXPERIMENTS = (
     Experiment("saddle-epsilon", "Epsilon against rounds", SOURCE, epsilons, epsilon_panels),
     Experiment("saddle-curves", "Privacy curves to delta 1e-60", SOURCE, curves, curve_panels, 2, 3.0),
-)  # what is shown of the paper
+)  # experiments of the paper

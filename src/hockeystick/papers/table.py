@@ -14,24 +14,24 @@ Cell = str | float | int
 
 @dataclass
 class Table:
-    """What an experiment found: every number that its figure shows.
+    """Results of an experiment: every number that its figure shows.
 
     Attributes:
-        columns: names.
-        rows: one cell for each column; empty text where there is nothing to say.
+        columns: names of the columns.
+        rows: rows of cells; a missing value is an empty text.
     """
 
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
 
     def add(self, **cells: Cell) -> None:
-        """A row; columns that are not named stay empty."""
+        """Add a row; columns that are not named stay empty."""
         unknown = set(cells) - set(self.columns)
         assert not unknown, unknown
         self.rows.append(tuple(_kept(cells.get(name, "")) for name in self.columns))
 
     def where(self, keep: Callable[[dict[str, Cell]], bool] | None = None, /, **equal: Cell) -> Table:
-        """The rows in which these columns have these values, and that are kept."""
+        """Return the rows that have these values in these columns and satisfy ``keep``."""
         places = [(self.columns.index(name), value) for name, value in equal.items()]
         rows = [row for row in self.rows if all(row[at] == value for at, value in places)]
         if keep is not None:
@@ -39,17 +39,17 @@ class Table:
         return Table(self.columns, rows)
 
     def numbers(self, name: str) -> list[float]:
-        """A column of numbers; ``nan`` where it is empty."""
+        """Return a column of numbers, with ``nan`` for empty cells."""
         at = self.columns.index(name)
         return [math.nan if row[at] == "" else float(row[at]) for row in self.rows]
 
     def values(self, name: str) -> list[Cell]:
-        """The different values of a column, in order."""
+        """Return the distinct values of a column, in order."""
         at = self.columns.index(name)
         return list(dict.fromkeys(row[at] for row in self.rows))
 
     def csv(self) -> str:
-        """The table as CSV text, numbers to full precision."""
+        """Return the table as CSV text, with numbers to full precision."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -58,14 +58,14 @@ class Table:
 
     @classmethod
     def read(cls, path: Path) -> Table:
-        """From a file that :meth:`csv` wrote."""
+        """Read a file that :meth:`csv` wrote."""
         rows: Iterable[Sequence[str]] = csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
         columns, *rest = [tuple(row) for row in rows]
         return cls(columns, [tuple(_cell(text) for text in row) for row in rest])
 
 
 def _kept(cell: Cell) -> Cell:
-    """The cell, empty where it is no number."""
+    """The cell, empty if it is nan."""
     if isinstance(cell, float):
         return "" if math.isnan(cell) else float(cell)  # not NumPy's, whose repr names the type
     return cell
