@@ -19,7 +19,7 @@ from hockeystick.plan import schema
 from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
 from hockeystick.plan.sampling.base import own_pair
-from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields, list_of, whole_numbers
+from hockeystick.values.domains import NOISE, ROUND_EPSILON, check_fields, list_of, whole_numbers
 
 
 def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sampling]) -> None:
@@ -34,7 +34,7 @@ def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sam
 class Dominated(Mechanism):
     """Gaussian noise of which only a pair of twice the distance is known to dominate it."""
 
-    noise_multiplier: Annotated[float, MAGNITUDE]
+    noise_multiplier: Annotated[float, NOISE]
 
     name: ClassVar[str] = "dominated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.UPPER, "a toy's theorem"))
@@ -67,7 +67,7 @@ class Curve(RenyiCurve):
 class Concentrated(Mechanism):
     """A mechanism of which only its rho of zero-concentrated privacy is known."""
 
-    rho: Annotated[float, MAGNITUDE]
+    rho: Annotated[float, NOISE]
 
     name: ClassVar[str] = "concentrated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.RENYI, "a toy's guarantee"))
@@ -127,8 +127,8 @@ class EveryOther(Sampling):
 class Steps(Mechanism):
     """Gaussian noise of one multiplier after another: a mechanism whose parameters are lists."""
 
-    noises: Annotated[tuple[float, ...], list_of(MAGNITUDE, most=2000).of("noise multipliers of the parts")]
-    mixing: Annotated[tuple[tuple[float, ...], ...] | None, list_of(list_of(MAGNITUDE, 2, 2), 2, 2)] = None
+    noises: Annotated[tuple[float, ...], list_of(NOISE, most=2000).of("noise multipliers of the parts")]
+    mixing: Annotated[tuple[tuple[float, ...], ...] | None, list_of(list_of(NOISE, 2, 2), 2, 2)] = None
 
     name: ClassVar[str] = "steps"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.TIGHT, "a toy's theorem"))
@@ -176,8 +176,8 @@ class InTurn(Sampling):
 class Bracketed(Mechanism):
     """Gaussian noise on a vector that moves by some distance between two that are known."""
 
-    nearest: Annotated[float, MAGNITUDE]
-    farthest: Annotated[float, MAGNITUDE]
+    nearest: Annotated[float, NOISE]
+    farthest: Annotated[float, NOISE]
 
     name: ClassVar[str] = "bracketed"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.BRACKET, "a toy's theorem"))

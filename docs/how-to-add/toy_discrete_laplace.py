@@ -27,7 +27,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields, whole_numbers
+from hockeystick.values.domains import NOISE, check_fields, whole_numbers
 
 _TIGHT = Claim(Status.TIGHT, "proof in toy_discrete_laplace.py")
 
@@ -87,7 +87,7 @@ class ToyDiscreteLaplace(Mechanism):
     (-0.5, 0.5)
     """
 
-    scale: Annotated[float, MAGNITUDE.of("scale of the noise")]
+    scale: Annotated[float, NOISE.of("scale of the noise")]
     sensitivity: Annotated[int, whole_numbers(1, 1000).of("most that one record adds to the count")] = 1
 
     name: ClassVar[str] = "toy-discrete-laplace"

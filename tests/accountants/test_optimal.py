@@ -163,8 +163,8 @@ def test_prices_compared_by_a_guess_give_the_bound_of_all(
 
 
 def test_no_law_is_composed_whose_losses_are_far_above_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten billion rounds took 25 s to say that delta is at most 1."""
-    plan = hs.Plan([hs.Round(hs.Gaussian(41.4), count=10**10)], adjacency="add")
+    """A billion rounds took seconds to say that delta is at most 1."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(13.1), count=10**9)], adjacency="add")
 
     def composed(*_: object) -> None:
         raise AssertionError("a law was composed")
@@ -180,9 +180,7 @@ def test_a_loss_next_above_epsilon_is_not_far_above_it(below: float) -> None:
     assert OptimalAccountant()._slack([(60.0, 1)], 60.0 - below) == pytest.approx(truth, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "count"), [(1e-320, 10**9), (0.05, 4000), (0.5, 2000), (1.9, 900), (2.1, 900), (40.0, 60)]
-)
+@pytest.mark.parametrize(("epsilon", "count"), [(0.05, 4000), (0.5, 2000), (1.9, 900), (2.1, 900), (40.0, 60)])
 def test_sums_of_masses_beyond_a_double_are_those_of_many_digits(epsilon: float, count: int) -> None:
     """Losses up to 2,400: Q-masses are added up in blocks, relative to the first loss of each."""
     law = binomial_law(epsilon, count)

@@ -66,7 +66,7 @@ def test_plan_files_have_quotients_where_people_have_them() -> None:
     refused = run("epsilon", "-", stdin=plan + 'sample_rate = "a third"\n')
     assert refused.stderr.startswith("error: <stdin>: round 1: sample_rate must be a number greater than 0")
     beyond = run("epsilon", "-", stdin=plan + 'sample_rate = "4/3"\n')
-    assert "sample_rate must be a number greater than 0 and at most 1" in beyond.stderr
+    assert "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6" in beyond.stderr
 
 
 def test_commas_between_thousands_are_told_how_to_write_the_number() -> None:

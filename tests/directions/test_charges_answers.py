@@ -34,6 +34,7 @@ from hockeystick.pairs import (
     PoissonRemovePair,
     RenyiComposition,
 )
+from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.gathered import Gathered
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
@@ -102,15 +103,6 @@ def test_the_probability_of_infinite_loss_lies_between_its_ends() -> None:
         true = -mpmath.expm1(count * mpmath.log1p(-mpmath.mpf(p)))
         assert low <= true <= high
         assert high <= true * (1 + 1e-9) or high < 1e-310
-
-
-def test_a_probability_too_small_for_a_double_is_bounded_from_above() -> None:
-    """Masses that are rounded to the least double, to twice that or to 0, in each of many rounds."""
-    for units, q in ((1, 0.3), (2, 0.7), (2, 0.8)):
-        for count in (1, 10**6, 10**12):
-            pair = PoissonRemovePair(BlackBoxPair(0.1, units * 5e-324), q)
-            low, high = Composition([(pair, count)]).infinite_mass_ends
-            assert low <= count * mpmath.mpf(q) * mpmath.mpf(units * 5e-324) <= high
 
 
 def test_infinite_loss_leaves_less_of_delta_for_the_rest() -> None:
@@ -238,15 +230,6 @@ def test_delta_near_the_largest_loss_is_bounded_by_how_far_it_is() -> None:
         assert finite_losses.finite_log_delta(boxes((a, 0.0, 1)), a, None, lambda _: Exact(0.0)).upper == -math.inf
 
 
-@pytest.mark.parametrize("adjacency", ["add", "zero-out"])
-def test_log_delta_is_at_most_0_far_below_a_largest_loss_that_is_not_known(adjacency: str) -> None:
-    """So near rate 1 the decimal and the double of the rate have different largest losses: nothing decides but 1."""
-    plan = hs.Plan([hs.Round(hs.Laplace(0.511), hs.Poisson(0.9999999999999999), 28800)], adjacency)
-    found = plan.delta(0.0565)
-    assert found.upper == 1.0
-    assert found.log_delta.upper == 0.0
-
-
 def test_delta_near_the_largest_loss_on_a_curve() -> None:
     """The same at many epsilons, near the end and clear of it."""
     random = np.random.default_rng(8)
@@ -300,7 +283,17 @@ def test_a_rough_contour_tells_directions_apart_that_are_nearly_alike(noise: flo
     assert true.lower <= bound <= true.upper + 0.05
 
 
-@pytest.mark.parametrize("delta", [1e-6, 3e-5, 1e-30, 5e-324])
+def test_a_mass_that_stands_for_outcomes_far_out_is_bounded_from_above_and_not_from_below() -> None:
+    """Masses of the least double, and of less after sampling, in each of many rounds."""
+    noise = DiscreteGaussianPair(1, Fraction(25))
+    for pair, q in ((noise, 1.0), (PoissonRemovePair(noise, 0.3), 0.3)):
+        for count in (1, 10**6, 10**12):
+            low, high = Composition([(pair, count)]).infinite_mass_ends
+            assert low == 0.0
+            assert high >= count * mpmath.mpf(q) * mpmath.mpf(5e-324)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 3e-5, 1e-30, 1e-300])
 def test_a_direction_is_compared_with_a_log_of_delta_that_is_not_above_it(
     delta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,8 +321,8 @@ def test_the_total_variation_is_asked_of_one_direction(monkeypatch: pytest.Monke
     """Delta at epsilon 0 is that of both where one is the other with P and Q exchanged; at no other epsilon."""
     rounds = [
         hs.Round(hs.Gaussian(1.0), hs.Poisson(1e-8), 10**9),
-        hs.Round(hs.Laplace(9e7)),
-        hs.Round(hs.Gaussian(9e7)),
+        hs.Round(hs.Laplace(9e5)),
+        hs.Round(hs.Gaussian(9e5)),
     ]
     ends = [hs.Plan(rounds, adjacency=side).delta(0.0) for side in ("add", "remove")]
     assert max(end.lower for end in ends) <= min(end.upper for end in ends)

@@ -437,7 +437,7 @@ def test_a_wide_half_cell_has_more_nodes_than_fit_the_cache() -> None:
     """Far out the density is steep, and one half-cell takes a thousand panels: no reason to say nothing."""
     deep = hs.dp_sgd(4.32, 5.22e-5, 384, adjacency="remove").delta(700.0, accountant="grid", gap=None, proof=False)
     assert deep.log_delta.upper < -4000
-    many = hs.Plan([hs.Round(hs.Laplace(0.001), hs.Poisson(0.8), count=7_500_000)], "remove")
+    many = hs.Plan([hs.Round(hs.Laplace(0.01), hs.Poisson(0.8), count=750_000)], "remove")
     found = many.epsilon(1e-12, accountant="grid", gap=None, proof=False)
     assert isinstance(found, hs.Bound)
     assert found.relative_gap < 2e-3

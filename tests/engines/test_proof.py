@@ -37,7 +37,6 @@ from hockeystick.cli import main
 from hockeystick.engines.proof.closed import gaussian
 from hockeystick.engines.proof.contour import BallContour
 from hockeystick.numerics.balls import precision
-from hockeystick.numerics.decimals import decimal
 from oracle.real import to_fraction
 
 GAP = Fraction(1, 10**6)  # the default
@@ -221,22 +220,6 @@ def test_pure_epsilon_is_exact() -> None:
     assert added.delta(top.upper, proof=True).upper == 0.0
 
 
-def test_a_delta_far_below_all_that_a_sum_leaves_out_is_found_deeper() -> None:
-    """A rate of 1e-272 moves no mass that a double would show; the sum is laid deeper until it does."""
-    plan = Plan([Round(RandomizedResponse(3.5), Poisson(1e-272), 200)], adjacency="add")
-    with mp.workdps(700):
-        kept = 1 / (1 + mp.exp(-mp.mpf("3.5")))
-        rate, delta = mp.mpf("1e-272"), mp.mpf(0)
-        mixed = (1 - rate) * (1 - kept) + rate * kept
-        for n in range(201):
-            ways = mp.binomial(200, n)
-            without, sampled = (ways * p**n * (1 - p) ** (200 - n) for p in (1 - kept, mixed))
-            delta += max(without - sampled, 0)
-    found = plan.delta(0.0, proof=True)
-    assert inside(mp.log(delta), found.log_delta)
-    assert found.relative_gap < 1e-12
-
-
 def test_ends_hold_as_the_decimals_that_they_print_as() -> None:
     """An end that is asked about again is read as its decimal, half a step of doubles beside it: no end is inside."""
     bounded = Plan([Round(DiscreteLaplace(0.7), Poisson(0.9))], adjacency="add")
@@ -259,13 +242,6 @@ def test_two_laws_without_a_common_outcome_are_told_apart() -> None:
         found = Plan(rounds).delta(1.0, proof=True)
         assert (found.lower, found.upper, found.guarantee) == (1.0, 1.0, "proved")
         assert Plan(rounds).epsilon(0.5, proof=True).lower == math.inf
-
-
-def test_a_failure_far_below_one_is_held_relative_to_itself() -> None:
-    """What is next to nothing beside 1 is not lost to the precision of a difference from 1."""
-    found = Plan([Round(ApproximateDP(1.0, 1e-300))]).delta(1.5, proof=True)
-    assert found.lower == pytest.approx(1e-300, rel=1e-12)
-    assert found.upper == pytest.approx(1e-300, rel=1e-12)
 
 
 def test_mass_at_infinity_is_told_from_delta_exactly() -> None:
@@ -350,15 +326,6 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "where a proof is asked for" in refused.stderr
 
 
-def test_below_the_range_of_normal_doubles_the_double_is_meant_by_all() -> None:
-    """The least double prints as 5e-324, and is 1.2 % less: the bounds of the two were 0.006 apart."""
-    plan = dp_sgd(0.7998484298716836, 0.406, 294)
-    certified, proved = plan.epsilon(5e-324), plan.epsilon(5e-324, proof=True)
-    assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
-    assert decimal(5e-324) == Fraction(1, 2**1074)
-    assert decimal(2.3e-308) == Fraction(23, 10**309)
-
-
 def test_a_strip_next_to_nothing_is_passed_over() -> None:
     """At some tilts the steps of the quadrature are below the range of a double; another one proves it."""
     plan = dp_sgd(23.4, 0.0001676247378131263, 3320)
@@ -376,14 +343,8 @@ def test_a_ball_that_is_no_number_bounds_nothing() -> None:
     assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
 
 
-@pytest.mark.slow
-def test_odds_beyond_the_range_of_a_double_are_no_place_to_cut() -> None:
-    with pytest.raises(UnsupportedError, match="no proof for this plan"):
-        dp_sgd(0.03, 4.15e-299, 136).epsilon(1e-300, proof=True)
-
-
 def test_far_out_a_continued_fraction_stands_in_for_a_tail() -> None:
-    """Beside the series of the Mills ratio in mpmath, at a = 1; and an epsilon of 2e22 is proved at once."""
+    """Beside the series of the Mills ratio in mpmath, at a = 1."""
     mu = flint.arb(2) ** 37
     with precision(256):
         found = gaussian(mu, mu * mu / 2 + mu)
@@ -392,14 +353,3 @@ def test_far_out_a_continued_fraction_stands_in_for_a_tail() -> None:
         truth = mp.ncdf(-1) - mp.npdf(1) * (1 / b - 1 / b**3 + 3 / b**5)
         assert abs(mp.mpf(found.mid().str(50, radius=False)) / truth - 1) < mp.mpf(2) ** -150
     assert found.rel_accuracy_bits() > 200
-    plan = Plan([23_800_000 * Round(Gaussian(4.87e-08))], "replace-one")
-    proved, certified = plan.epsilon(2.85e-8, proof=True), plan.epsilon(2.85e-8)
-    assert certified.lower <= proved.lower <= proved.upper <= certified.upper
-
-
-def test_a_gaussian_sum_far_out_is_proved() -> None:
-    """Some 10^7 standard deviations out the tails are known by their continued fraction."""
-    plan = Plan([Round(Gaussian(9.62e-7), count=2383)])
-    proved, certified = plan.epsilon(1e-6, proof=True), plan.epsilon(1e-6)
-    assert certified.lower <= proved.lower <= proved.upper <= certified.upper
-    assert proved.upper - proved.lower <= 1e-14 * proved.upper

@@ -11,7 +11,6 @@ import pytest
 import hockeystick as hs
 from hockeystick.directions.certified import OUTWARD, _beside_best
 from hockeystick.engines.grid.cells import Reach, reached
-from hockeystick.engines.grid.stages import log_markov
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.arrays import BLOCK, by_blocks
 from hockeystick.pairs import Composition
@@ -65,20 +64,6 @@ def test_a_contour_that_is_too_dear_leaves_work_for_the_grid(
     assert found.upper <= at_most
 
 
-def test_moments_beyond_the_range_of_a_double_are_no_bound() -> None:
-    """Their sum would overflow on the way; infinity is what Markov's inequality then has."""
-    plan = hs.Plan(
-        [
-            hs.Round(hs.ApproximateDP(0.0, 4.07e-11), hs.Poisson(5e-324), 802_620_247),
-            hs.Round(hs.Gaussian(1.96e-08), hs.Poisson(0.5), 230_000_000),
-        ]
-    )
-    found = plan.epsilon(7.34e-12)
-    assert found.lower == 0
-    assert math.isfinite(found.upper)
-    assert log_markov([], 1.0) == 0
-
-
 def test_a_round_without_a_finite_loss_has_no_guide() -> None:
     """All its mass is at infinity: groups of such records tell everything."""
     plan = hs.Plan([hs.Round(hs.ApproximateDP(7.46, 0.9999999999999999), hs.Poisson(0.9), 1000)])
@@ -108,7 +93,7 @@ def test_orders_beside_the_best_one() -> None:
     assert min(bounds.values()) < 1e-3
 
 
-@pytest.mark.parametrize("noise", [1e4, 1e12])
+@pytest.mark.parametrize("noise", [1e4, 1e6])
 def test_random_allocation_with_much_noise_takes_little_memory(noise: float) -> None:
     """The places of a lattice of v and x would be millions of millions: steps of v are large beside mu."""
     plan = hs.Plan([hs.Round(hs.Gaussian(noise), hs.RandomAllocation(steps_per_epoch=1000), 3)])

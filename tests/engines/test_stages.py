@@ -12,15 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import hockeystick as hs
 from hockeystick import Laplace, Plan, Poisson, RandomizedResponse, Round
-from hockeystick.engines.grid import run
 from hockeystick.engines.grid.cells import Mesh
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.layout import Layout, Route, Spread
 from hockeystick.engines.grid.stages import Tail, Window, coarsen, compose
-from hockeystick.engines.grid.work import check_range
-from hockeystick.numerics.work import left
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
@@ -288,27 +284,6 @@ def test_masses_beyond_doubles_are_no_law() -> None:
     for side in Side:
         with pytest.raises(NotApplicableError, match="leave the range of a double"):
             coarsen(law, 0.3, side)
-
-
-def test_a_window_beyond_the_range_of_a_double_has_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A negative price would give work back, and the call would have no limit from there on."""
-    rounds = [
-        hs.Round(hs.Gaussian(432.3), hs.Poisson(0.6465), 24),
-        hs.Round(hs.Laplace(532.8), count=395_456),
-        hs.Round(hs.Gaussian(0.001), count=65_500_000),
-        hs.Round(hs.DiscreteGaussian(0.001), hs.Poisson(0.7085), 369_000_000),
-    ]
-    remaining: list[float] = []
-
-    def seen(places: float, what: str) -> None:
-        remaining.append(left())
-        assert places > -math.inf
-        check_range(places, what)
-
-    monkeypatch.setattr(run, "check_range", seen)
-    found = hs.Plan(rounds).profile().delta(44.5)
-    assert (float(found.lower), float(found.upper)) == (0.0, 1.0)
-    assert all(value < math.inf for value in remaining)
 
 
 def test_no_law_is_composed_on_a_window_without_a_size() -> None:

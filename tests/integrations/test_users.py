@@ -75,7 +75,7 @@ def test_a_row_without_a_time_is_wrong() -> None:
 
 
 WRONG = [
-    ("noise_multiplier", 0.0, "noise_multiplier must be a number from 1e-12 to 1e12 .*; received 0.0"),
+    ("noise_multiplier", 0.0, "noise_multiplier must be a number from 0.01 to 1e6 .*; received 0.0"),
     ("noise_multiplier", math.nan, "noise_multiplier must be .*; received nan"),
     ("noise_multiplier", "one", "noise_multiplier must be .*; received 'one'"),
     ("noise_multiplier", None, "noise_multiplier must be .*; received None"),

@@ -116,12 +116,12 @@ def test_a_search_ends_with_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     accountant = hs.Accountant()
     monkeypatch.setattr(work, "CALL", 3e8)
     with one_call():
-        more = accountant.remaining(noise_multiplier=0.28674906500518804, sample_rate=4.61e-251, epsilon=0.00277,
+        more = accountant.remaining(noise_multiplier=0.28674906500518804, sample_rate=1e-10, epsilon=0.00277,
                                     delta=5.57e-12)  # fmt: skip
         assert left() > -1.1 * LAST
     assert 0 <= more <= 10**12
     if more:
-        accountant.step(noise_multiplier=0.28674906500518804, sample_rate=4.61e-251, count=more)
+        accountant.step(noise_multiplier=0.28674906500518804, sample_rate=1e-10, count=more)
         assert accountant.epsilon(5.57e-12).upper <= 0.00277
 
 

@@ -360,26 +360,6 @@ def test_masses_of_narrow_noise_are_known_to_roundings(variance: Fraction) -> No
         assert abs(mpf(found) - mp.log(weigh(variance, 1, 1)[1])) <= 16 * UNIT_ROUNDOFF * (1 + found)
 
 
-@pytest.mark.parametrize(("s", "distance"), [(450, 1), (300, 2), (5, 1)])
-def test_what_is_left_out_far_from_the_centre_is_above_their_mass(s: int, distance: int) -> None:
-    """Of wide noise, both of whose tails are nearly alike, and fall so slowly that many outcomes count."""
-    found = DiscreteGaussianPair(distance, Fraction(s * s)).reaching(-700.0)
-    assert found is not None
-    deep, log_lost = found
-    last = (len(deep.atoms.loss) - distance - 1) // 2
-    with mp.workdps(30):
-        truth = mp.log(weigh(Fraction(s * s), last, distance)[0])
-    assert truth <= log_lost <= truth + 0.7
-
-
-@pytest.mark.parametrize("reach", [39.2, 39.3])
-def test_outcomes_that_only_stand_for_others_are_told_from_those_that_are_left_out(reach: float) -> None:
-    """A lower end is made less by the mass of the ones, and the others have none."""
-    pair = DiscreteGaussianPair(1, Fraction(25), reach)
-    rounds = Composition([(PoissonAddPair(pair, 0.01), 7)])
-    assert (rounds.standing_mass >= 2 * 7 * TINY) == pair.stands_in == np.isinf(pair.atoms.loss).any()
-
-
 @pytest.mark.parametrize(("first", "doubt", "t"), [(0.0, 0.05, 100), (-50.3, 0.3, 10**6), (-55.3, 0.3, 10**9 + 7)])
 def test_the_size_of_a_power_of_which_nothing_else_is_known_is_charged_for_its_rounding(
     first: float, doubt: float, t: int

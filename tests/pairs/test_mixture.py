@@ -259,18 +259,6 @@ def test_a_rare_shift_is_known_by_its_own_weight_and_not_by_what_is_left_of_one(
             assert error <= 1e-10 * abs(true) + 2.0**-1000
 
 
-@pytest.mark.share(5)
-@pytest.mark.parametrize(
-    "rate", [pytest.param(6.41e-170, marks=pytest.mark.slow), pytest.param(1e-300, marks=pytest.mark.slow), 5e-324]
-)
-@pytest.mark.parametrize("direction", ["add", "remove"])
-def test_users_who_are_next_to_never_drawn(rate: float, direction: str) -> None:
-    """The law of how often a record is drawn keeps its first term, however far below the others it is cut."""
-    plan = hs.Plan([hs.Round(hs.Gaussian(0.5), hs.Poisson(rate), 1000)], direction, unit="user", records_per_unit=3)
-    assert 0 <= plan.delta(1.0).lower <= plan.delta(1.0).upper < 1e-100
-    assert plan.epsilon(1e-9).upper < 1e-6
-
-
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_cells_of_many_terms_are_paid_for_as_such(mirrored: bool) -> None:
     """A density of nine terms takes nine times as long as one, at each node, and at each edge of a cell."""

@@ -39,8 +39,8 @@ def refusal(content: str | bytes, source: str = "plan.toml", syntax: str | None 
     return message.removeprefix(f"{source}: ")
 
 
-NOISE = "noise_multiplier must be a number from 1e-12 to 1e12 (standard deviation"
-RATE = "sample_rate must be a number greater than 0 and at most 1 (probability that a record enters a batch); received "
+NOISE = "noise_multiplier must be a number from 0.01 to 1e6 (standard deviation"
+RATE = "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 (probability that a record enters a batch); received "
 COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); received "
 
 
@@ -66,18 +66,21 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         (ROUND + "count = 1e13", "round 1: " + COUNT + "10000000000000.0"),
         (ROUND + "count = inf", "round 1: " + COUNT + "inf"),
         (ROUND + "count = true", "round 1: " + COUNT + "True"),
-        ("delta = 0\n" + ROUND, "delta must be a number greater than 0 and less than 1 (the target delta); received 0"),
+        (
+            "delta = 0\n" + ROUND,
+            "delta must be a number, at least 1e-300 and less than 1 (the target delta); received 0",
+        ),
         (
             "delta = 1.0\n" + ROUND,
-            "delta must be a number greater than 0 and less than 1 (the target delta); received 1.0",
+            "delta must be a number, at least 1e-300 and less than 1 (the target delta); received 1.0",
         ),
         (
             "delta = nan\n" + ROUND,
-            "delta must be a number greater than 0 and less than 1 (the target delta); received nan",
+            "delta must be a number, at least 1e-300 and less than 1 (the target delta); received nan",
         ),
         (
             'delta = "x"\n' + ROUND,
-            "delta must be a number greater than 0 and less than 1 (the target delta); received 'x'",
+            "delta must be a number, at least 1e-300 and less than 1 (the target delta); received 'x'",
         ),
         (
             'adjacency = "swap"\n' + ROUND,

@@ -161,7 +161,7 @@ def test_plan_files_know_them() -> None:
     assert hs.Plan.from_dict(plan.to_dict()) == plan
     with pytest.raises(hs.InvalidInputError, match="keys is missing"):
         hs.Plan.from_dict({"round": [{"mechanism": "laplace-threshold", "scale": 2.0, "threshold": 40.0}]})
-    with pytest.raises(hs.InvalidInputError, match="threshold must be a number from 1 to 1e12"):
+    with pytest.raises(hs.InvalidInputError, match="threshold must be a number from 1 to 1e9"):
         hs.LaplaceThreshold(2.0, 0.5, 3)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.plan.file import json_schema, parse_plan
-from hockeystick.values.domains import MAGNITUDE, MAX_ITEMS, list_of
+from hockeystick.values.domains import MAX_ITEMS, NOISE, list_of
 from toys import InTurn, Steps, register
 
 SQUARE = ((1.0, 2.0), (3.0, 4.0))
@@ -54,7 +54,7 @@ def test_answers_are_those_of_the_list() -> None:
 
 
 @pytest.mark.parametrize("ending", ["toml", "json"])
-@pytest.mark.parametrize("noises", [(1.5,), tuple(0.1 + 0.7 * at for at in range(2000)), (1e-12, 1e12, 1 / 3)])
+@pytest.mark.parametrize("noises", [(1.5,), tuple(0.1 + 0.7 * at for at in range(2000)), (0.01, 1e6, 1 / 3)])
 def test_files_give_the_same_plan_back(noises: tuple[float, ...], ending: str, tmp_path: Path) -> None:
     """Two thousand decimals on one line would be refused for their dots: lists are broken."""
     rounds = [hs.Round(Steps(noises), count=2), hs.Round(Steps(noises, SQUARE), InTurn(5)), hs.Round(hs.Gaussian(1.0))]
@@ -74,7 +74,7 @@ def test_the_schema_says_how_long_and_of_what() -> None:
     properties = json_schema()["$defs"]["StepsNoSamplingRound"]["properties"]
     listed = {
         "type": "array",
-        "items": {"type": "number", "minimum": 1e-12, "maximum": 1e12},
+        "items": {"type": "number", "minimum": 0.01, "maximum": 1e6},
         "minItems": 1,
         "maxItems": 2000,
     }
@@ -92,14 +92,14 @@ def test_the_schema_says_how_long_and_of_what() -> None:
     [
         (
             {"noises": [1.0, 2.0, -1.0]},
-            "round 1: element 3 of noises must be a number from 1e-12 to 1e12; received -1.0",
+            "round 1: element 3 of noises must be a number from 0.01 to 1e6; received -1.0",
         ),
-        ({"noises": [1.0, True]}, "round 1: element 2 of noises must be a number from 1e-12 to 1e12; received True"),
+        ({"noises": [1.0, True]}, "round 1: element 2 of noises must be a number from 0.01 to 1e6; received True"),
         ({"noises": [1.0, "2"]}, "received '2'"),
         ({"noises": [1.0, [2.0]]}, "round 1: element 2 of noises must be a number"),
         (
             {"noises": 1.0},
-            "round 1: noises must be a list of 1 to 2000 elements, each a number from 1e-12 to 1e12 "
+            "round 1: noises must be a list of 1 to 2000 elements, each a number from 0.01 to 1e6 "
             "(noise multipliers of the parts); received 1.0",
         ),
         ({"noises": "1, 2"}, "noises must be a list"),
@@ -109,7 +109,7 @@ def test_the_schema_says_how_long_and_of_what() -> None:
         ({}, "round 1: noises is missing; mechanism 'steps' needs it (noise multipliers of the parts)"),
         (
             {"noises": [1.0], "mixing": [[1.0, 2.0], [1.0, 0.0]]},
-            "round 1: element 2 of element 2 of mixing must be a number from 1e-12 to 1e12; received 0.0",
+            "round 1: element 2 of element 2 of mixing must be a number from 0.01 to 1e6; received 0.0",
         ),
         ({"noises": [1.0], "mixing": [[1.0, 2.0], [1.0]]}, "element 2 of mixing must be a list of 2 elements, each"),
     ],
@@ -127,9 +127,9 @@ def test_a_list_is_shown_in_few_characters() -> None:
 
 
 def test_lists_have_a_limit() -> None:
-    assert len(list_of(MAGNITUDE).check([1.0] * MAX_ITEMS, "key")) == MAX_ITEMS
+    assert len(list_of(NOISE).check([1.0] * MAX_ITEMS, "key")) == MAX_ITEMS
     with pytest.raises(hs.InvalidInputError, match="received 10001 elements"):
-        list_of(MAGNITUDE).check([1.0] * (MAX_ITEMS + 1), "key")
+        list_of(NOISE).check([1.0] * (MAX_ITEMS + 1), "key")
 
 
 def test_plans_are_sorted_and_merged_by_their_lists() -> None:
@@ -161,7 +161,7 @@ def test_the_documentation_says_how_long_and_of_what() -> None:
     import pages
 
     text = pages.keys()
-    each = "each: number, ≥ 1e-12, ≤ 1e12"
+    each = "each: number, ≥ 0.01, ≤ 1e6"
     assert (
         f"| `noises` | list of 1 to 2000, {each}; or the name of a file; required | noise multipliers of the parts |"
         in text

@@ -118,12 +118,12 @@ def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 15
 
 
-magnitudes = st.floats(min_value=1e-12, max_value=1e12)
-epsilons = st.floats(min_value=0, max_value=1e12)
-unit = st.floats(min_value=0, max_value=1, exclude_min=True)
-below_one = st.floats(min_value=0, max_value=1, exclude_max=True)
+magnitudes = st.floats(min_value=0.01, max_value=1e6)
+epsilons = st.just(0.0) | st.floats(min_value=1e-6, max_value=100)
+unit = st.just(1.0) | st.floats(min_value=1e-10, max_value=1 - 1e-6)
+below_one = st.just(0.0) | st.floats(min_value=1e-100, max_value=1, exclude_max=True)
 zero_up = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
-sizes = st.tuples(st.integers(1, 10**12), st.integers(1, 10**12)).map(sorted)
+sizes = st.tuples(st.integers(1, 10**5), st.integers(1, 10**5)).map(sorted)
 mechanisms: st.SearchStrategy[Mechanism] = st.one_of(
     st.builds(hs.Gaussian, magnitudes),
     st.builds(hs.Laplace, magnitudes),

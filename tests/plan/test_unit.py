@@ -90,9 +90,7 @@ def test_one_step_against_a_quadrature(records: int, rate: Fraction, noise: int)
 
 
 @pytest.mark.parametrize("adjacency", ["remove", "add", "zero-out"])
-@pytest.mark.parametrize(
-    ("records", "rate"), [(25, 0.79), (1000, 0.79), (20, 1 - 2.0**-53), (3, 1 - 2.0**-53), (2, 0.999999999)]
-)
+@pytest.mark.parametrize(("records", "rate"), [(25, 0.79), (1000, 0.79), (20, 0.999999), (3, 0.999999), (2, 0.999999)])
 def test_users_who_are_next_to_always_in_a_batch_have_both_ends(records: int, rate: float, adjacency: str) -> None:
     """The probability that none of their records is there is no part of 1 to a double; to either side it is moved."""
     found = users(Round(Gaussian(40.0), Poisson(rate), 3), records, adjacency).delta(0.3)

@@ -490,7 +490,7 @@ def test_noise_and_batches_are_calibrated_by_the_upper_end(adjacency: str) -> No
     assert batch.achieved.upper <= 1.0
     assert batch.beside is not None
     assert batch.beside[1].upper > 1.0
-    all_of_them = hs.calibrate(one, "batch-size", hs.targets.Epsilon(1e6, 1e-5))
+    all_of_them = hs.calibrate(one, "batch-size", hs.targets.Epsilon(1e4, 1e-5))
     assert all_of_them.value == (60_000 if adjacency == "replace-one" else 59_999)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import importlib
 import math
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -226,19 +225,6 @@ def test_a_row_for_every_sampling_scheme(tmp_path: Path) -> None:
     result = runner().invoke(main, ["plot", "sampling", *flags, "-o", str(path)])
     assert result.exit_code == 0, result.output
     assert path.exists()
-
-
-@pytest.mark.long
-def test_a_scheme_that_lies_decades_below_the_others_stays_in_the_figure() -> None:
-    """Its numbers were written far to the left of the axes, which left no room for them: a warning, and no axes."""
-    plan = hs.Plan(
-        [hs.Round(hs.Laplace(28.2), count=5_917_145), hs.Round(hs.Laplace(0.03), hs.Poisson(5e-324), 55_900)], "remove"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        axes = samplings_figure(hs.samplings(plan, 1 - 1e-16), 1 - 1e-16).axes[0]
-    left, right = axes.get_xlim()
-    assert all(left <= text.get_position()[0] <= right for text in axes.texts)
 
 
 def test_a_figure_of_schemes_needs_a_number_and_a_sampled_round(tmp_path: Path) -> None:

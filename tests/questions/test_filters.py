@@ -180,20 +180,20 @@ def test_bad_input() -> None:
 def test_budgets_at_the_ends_of_the_range() -> None:
     """Tiny targets, and deltas whose inverse is no double."""
     item = hs.Round(hs.RandomizedResponse(0.1))
-    odometer = filters.Odometer(delta=1e-6, expected=1e-20)
+    odometer = filters.Odometer(delta=1e-6, expected=1e-6)
     assert odometer.spent == 0
-    odometer = filters.Odometer(delta=2e-310, expected=40.0)
+    odometer = filters.Odometer(delta=2e-300, expected=40.0)
     odometer.spend(item)
     assert 0 < odometer.spent < math.inf
-    assert filters.ApproximateDpFilter(100.0, 2e-310).allows(item)
-    assert filters.RdpFilter.reaching(100.0, 1e-310).budget_epsilon(1e-310) <= 100.0
+    assert filters.ApproximateDpFilter(100.0, 2e-300).allows(item)
+    assert filters.RdpFilter.reaching(100.0, 1e-300).budget_epsilon(1e-300) <= 100.0
     with pytest.raises(hs.InvalidInputError, match="order"):
         filters.RdpFilter.reaching(1.0, 1e-6, order="two")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [filters.RdpFilter, filters.ZcdpFilter, filters.GdpFilter])
 @pytest.mark.parametrize("delta", [1e-300, 1e-6, 0.5])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e6, 1e8, 1e10])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
 def test_what_reaches_a_target_does_not_exceed_it(kind: Reaching, delta: float, epsilon: float) -> None:
     """Nor is it far below where the target is no trifle; order 1 + t has lost digits of a small t."""
     reached = kind.reaching(epsilon, delta).budget_epsilon(delta)
@@ -204,9 +204,9 @@ def test_what_reaches_a_target_does_not_exceed_it(kind: Reaching, delta: float, 
 
 def test_a_target_that_leaves_no_budget_is_refused() -> None:
     """In one line, by the name of what was given."""
-    with pytest.raises(hs.InvalidInputError, match="no mu from 1e-12 on has epsilon 1e-100 at delta 1e-300"):
-        filters.GdpFilter.reaching(1e-100, 1e-300)
-    with pytest.raises(hs.InvalidInputError, match="epsilon must be a number from 1e-100 to 1e100"):
+    with pytest.raises(hs.InvalidInputError, match="no mu from 1e-06 on has epsilon 1e-06 at delta 1e-300"):
+        filters.GdpFilter.reaching(1e-6, 1e-300)
+    with pytest.raises(hs.InvalidInputError, match="epsilon must be a number from 1e-6 to 1e4"):
         filters.ZcdpFilter.reaching(0.0, 1e-6)
     with pytest.raises(hs.InvalidInputError, match=r"order 2 leaves no budget for epsilon 1\.0"):
         filters.RdpFilter.reaching(1.0, 1e-6, order=2.0)
@@ -219,13 +219,6 @@ EACH: list[filters.PrivacyFilter] = [
     filters.GdpFilter(math.sqrt(2)),
     filters.ApproximateDpFilter(2.0, 1e-6),
 ]
-
-
-def test_what_is_spent_is_never_said_to_exceed_the_budget() -> None:
-    # 5^30 is no double: rounded down, the budget would lie below what is spent, rounded up, though both are equal
-    budget = filters.GdpFilter(float(5**15))
-    budget.spend(hs.Round(hs.Gaussian(3.2768e-11)))  # 5^-15
-    assert budget.spent <= budget.budget
 
 
 @pytest.mark.parametrize("budget", EACH, ids=lambda each: each.name)
@@ -289,5 +282,5 @@ def test_a_budget_without_a_delta_is_told_its_filter() -> None:
         hs.InvalidInputError, match="delta must be greater than 0; received 0: with none, take PureDpFilter"
     ):
         filters.ApproximateDpFilter(3.0, 0)
-    with pytest.raises(hs.InvalidInputError, match="delta must be a number greater than 0"):
+    with pytest.raises(hs.InvalidInputError, match="delta must be a number, at least 1e-300"):
         filters.ApproximateDpFilter(3.0, -1)

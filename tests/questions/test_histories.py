@@ -20,8 +20,8 @@ from hockeystick.questions.histories.naming import Names, Pairs, Sequences
 FINE: History = ((1.0, 0.01, 1000),)
 
 EDGES = [
-    math.nan, math.inf, -math.inf, -1.0, -0.0, 0.0, 5e-324, 1e-13, 1e-12, 0.01, 0.5, 1.0, 1.5, 2.0, 1e12, 1.1e12,
-    1e12 + 1, 2.0**53, 1e300,
+    math.nan, math.inf, -math.inf, -1.0, -0.0, 0.0, 5e-324, 9e-11, 1e-10, 0.009, 0.01, 0.5, 1 - 1e-6, 1 - 9e-7, 1.0,
+    1.5, 2.0, 1e6, 1.1e6, 1e12, 1e12 + 1, 2.0**53, 1e300,
 ]  # fmt: skip
 
 
@@ -90,8 +90,10 @@ def test_the_same_rows_are_sound_in_arrays_and_one_by_one() -> None:
     noise, rate, steps = (axis.ravel() for axis in np.meshgrid(EDGES, EDGES, EDGES))
     one_by_one = [refusal(*row) is None for row in zip(noise.tolist(), rate.tolist(), steps.tolist(), strict=True)]
     assert sound(noise, rate, steps).tolist() == one_by_one
-    assert sum(one_by_one) == 7 * 6 * 5  # noises from 1e-12 to 1e12, rates above 0 to 1, whole steps with 0 and -0.0
-    assert str(refusal(0.0, 0.1, 1)).startswith("noise_multiplier must be a number from 1e-12 to 1e12")
+    assert (
+        sum(one_by_one) == 8 * 6 * 6
+    )  # noises 0.01 to 1e6, rates 1e-10 to 1 - 1e-6 and 1, whole steps with 0 and -0.0
+    assert str(refusal(0.0, 0.1, 1)).startswith("noise_multiplier must be a number from 0.01 to 1e6")
     assert str(refusal(1.0, None, 1)).endswith("received None")
 
 

@@ -279,9 +279,11 @@ def test_refusals_name_the_plan() -> None:
     plan = hs.dp_sgd(1.0, sample_rate=0.01, steps=100)
     with pytest.raises(InvalidInputError, match=r"^plan 1: no delta: the plan has no default target"):
         hs.epsilons([hs.dp_sgd(1.0, sample_rate=0.01, steps=100, delta=1e-6), plan])
-    with pytest.raises(InvalidInputError, match=r"^plan 1: delta must be a number, at least 0 and less than 1"):
+    with pytest.raises(
+        InvalidInputError, match=r"^plan 1: delta must be 0 or a number, at least 1e-300 and less than 1"
+    ):
         hs.epsilons([plan, plan], [1e-6, 1.5])
-    with pytest.raises(InvalidInputError, match=r"^delta must be a number, at least 0 and less than 1"):
+    with pytest.raises(InvalidInputError, match=r"^delta must be 0 or a number, at least 1e-300 and less than 1"):
         hs.epsilons([plan, plan], math.nan)
     with pytest.raises(InvalidInputError, match=r"one for each of the 2 plans; received an array of shape \(3,\)"):
         hs.deltas([plan, plan], [1.0, 2.0, 3.0])

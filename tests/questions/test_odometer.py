@@ -105,7 +105,7 @@ def test_nothing_run_costs_nothing() -> None:
     [
         ({}, "a step needs noise_multiplier and sample_rate"),
         ({"noise_multiplier": 1.0}, "received noise_multiplier 1.0, sample_rate None"),
-        ({"noise_multiplier": 1.0, "sample_rate": 2.0}, "sample_rate must be a number greater than 0 and at most 1"),
+        ({"noise_multiplier": 1.0, "sample_rate": 2.0}, "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6"),
         ({"noise_multiplier": 1.0, "sample_rate": 0.1, "count": -1}, "count must be a whole number"),
         ({"item": 3}, "a step is a Round; received 3"),
         ({"item": hs.Round(hs.Gaussian(1.0)), "sample_rate": 0.1}, "do not go with one"),

@@ -125,7 +125,7 @@ def test_a_copy_goes_on_by_itself() -> None:
         [],
         [hs.Round(hs.Laplace(scale=10.0))],
         [hs.Round(hs.Gaussian(noise_multiplier=3.0))],
-        [hs.Round(hs.Gaussian(noise_multiplier=3.0), hs.Poisson(sample_rate=1e-12))],
+        [hs.Round(hs.Gaussian(noise_multiplier=3.0), hs.Poisson(sample_rate=1e-10))],
     ],
 )
 def test_any_other_history_is_answered_as_its_plan(more: list[hs.Round]) -> None:

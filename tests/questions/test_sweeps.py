@@ -175,7 +175,7 @@ def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> Non
         (PLAN, {"noise_multiplier": "1.0"}, {}, "must be a finite number; received '1.0'"),
         (PLAN, {"noise_multiplier": [math.nan]}, {}, "must be a finite number; received nan"),
         (PLAN, {"epochs": [1.5]}, {}, "epochs must be a whole number"),
-        (PLAN, {"delta": [1.0]}, {}, "delta must be a number, at least 0 and less than 1"),
+        (PLAN, {"delta": [1.0]}, {}, "delta must be 0 or a number, at least 1e-300 and less than 1"),
         (PLAN, {"steps": [1], "epochs": [1]}, {}, "steps and epochs say the same"),
         (PLAN, {"count": [1], "steps": [1]}, {}, "steps is given twice"),
         (PLAN, {"batch_size": [1], "sample-rate": [0.1]}, {}, "sample-rate and batch-size say the same"),

@@ -233,7 +233,7 @@ def test_rows_that_are_none(table: hs.Table, given: dict[str, Any], message: str
     ("changed", "message"),
     [
         ({"noise": []}, "noise must be a number or a sequence of numbers; received an empty one"),
-        ({"noise": [1.0, math.nan]}, "noise must be a number from 1e-12 to 1e12 .*; received nan"),
+        ({"noise": [1.0, math.nan]}, "noise must be a number from 0.01 to 1e6 .*; received nan"),
         ({"rate": 0.0}, "rate must be .*; received 0"),
         ({"rounds": [10, 20.5, 30]}, "rounds must be a whole number .*received 20.5"),
         ({"delta": 0.0}, "delta must be .*; received 0"),

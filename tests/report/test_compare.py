@@ -226,8 +226,8 @@ def test_a_kind_of_plan_that_few_accountants_have(tmp_path: Path) -> None:
         (["compare"], "no plan: give a PLAN file"),
         (["compare", *FLAGS], "no delta: give --delta"),
         (["compare", *FLAGS, "--delta", "1e-5", "--epsilon", "1"], "give --delta, to compare epsilons, or --epsilon"),
-        (["compare", *FLAGS, "--delta", "1"], "--delta must be a number, at least 0 and less than 1"),
-        (["compare", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e100"),
+        (["compare", *FLAGS, "--delta", "1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
+        (["compare", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e4"),
         (
             ["epsilon", *FLAGS, "--delta", "1e-5", "--option", "x=1"],
             "accountant 'auto' has no option 'x'; it takes none",
@@ -278,7 +278,7 @@ def test_times_are_of_answers_that_nobody_had_before(monkeypatch: pytest.MonkeyP
 
 def test_noise_at_the_end_of_its_domain_is_moved_the_other_way() -> None:
     """The largest noise that a mechanism takes cannot be timed with more; and both ends at once cannot be moved."""
-    largest, least = hs.Round(hs.DiscreteGaussian(500.0), count=3), hs.Round(hs.DiscreteGaussian(1e-3), count=3)
+    largest, least = hs.Round(hs.DiscreteGaussian(500.0), count=3), hs.Round(hs.DiscreteGaussian(0.01), count=3)
     moved = cold(hs.Plan([largest]))
     assert moved is not None
     mechanism = moved.rounds[0].mechanism

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 from hockeystick.directions.directions import Directions
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, NotApplicableError
 
 if TYPE_CHECKING:
     from hockeystick.values.bounds import Answer, DeltaAnswer
@@ -30,11 +30,15 @@ class Accountant(ABC):
         summary: one line for ``hockeystick accountants``: what it does, what kind of number it gives.
         below: whether it asks for the pairs below, where rounds have one pair above and others below; if it does not,
             its answer to such rounds has no lower end.
+        most_rounds: the largest number of rounds that it answers for.
+        least_delta: the least delta above 0 at which it answers.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     below: ClassVar[bool] = False
+    most_rounds: ClassVar[int] = domains.OTHER_MAX_COUNT
+    least_delta: ClassVar[float] = domains.OTHER_LEAST_DELTA
 
     def __post_init__(self) -> None:
         domains.check_fields(self)
@@ -62,6 +66,23 @@ class Accountant(ABC):
                     f"accountant {self.name!r} has no option {domains.shown(key)}; {takes}{asked}", key
                 )
         return replace(self, **options)
+
+    def within(self, directions: Directions, delta: float = 0.0) -> Self:
+        """The accountant itself, if it answers for so many rounds and at that delta.
+
+        Raises:
+            NotApplicableError: it does not.
+        """
+        rounds = sum(count for _, count in directions.kinds)
+        for given, beyond, taken in (
+            (rounds, rounds > self.most_rounds, f"at most {self.most_rounds} rounds"),
+            (delta, 0 < delta < self.least_delta, f"a delta of 0 or at least {self.least_delta}"),
+        ):
+            if beyond:
+                raise NotApplicableError(
+                    f"accountant {self.name!r} takes {taken}; received {given}: leave it to the default accountant"
+                )
+        return self
 
     def refuse_gap(self, gap: float | None) -> None:
         """Raise if a gap is asked of an accountant that has no interval to narrow.

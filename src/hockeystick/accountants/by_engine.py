@@ -9,6 +9,7 @@ from hockeystick.directions.certified import certified_delta, certified_epsilon
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.numerics.work import one_call
+from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound
 
 
@@ -21,6 +22,8 @@ class CertifiedAccountant(Accountant):
 
     engine: ClassVar[EngineFactory]
     below: ClassVar[bool] = True
+    most_rounds: ClassVar[int] = domains.MAX_COUNT
+    least_delta: ClassVar[float] = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Relative width at most ``gap`` unless the result says why not."""

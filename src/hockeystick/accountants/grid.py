@@ -15,6 +15,7 @@ from typing import ClassVar
 from hockeystick.accountants.by_engine import CertifiedAccountant
 from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.values import domains
 
 
 class GridAccountant(CertifiedAccountant):
@@ -23,3 +24,5 @@ class GridAccountant(CertifiedAccountant):
     name: ClassVar[str] = "grid"
     summary: ClassVar[str] = "certified: two-sided connect-the-dots on a loss grid, mesh chosen by the error law"
     engine: ClassVar[EngineFactory] = GridEngine
+    most_rounds: ClassVar[int] = domains.OTHER_MAX_COUNT
+    least_delta: ClassVar[float] = domains.OTHER_LEAST_DELTA

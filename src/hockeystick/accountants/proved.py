@@ -28,6 +28,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.numerics.work import counted
 from hockeystick.pairs import Composition
+from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError, UnsupportedError
@@ -51,6 +52,8 @@ class ProvedAccountant(Accountant):
 
     name: ClassVar[str] = "proof"
     summary: ClassVar[str] = "proved: ball arithmetic throughout"
+    most_rounds: ClassVar[int] = domains.MAX_COUNT
+    least_delta: ClassVar[float] = domains.LEAST_DELTA
 
     @counted
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:

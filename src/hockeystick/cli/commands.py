@@ -237,7 +237,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
     quantity, given = ("epsilon", "delta") if epsilon is None else ("delta", "epsilon")
     with flag_names():
         if epsilon is None:
-            at = domains.open_probability(_target(chosen, delta), given, "the target delta")
+            at = domains.delta(_target(chosen, delta), given, "the target delta")
         else:
             at = domains.epsilon(epsilon, given, "the target epsilon")
     entries = []
@@ -404,4 +404,4 @@ def _check_gap(gap: float | None) -> None:
     from hockeystick.values import domains
 
     if gap is not None:
-        domains.rate(gap, "gap", "widest relative width wanted of the interval")
+        domains.share(gap, "gap", "widest relative width wanted of the interval")

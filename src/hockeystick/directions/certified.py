@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
-from hockeystick.directions.finite_losses import EngineFactory, deep_log_delta, finite_log_delta, log_less, log_sum
+from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, log_less, log_sum
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour.bundling import bundled_moment
@@ -48,10 +48,9 @@ FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where th
 LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take, which have no other answer
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
+FAR_OUT = "outcomes far out, which have less mass than the least double, are not told from one another"
 BY_CONTOUR = "contour"  # the name of the engine whose answers come with a tilt for a line
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
-ABOVE_LEAST = 30.0  # log of delta above a mass at infinity of next to nothing, up to which that mass is looked at
-SEEN = -500.0  # log of delta above which an upper end says that what is asked does not see as deep
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
 
@@ -126,7 +125,7 @@ def checked_gap(gap: float) -> float:
     Raises:
         InvalidInputError: it is not.
     """
-    return domains.rate(gap, "gap", "widest relative width wanted of the interval")
+    return domains.share(gap, "gap", "widest relative width wanted of the interval")
 
 
 def worst_direction(
@@ -455,10 +454,8 @@ def _log_delta_of_losses(
     if infinite == 0 and (standing == -math.inf or finite.upper == -math.inf):
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
-    if low == -math.inf and finite.lower < max(high, standing) + ABOVE_LEAST and finite.upper < SEEN:
-        deep = deep_log_delta(composition, epsilon, gap, engine, finite.lower)
-        if deep is not None:
-            return deep
+    if finite.lower < standing:
+        finite = replace(finite, limited=FAR_OUT)
     finite = replace(finite, lower=log_less(finite.lower, standing))
     if infinite == 0:
         return finite

@@ -1,4 +1,4 @@
-"""delta of the finite losses of one direction: by an engine, next to the largest loss, and below the least double.
+"""delta of the finite losses of one direction: by an engine, and next to the largest loss.
 
 Rounds that may lose everything have an infinite loss with some probability, which is added elsewhere
 (``certified.py``, ``curve.py``); :func:`log_sum` and :func:`log_less` add and subtract by logarithms.
@@ -7,13 +7,11 @@ Rounds that may lose everything have an infinite loss with some probability, whi
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from hockeystick.engines.base import Engine
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
-DEPTHS = (-1000.0, -2000.0, -4000.0, -8000.0, -16_000.0)  # of log delta, that are looked at in turn then
-DEEPER = 60.0  # log of how far below delta the mass is that is left out then
 
 
 class EngineFactory(Protocol):
@@ -59,43 +55,6 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
 def _below_largest(at: Fraction, largest: Fraction) -> float:
     """An upper bound on log delta at an epsilon below the largest loss: that of ``1 - e^(eps - largest)``."""
     return min(math.log(-math.expm1(-float(largest - at))) + 1e-12, 0.0)
-
-
-def deep_log_delta(
-    composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory, lower: float
-) -> Interval | None:
-    """log delta below the least double, where infinite losses only stand for outcomes farther out.
-
-    Each outcome adds between 0 and its own mass to delta, so that what is still left out widens the upper end alone.
-    More and more is looked at, until that mass is next to nothing beside delta. ``None`` where losses are infinite for
-    good, or too many outcomes would be looked at, or more than the engine can take.
-
-    Args:
-        composition: one direction.
-        epsilon: where delta is asked.
-        gap: wanted width.
-        engine: what is asked.
-        lower: a lower end of log delta that is known already.
-    """
-    best: Interval | None = None
-    for depth in DEPTHS:
-        if depth > lower > -math.inf:
-            continue
-        rounds, log_lost = [], -math.inf
-        for pair, count in composition.rounds:
-            found = pair.reaching(depth - DEEPER - math.log(composition.count))
-            if found is None:
-                return best
-            rounds.append((found[0], count))
-            log_lost = log_sum(log_lost, found[1] + math.log(count), Side.ABOVE)
-        try:
-            finite = finite_log_delta(Composition(rounds), epsilon, gap, engine)
-        except NotApplicableError:  # too many outcomes: what fewer of them have said holds
-            return best
-        best = replace(finite, upper=min(log_sum(finite.upper, log_lost, Side.ABOVE), 0.0))
-        if finite.lower > log_lost + 0.5 * DEEPER:
-            break
-    return best
 
 
 def log_less(a: float, b: float) -> float:

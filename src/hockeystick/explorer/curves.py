@@ -22,6 +22,7 @@ from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
 from hockeystick.report.rounding import exact, round_down, round_up
+from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
 from hockeystick.values.errors import UnsupportedError
 
 READ = 3
@@ -37,7 +38,6 @@ RATES = tuple(sorted({_short(rate) for rate in [*np.geomspace(1e-4, 1.0, 29).tol
 """False-positive rates of the curve of attacks, including those of the table of attacks."""
 
 RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the target
-LEAST_DELTA = 1e-300  # smallest delta of any curve
 EPSILONS = 41  # points of the curve of delta
 
 POINTS = 25  # points of a curve whose plans are answered together
@@ -104,9 +104,10 @@ def _delta(plan: Plan, check: Check) -> Curve:
     reach = reach if math.isfinite(reach) else quoted
     if not math.isfinite(reach):
         raise UnsupportedError("no curve: epsilon is infinite at this delta")
-    even = np.linspace(0.0, reach if reach > 0 else 1.0, EPSILONS).tolist()
+    even = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, EPSILONS).tolist()
     rows: Rows
-    places = sorted({float(round_up(quoted, READ)), *(_short(at) for at in even)})  # includes the quoted epsilon
+    first = min(float(round_up(quoted, READ)), MOST_EPSILON)  # the quoted epsilon
+    places = sorted({first, *(_short(at) for at in even)})
     if plan.known_from_below:
         band = plan.profile().delta(places)
         rows = list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
@@ -145,7 +146,8 @@ def _noise(plan: Plan, check: Check) -> Curve:
     parameter, build = noise_of(plan)
     name, value = parameter.name, parameter.start
     factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, POINTS if _side_by_side(plan) else FEWER).tolist()
-    noises = sorted({value, *(_short(value * factor) for factor in factors)})
+    tried = {value, *(_short(value * factor) for factor in factors)}
+    noises = sorted(noise for noise in tried if parameter.least <= noise <= parameter.most)
     return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan), NOISE_SHARE, check)
 
 

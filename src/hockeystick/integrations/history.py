@@ -16,7 +16,7 @@ from hockeystick.values.errors import InvalidInputError
 Entry = tuple[float, float, int]
 """Noise multiplier, 0 or greater; sample rate, in (0, 1]; number of steps."""
 
-NOISE = domains.AT_LEAST_ZERO.of("standard deviation of the noise / clipping norm")
+NOISE = domains.NOISE_OR_NONE.of("standard deviation of the noise / clipping norm")
 """Domain of a noise multiplier; 0 is a step without noise."""
 
 RATE = domains.RATE.of("probability that a record enters a batch")

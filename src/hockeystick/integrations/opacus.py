@@ -170,7 +170,7 @@ class HockeystickAccountant(IAccountant):
             InvalidInputError: delta is outside its domain, or the history is invalid.
         """
         if any(noise == 0 and steps for noise, _, steps in entries(self.history)):
-            delta = domains.open_probability(delta, "delta", "the target delta")
+            delta = domains.delta(delta)
             samplings = [NO_SAMPLING if rate == 1 else Poisson(rate) for _, rate, _ in entries(self.history)]
             nothing = Bound(0.0, math.inf, math.inf, reason="a step without noise: noise_multiplier 0")
             return told(nothing, samplings, delta)

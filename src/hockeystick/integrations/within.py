@@ -18,7 +18,7 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.tables.files import MOST_KNOTS
 from hockeystick.questions.tables.table import COVERED, Table
-from hockeystick.values.domains import PROBABILITY_BELOW_ONE
+from hockeystick.values.domains import DELTA
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 Places = npt.NDArray[np.intp]
@@ -120,7 +120,7 @@ def _by_plans(rows: list[Row], places: list[int], accuracy: float, found: Within
             plans.append(rows[at].plan())
             if rows[at].said.get("delta") is None:
                 raise InvalidInputError("no delta: give a column or an argument delta", "delta")
-            deltas.append(PROBABILITY_BELOW_ONE.of("the target delta").check(rows[at].said["delta"], "delta"))
+            deltas.append(DELTA.of("the target delta").check(rows[at].said["delta"], "delta"))
     if not plans:
         return
     try:

@@ -292,16 +292,6 @@ class DominatingPair(RenyiCurve):
         """The transform after Poisson sampling, for the direction that adds the record or removes it, if known."""
         return None
 
-    def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
-        """The pair without infinite losses that only stand for outcomes farther out, and with more of these outcomes.
-
-        Returns:
-            The pair, short of outcomes of a mass of about ``e^log_mass`` or less under P, and the log of a bound on
-            that mass: the pair itself and minus infinity where nothing stands for others; ``None`` where losses are
-            infinite for good.
-        """
-        return None if self.infinite_mass else (self, -math.inf)
-
     def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
         """Losses and log-masses for the guide, of a pair that has neither atoms nor densities to be had."""
         return None

@@ -16,8 +16,7 @@ loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses l
 than ``m >= 39.2 s`` from either centre are taken together: what P has there counts as infinite loss, what Q has there
 as seen by Q alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its
 mass at infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what
-masses at infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more,
-but for the logarithms of deltas below that, which take more of the outcomes (:meth:`DiscreteGaussianPair.reaching`).
+masses at infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more.
 Proof of the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and
 ``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2
 pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
@@ -26,7 +25,7 @@ pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -40,8 +39,6 @@ REACH = 39.2
 
 LOG_LEAST = math.log(TINY)
 """Logarithm of the mass that stands for what is beyond the reach."""
-
-MOST_OUTCOMES = 20_000  # on either side, of a pair with more of its outcomes
 
 SMALL = 1.0  # s below which the normaliser is summed, and from which on Poisson's formula is used
 
@@ -105,35 +102,20 @@ class DiscreteGaussianPair(DominatingPair):
     Attributes:
         distance: by how much the two centres differ, a whole number of at least 1.
         variance: the parameter ``s^2`` of the noise, exactly; about its variance where s is not small.
-        reach: standard parameters s on either side of the centre. Beyond :data:`REACH`, what is farther out is left
-            out, and not at infinite loss (:meth:`reaching`).
     """
 
     distance: int
     variance: Fraction
-    reach: float = REACH
 
     @property
     def _last(self) -> int:
         """The last outcome beyond either centre that is looked at."""
-        return math.ceil(self.reach * self._s) + 1
+        return math.ceil(REACH * self._s) + 1
 
     @property
     def stands_in(self) -> bool:
-        """What is beyond the reach stands for all outcomes there, unless it is left out."""
-        return self.reach <= REACH
-
-    def reaching(self, log_mass: float) -> tuple[DiscreteGaussianPair, float] | None:
-        """The pair with more of its outcomes, and the log of a bound on the mass of all others under either law.
-
-        ``2 P(Z >= k) <= 2 P(Z = k) / (1 - e^(-k / s^2))`` with k the next outcome after the last, as in the module.
-        """
-        deep = replace(self, reach=max(math.sqrt(2 * max(-log_mass, 0.0)), REACH) + 1.0)
-        if deep._last > MOST_OUTCOMES:
-            return None
-        k, variance = deep._last + 1, float(self.variance)
-        lost = math.log(2) - k * k / (2 * variance) - self.log_normaliser - math.log(-math.expm1(-k / variance))
-        return deep, lost + 1e-12 * abs(lost)
+        """What is beyond the reach stands for all outcomes there."""
+        return True
 
     @property
     def _s(self) -> float:
@@ -157,8 +139,6 @@ class DiscreteGaussianPair(DominatingPair):
         norm = self.log_normaliser
         log_p, log_q = -0.5 * (x - d) ** 2 / variance - norm, -0.5 * x**2 / variance - norm
         loss = d * (2 * x - d) / (2 * variance)
-        if self.reach > REACH:
-            return Atoms(loss, log_p, log_q)
         ends = np.array([-math.inf]), np.array([LOG_LEAST])
         return Atoms(
             np.concatenate([ends[0], loss, -ends[0]]),

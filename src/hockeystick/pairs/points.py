@@ -9,8 +9,7 @@ function below the points is anywhere above it, and it is itself convex. It is t
 last delta at infinite loss. The pair satisfies all of the points in both directions: it is attained. For one point it
 is that of Kairouz, Oh and Viswanath.
 
-Numbers ``e^epsilon`` are taken to 60 digits, or to 40 more than two epsilons, or one and 0, agree in: that is far below
-the rounding of a loss, which engines charge.
+Numbers ``e^epsilon`` are taken to 60 digits: that is far below the rounding of a loss, which engines charge.
 
 **A trade-off function with corners** (Dong, Roth, Su 2022 [DRS22]): ``f(alpha_i) = beta_i``, linear between. A step
 from one corner to the next is an outcome that Q shows with probability ``alpha_(i+1) - alpha_i`` and P with ``beta_i -
@@ -20,7 +19,6 @@ infinite loss; what alpha and beta leave at the last corner is one more outcome.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -28,15 +26,15 @@ from itertools import pairwise
 
 from hockeystick.pairs.finite import FinitePair
 
-DIGITS, APART = 60, 40
-"""Digits of a power of e, and how many of them are left where two agree."""
+DIGITS = 60
+"""Digits of a power of e."""
 
 ONE, ZERO = Fraction(1), Fraction(0)  # as fractions
 
 
-def exponential(power: Fraction, digits: int = DIGITS) -> Fraction:
-    """e to a power, to so many digits."""
-    context = Context(prec=digits, Emax=10**6, Emin=-(10**6))
+def exponential(power: Fraction) -> Fraction:
+    """e to a power, to :data:`DIGITS` digits."""
+    context = Context(prec=DIGITS)
     return Fraction(context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator))))
 
 
@@ -48,9 +46,8 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
         deltas: at each of them, between 0 and 1.
     """
     points: dict[Fraction, Fraction] = {ZERO: ONE}
-    digits = max(DIGITS, _agreeing(epsilons) + APART)
     for epsilon, delta in zip(epsilons, deltas, strict=True):
-        alpha = exponential(epsilon, digits)
+        alpha = exponential(epsilon)
         for at, value in ((alpha, delta), (1 / alpha, 1 - (1 - delta) / alpha)):
             points[at] = min(points.get(at, ONE), value)
     least = ONE  # no curve increases
@@ -68,12 +65,6 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
     with_ = [at * mass for at, mass in zip(at_corners, q, strict=True)]
     # below the first corner Q alone has what its slope leaves of 1; beyond the last one P has its delta
     return FinitePair((ZERO, *with_, ONE - sum(with_)), (ONE - sum(q), *q, ZERO))
-
-
-def _agreeing(epsilons: Sequence[Fraction]) -> int:
-    """Digits after the point that the nearest two of some numbers and of 0 agree in."""
-    least = min((high - low for low, high in pairwise(sorted({ZERO, *epsilons}))), default=ONE)
-    return max(math.ceil((least.denominator.bit_length() - least.numerator.bit_length() + 1) * math.log10(2)), 0)
 
 
 def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], last: tuple[Fraction, Fraction]) -> bool:

@@ -198,7 +198,7 @@ class Audit:
         Raises:
             InvalidInputError: a delta outside [0, 1).
         """
-        delta = domains.open_probability(delta, "delta", "at which the run has that epsilon at least")
+        delta = domains.delta(delta, "delta", "at which the run has that epsilon at least")
 
         counts = self.canaries, self.guesses, self.correct
 

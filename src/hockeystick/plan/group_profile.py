@@ -64,7 +64,7 @@ class GroupProfile:
 
         An epsilon with ``delta_k(eps) <= delta`` is one that was looked at; the lower end is that of a single record.
         """
-        at = checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
+        at = checked(delta, domains.DELTA.of("the target delta"), "delta")
         single = self.profile.epsilon(at)
         upper = single.upper
         if self.size > 1:
@@ -85,7 +85,7 @@ class GroupProfile:
     def _deltas(self, at: Array) -> Array:
         """Upper ends of delta of the group."""
         share = np.nextafter(at / self.size, -math.inf).clip(0.0)
-        each = self.profile.log_delta(share).upper
+        each = self.profile._curve.log_delta(share.ravel()).upper.reshape(share.shape)
         with np.errstate(invalid="ignore", divide="ignore"):
             # (e^eps - 1) / (e^(eps/k) - 1), in logarithms: both may be beyond the range of a double
             ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))

@@ -83,9 +83,9 @@ class Side:
         at = epsilon * (1 - SPARE) - self.shifts - SPARE * np.abs(self.shifts)
         logs, ahead = np.empty(len(at)), at >= 0
         if ahead.any():
-            logs[ahead] = self.forward.log_delta(at[ahead]).upper
+            logs[ahead] = self.forward._curve.log_delta(at[ahead]).upper
         if not ahead.all():
-            rest = np.exp(at[~ahead]) * (1 - self.backward.delta(-at[~ahead]).upper) * (1 - SPARE)
+            rest = np.exp(at[~ahead]) * (1 - self.backward._deltas(-at[~ahead]).upper) * (1 - SPARE)
             logs[~ahead] = np.log1p(-rest) + SPARE
         total = float(logsumexp(logs, b=self.weights))
         return min(total + SPARE * (1 + abs(total)), 0.0) if total > -math.inf else total

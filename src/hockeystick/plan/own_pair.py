@@ -152,13 +152,15 @@ class Pair:
 
     def epsilon(self, delta: float, count: int = 1, accountant: str = "auto", gap: float | None = None) -> Answer:
         """The least epsilon at which ``P^count`` is told from ``Q^count`` with at most that delta."""
-        target = domains.open_probability(delta, "delta", "the target delta")
-        return _accountant(accountant).epsilon(self.directions(count), target, gap)
+        target = domains.delta(delta)
+        directions = self.directions(count)
+        return _accountant(accountant).within(directions, target).epsilon(directions, target, gap)
 
     def delta(self, epsilon: float, count: int = 1, accountant: str = "auto", gap: float | None = None) -> DeltaAnswer:
         """The hockey-stick divergence of ``P^count`` from ``Q^count`` at an epsilon."""
         at = domains.epsilon(epsilon, "epsilon", "at which delta is asked")
-        return _accountant(accountant).delta(self.directions(count), at, gap)
+        directions = self.directions(count)
+        return _accountant(accountant).within(directions).delta(directions, at, gap)
 
 
 _WHY = "the laws are known at knots only: one pair is spread between them, and one is merged"

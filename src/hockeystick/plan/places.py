@@ -50,6 +50,7 @@ def checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
         InvalidInputError: what is no number, or one outside the domain.
     """
     at = domains.array(value, key)
-    for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
+    rest = at[at != domain.also]
+    for one in (rest.min(), rest.max()) if rest.size else ():
         domain.check(float(one), key)
     return at

@@ -348,7 +348,7 @@ class Plan(metaclass=NamedArguments):
             raise InvalidInputError(
                 "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
             )
-        target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
+        target = self.delta_target if delta is None else domains.delta(delta)
         assert target is not None
         if self.whole:
             from hockeystick.plan.whole import check_route, whole_epsilon
@@ -356,7 +356,7 @@ class Plan(metaclass=NamedArguments):
             check_route(self, accountant, proof, options)
             return whole_epsilon(self, target, gap)
         chosen = accountant_named(accountant, proof, options)
-        found = chosen.epsilon(self.directions, target, gap)
+        found = chosen.within(self.directions, target).epsilon(self.directions, target, gap)
         return told(found if self._has_lower(chosen) else from_above(found), self, target)
 
     @overload
@@ -407,7 +407,7 @@ class Plan(metaclass=NamedArguments):
             check_route(self, accountant, proof, options)
             return whole_delta(self, epsilon, gap)
         chosen = accountant_named(accountant, proof, options)
-        found = chosen.delta(self.directions, epsilon, gap)
+        found = chosen.within(self.directions).delta(self.directions, epsilon, gap)
         return told(found if self._has_lower(chosen) else from_above(found), self, found.quoted)
 
     def _has_lower(self, accountant: Accountant) -> bool:

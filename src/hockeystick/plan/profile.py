@@ -72,7 +72,7 @@ class Profile:
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
         self.plan = plan
-        self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
+        self._gap = None if gap is None else domains.share(gap, "gap", "widest relative width wanted of delta")
         self._kinds = len(plan.kinds)
         self._curve = SidedCurve(plan.directions, self._gap)
 
@@ -110,7 +110,7 @@ class Profile:
     @one_call_each
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
-        at = checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
+        at = checked(delta, domains.DELTA.of("the target delta"), "delta")
         return self._band(self._epsilons(at.ravel()), at, "upper")
 
     @one_call_each
@@ -351,13 +351,13 @@ class Profile:
         return self.trade_offs(least, most).rates(fpr, GAP)
 
 
-RATES = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+RATES = domains.Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, also=0.0)
 """Domain of rates at which a trade-off is asked."""
 
 RATES_INSIDE = domains.Domain(
-    "a number greater than 0 and less than 0.5", {"exclusiveMinimum": 0, "exclusiveMaximum": 0.5}
+    "a number, at least 1e-100 and less than 0.5", {"minimum": 1e-100, "exclusiveMaximum": 0.5}
 )
 """Domain of the least error rate of a Gaussian fit; from 0.5 on no test would be left."""
 
-PRIORS = domains.Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+PRIORS = domains.Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of the prior of an attacker, of which 0 and 1 leave nothing to find out."""

@@ -94,6 +94,9 @@ FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
 LEAST = 1e-300
 """What is added to probabilities that are rounded up: below the range of a double they would be 0."""
 
+TARGET = domains.Domain("a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta")
+"""The deltas at which epsilon is asked: over an expected number of runs they are deltas of one run."""
+
 GAP = 1e-3
 """Relative width wanted of the error rates of tests."""
 
@@ -173,7 +176,7 @@ class Selection:
         delta = self.plan.delta_target if delta is None else delta
         if delta is None:
             raise InvalidInputError("no delta: the plan has no default target; pass delta=", "delta")
-        target = domains.rate(delta, "delta", "the target delta")
+        target = TARGET.check(delta, "delta")
         with one_call(len(self.plan.kinds)):
             with part(ABOVE):
                 ends = [(side.epsilon(target), side.direction) for side in self._sides]

@@ -186,7 +186,7 @@ def reach(plan: Plan) -> float:
     for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
         upper = plan.epsilon(delta).upper
         if math.isfinite(upper):
-            return upper if upper > 0 else 1.0
+            return min(upper, domains.MOST_EPSILON) or 1.0
     raise InvalidInputError(
         "stop: epsilon is infinite at every small delta; say how far the curve should reach", "stop"
     )

@@ -165,7 +165,7 @@ def calibrate(
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     # the search keeps within the range from its first value on, which may itself be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
-    tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
+    tolerance = domains.share(tolerance, "tolerance", "relative, on the parameter")
     above, searched, unsure = None, target.searched, None
     if chosen.stair is not None:
         chosen, above, unsure = _between_stairs(chosen, chosen.stair, build, searched, gap)

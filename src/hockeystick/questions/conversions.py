@@ -331,7 +331,7 @@ def subsampled(loss: LossDistribution, rate: float, direction: Direction | str =
     >>> subsampled(response, 0.1, "add").losses.round(6).tolist()
     [-0.158565, 0.065298]
     """
-    rate = domains.rate(rate, "rate", "probability that the record is sampled")
+    rate = domains.RATE.of("probability that the record is sampled").check(rate, "rate")
     if direction not in (Direction.REMOVE, Direction.ADD):
         raise InvalidInputError(
             f"direction must be 'remove' or 'add'; received {domains.shown(direction)}", "direction"

@@ -83,7 +83,7 @@ def epsilons(
             )
         asked = np.array(targets, dtype=np.float64)
     else:
-        asked = _numbers(delta, "delta", len(listed), domains.PROBABILITY_BELOW_ONE.of("the target delta"))
+        asked = _numbers(delta, "delta", len(listed), domains.DELTA.of("the target delta"))
     inside = (asked >= DELTAS[0]) & (asked <= DELTAS[1])
     return _answered(listed, asked, inside, _ask_epsilons, gap, lambda plan, at: plan.epsilon(at, gap=gap))
 
@@ -374,7 +374,7 @@ def _listed(plans: Iterable[Plan]) -> list[Plan]:
 
 
 def _checked_gap(gap: float | None) -> float | None:
-    return None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of the interval")
+    return None if gap is None else domains.share(gap, "gap", "widest relative width wanted of the interval")
 
 
 def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:

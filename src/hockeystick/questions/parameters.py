@@ -11,7 +11,7 @@ from typing import Any
 from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round, steps_of_epoch
-from hockeystick.values.domains import MAX_COUNT, choice, listed
+from hockeystick.values.domains import MAX_COUNT, RATE, choice, listed
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 Build = Callable[[float], Plan]
@@ -44,8 +44,8 @@ class Parameter:
 
     name: str
     costs: bool
-    least: float = 1e-6
-    most: float = 1e9
+    least: float = 0.01
+    most: float = 1e6
     whole: bool = False
     start: float = 1.0
     stair: Callable[[float], float] | None = None
@@ -181,8 +181,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         Parameter("noise-multiplier", costs=False),
         Parameter("scale", costs=False),
         Parameter("noise", costs=False),
-        Parameter("epsilon", costs=True, least=1e-9, most=1e3),
-        Parameter("sample-rate", costs=True, least=1e-12, most=1.0, start=0.01),
+        Parameter("epsilon", costs=True, least=1e-6, most=100.0),
+        Parameter("sample-rate", costs=True, least=1e-10, most=1.0, start=0.01),
         Parameter("check-in", costs=True, least=1e-9, most=1.0, start=0.5),
         Parameter("batch-size", costs=True, least=1, most=MAX_COUNT, whole=True, start=100),
         Parameter("steps", costs=True, least=0, most=MAX_COUNT, whole=True, start=1000),
@@ -238,7 +238,8 @@ def _rate(plan: Plan) -> tuple[float, Build]:
     value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
 
     def build(new: float) -> Plan:
-        return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=new, batch_size=None))
+        rate = 1.0 if new > RATE.keywords["maximum"] else new  # rates next to 1 cost no more than 1, and are no rates
+        return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=rate, batch_size=None))
 
     return value, build
 
@@ -254,6 +255,7 @@ def _batch(plan: Plan) -> tuple[float, Build]:
 
     def build(new: float) -> Plan:
         size = min(int(new), records)
+        size = records if size > RATE.keywords["maximum"] * records else size  # next to all: as where a rate is near 1
         keys = dict.fromkeys(FOLLOWING) | {"batch_size": size}
         return _each(plan, lambda item: _resampled(item, "dataset_size", **keys))
 
@@ -285,7 +287,9 @@ def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
     if records is None:
         return parameter
     least = math.ceil(Fraction(records, MAX_COUNT // epochs)) if epochs else 1
-    parameter = replace(parameter, least=max(least, 1), most=records - 1 if _refused_whole(plan) else records)
+    least = max(least, math.ceil(RATE.keywords["minimum"] * records))
+    most = int(RATE.keywords["maximum"] * records) if _refused_whole(plan) else records
+    parameter = replace(parameter, least=least, most=most)
     return replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps)))) if epochs else parameter
 
 

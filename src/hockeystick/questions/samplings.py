@@ -113,7 +113,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
         InvalidInputError: no delta, a value outside its domain, or a plan without sampled rounds.
         UnsupportedError: no epsilon is given, and of the plan as it is nothing is proven.
     """
-    delta = plan.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
+    delta = plan.delta_target if delta is None else domains.delta(delta)
     if delta is None:
         raise InvalidInputError(
             "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"

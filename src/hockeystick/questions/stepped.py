@@ -47,7 +47,7 @@ class SummedHistory:
         Raises:
             InvalidInputError: a value outside its domain.
         """
-        target = domains.open_probability(delta, "delta", "the target delta")
+        target = domains.delta(delta)
         stepped = self._followed(history)
         if stepped is not None:
             found = stepped.epsilon(target, gap)

@@ -13,11 +13,11 @@ from hockeystick.plan.plan import Plan
 from hockeystick.plan.whole import whole_delta, whole_epsilon
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound, UpperBound
-from hockeystick.values.domains import EPSILON, POSITIVE, PROBABILITY_BELOW_ONE, TARGET_DELTA, Domain, check_fields
+from hockeystick.values.domains import DELTA, EPSILON, POSITIVE, TARGET_DELTA, Domain, check_fields
 from hockeystick.values.errors import InvalidInputError
 
 NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
-OPEN = Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of rates, risks and priors, of which 0 and 1 ask nothing."""
 
 
@@ -93,7 +93,7 @@ class Epsilon(Target):
     """
 
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
-    delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the target delta")]
+    delta: Annotated[float, DELTA.of("the target delta")]
     name: ClassVar[str] = "epsilon"
     rough_gap: ClassVar[float | None] = 1e-2
 

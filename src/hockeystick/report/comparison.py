@@ -110,7 +110,7 @@ def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> E
     target = plan.delta_target if delta is None else delta
     if target is None:
         raise InvalidInputError("no delta: the plan has no default target; pass delta", "delta")
-    at = domains.open_probability(target, "delta", "the target delta")
+    at = domains.delta(target)
     return Entries(sorted_entries([epsilon_entry(plan, at, each) for each in ACCOUNTANTS.values()]))
 
 
@@ -120,7 +120,7 @@ def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
     def ask(plan: Plan) -> tuple[Answer, Answer | None]:
         if plan.whole:  # has its own route; the others refuse with its reason
             return plan.epsilon(delta, accountant=accountant.name), None
-        return accountant.epsilon(plan.directions, delta, None), None
+        return accountant.within(plan.directions, delta).epsilon(plan.directions, delta, None), None
 
     return _timed(accountant.name, plan, ask)
 
@@ -132,7 +132,7 @@ def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
         if plan.whole:
             found = plan.delta(epsilon, accountant=accountant.name)
         else:
-            found = accountant.delta(plan.directions, epsilon, None)
+            found = accountant.within(plan.directions).delta(plan.directions, epsilon, None)
         return found, found.log_delta
 
     return _timed(accountant.name, plan, ask)

@@ -62,12 +62,14 @@ class Domain:
         keywords: JSON Schema keywords; the comparisons among them are what :meth:`check` applies.
         meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
         whole: whether values are integers; 1e4 counts as one.
+        also: a number outside the comparisons that is accepted as well.
     """
 
     accepted: str
     keywords: Mapping[str, Any]
     meaning: str = ""
     whole: bool = False
+    also: float | None = None
 
     def of(self, meaning: str) -> Domain:
         """A copy of the domain in which numbers have a meaning."""
@@ -82,6 +84,8 @@ class Domain:
         number = _finite(value)
         if number is None:
             raise self._refusal(value, key)
+        if number == self.also:
+            return number
         for word, bound in self.keywords.items():
             holds = _COMPARISONS.get(word)
             if holds is not None and not holds(number, bound):
@@ -95,7 +99,8 @@ class Domain:
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the domain."""
         described = {"description": self.meaning} if self.meaning else {}
-        return {"type": "integer" if self.whole else "number", **self.keywords, **described}
+        numbers = self.keywords if self.also is None else {"anyOf": [{"const": self.also}, self.keywords]}
+        return {"type": "integer" if self.whole else "number", **numbers, **described}
 
     def _refusal(self, value: object, key: str) -> InvalidInputError:
         meaning = f" ({self.meaning})" if self.meaning else ""
@@ -287,34 +292,68 @@ def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
 
+# The declared domain is one of what is given, never of what is answered: what has been published, times a hundred.
+
+NOISE = Domain("a number from 0.01 to 1e6", {"minimum": 0.01, "maximum": 1e6})
+"""Noise multipliers and scales."""
+
+NOISE_OR_NONE = Domain("0 or a number from 0.01 to 1e6", NOISE.keywords, also=0.0)
+"""Noise of a step that was taken, also without any."""
+
+RATE = Domain("1 or a number from 1e-10 to 1 - 1e-6", {"minimum": 1e-10, "maximum": 1 - 1e-6}, also=1.0)
+"""The probability that a record enters a batch."""
+
+ROUND_EPSILON = Domain("0 or a number from 1e-6 to 100", {"minimum": 1e-6, "maximum": 100}, also=0.0)
+"""Epsilon of one round: of randomised response, or of a guarantee."""
+
+ROUND_DELTA = Domain(
+    "0 or a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1}, also=0.0
+)
+"""Delta of one round's guarantee."""
+
+SENSITIVITY = Domain("a number from 1e-6 to 2^20", {"minimum": 1e-6, "maximum": 2**20})
+"""The most that one record changes a number, or a vector in a norm."""
+
+MU = Domain("a number from 1e-6 to 100", {"minimum": 1e-6, "maximum": 100})
+"""The mu of a round, which is 1 over a noise multiplier, and of a budget."""
+
+RHO = Domain("a number from 1e-13 to 1e4", {"minimum": 1e-13, "maximum": 1e4})
+"""The rho of a round, half the square of a mu."""
+
+LENGTH = Domain("a number from 1e-6 to 1e9", {"minimum": 1e-6, "maximum": 1e9})
+"""Bounds of noise."""
+
+MOST_EPSILON = 1e4
+"""The largest epsilon of a question."""
+
+EPSILON = Domain("a number from 0 to 1e4", {"minimum": 0, "maximum": MOST_EPSILON})
+"""Epsilon at which delta is asked, and a target."""
+
+LEAST_DELTA, OTHER_LEAST_DELTA = 1e-300, 1e-100
+"""The least delta above 0 of a question: of the default accountant, and of all others."""
+
+TARGET_DELTA = Domain(
+    "a number, at least 1e-300 and less than 1", {"minimum": LEAST_DELTA, "exclusiveMaximum": 1}, "the target delta"
+)
+"""Delta of a question for which 0 is not accepted."""
+
+DELTA = Domain("0 or a number, at least 1e-300 and less than 1", TARGET_DELTA.keywords, "the target delta", also=0.0)
+"""Delta of a question, where 0 asks for pure privacy."""
+
+OTHER_MAX_COUNT = 10**9
+"""The largest number of rounds that an accountant other than the default one takes."""
+
 EXACT_PROBABILITY = ExactDomain(0, 1)
 """Probabilities that are kept as fractions."""
 
+SHARE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
+"""Relative widths and tolerances."""
+
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
-"""Targets, budgets and widths that 0 would make void."""
+"""Budgets and widths that 0 would make void."""
 
 AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
-"""Noise, and what others claim of a plan, both of which may be 0."""
-
-MAGNITUDE = Domain(
-    "a number from 1e-12 to 1e12", {"minimum": 1e-12, "maximum": 1e12}
-)  # of a round; the sums of MAX_COUNT of them stay far within the range of a double
-ROUND_EPSILON = Domain("a number from 0 to 1e12", {"minimum": 0, "maximum": 1e12})
-"""Epsilon of one round: of randomised response, or of a guarantee."""
-
-EPSILON = Domain("a number from 0 to 1e100", {"minimum": 0, "maximum": 1e100})
-"""Epsilon at which delta is asked: its square is within the range of a double."""
-
-RATE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
-"""The probability that a record enters a batch."""
-
-PROBABILITY_BELOW_ONE = Domain("a number, at least 0 and less than 1", {"minimum": 0, "exclusiveMaximum": 1})
-"""Delta of a round or of a question, where 0 asks for pure privacy."""
-
-TARGET_DELTA = Domain(
-    "a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1}, "the target delta"
-)
-"""Delta of a question for which 0 is not accepted."""
+"""What others claim of a plan."""
 
 COUNT = whole_numbers().of("number of rounds")
 """How often a round is run."""
@@ -322,9 +361,12 @@ COUNT = whole_numbers().of("number of rounds")
 RECORDS = whole_numbers(least=1).of("number of records")
 """Sizes of batches and of datasets."""
 
+EPOCH = whole_numbers(least=1, most=10**10).of("steps of an epoch")
+"""Steps of which a record is in one: the rate is 1 over their number."""
+
 
 def epsilon(value: float, key: str, hint: str) -> float:
-    """``value`` as a float, if it lies in [0, 1e100].
+    """``value`` as a float, if it lies in [0, 1e4].
 
     Raises:
         InvalidInputError: it does not.
@@ -332,22 +374,33 @@ def epsilon(value: float, key: str, hint: str) -> float:
     return EPSILON.of(hint).check(value, key)
 
 
-def rate(value: float, key: str, hint: str) -> float:
+def quotient(batch: int, records: int) -> float:
+    """The sample rate of a batch of so many of all records.
+
+    Raises:
+        InvalidInputError: it is outside the domain of rates.
+    """
+    return RATE.of(f"the sample rate of {batch} of {records} records").check(
+        batch / records, "batch_size / dataset_size"
+    )
+
+
+def share(value: float, key: str, hint: str) -> float:
     """``value`` as a float, if it lies in (0, 1].
 
     Raises:
         InvalidInputError: it does not.
     """
-    return RATE.of(hint).check(value, key)
+    return SHARE.of(hint).check(value, key)
 
 
-def open_probability(value: float, key: str, hint: str) -> float:
-    """``value`` as a float, if it lies in [0, 1): 0 asks for pure differential privacy.
+def delta(value: float, key: str = "delta", hint: str = "the target delta") -> float:
+    """``value`` as a float, if it is 0, which asks for pure differential privacy, or lies in [1e-300, 1).
 
     Raises:
         InvalidInputError: it does not.
     """
-    return PROBABILITY_BELOW_ONE.of(hint).check(value, key)
+    return DELTA.of(hint).check(value, key)
 
 
 def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COUNT) -> int:

@@ -103,6 +103,60 @@ def outside(draw: Draw, held: Held) -> None:
     held.ask(f"{name}({one!r:.60}, {two!r:.60})", lambda: CALLS[name](one, two), invalid=True)
 
 
+def _of(mechanism: str, **keys: object) -> dict[str, Any]:
+    return {"round": [{"mechanism": mechanism, **keys}]}
+
+
+def _sampled(**keys: object) -> dict[str, Any]:
+    return _of("gaussian", noise_multiplier=1.0, sampling="poisson", **keys)
+
+
+BEYOND: tuple[tuple[str, Callable[[Any], Any], tuple[Any, ...]], ...] = (
+    ("noise_multiplier", lambda x: _of("gaussian", noise_multiplier=x), (0.0, 0.00999, 1.0001e6)),
+    ("scale", lambda x: _of("laplace", scale=x), (0.0, 0.00999, 1.0001e6)),
+    ("sample_rate", lambda x: _sampled(sample_rate=x), (0.0, 0.9e-10, 1 - 0.9e-6, 1 + 1e-9)),
+    ("batch_size", lambda x: _sampled(batch_size=1, dataset_size=x), (10**10 + 10,)),
+    ("count", lambda x: _of("gaussian", noise_multiplier=1.0, count=x), (10**12 + 1, 0.5, -1)),
+    ("epsilon", lambda x: _of("randomized-response", epsilon=x), (0.9e-6, 100.1, -1.0)),
+    ("delta", lambda x: _of("approximate-dp", epsilon=1.0, delta=x), (0.9e-100, 1.0, -1.0)),
+    ("mu", lambda x: _of("gdp", mu=x), (0.0, 0.9e-6, 100.1)),
+    ("rho", lambda x: _of("zcdp", rho=x), (0.0, 0.9e-13, 10_001.0)),
+    ("steps_per_epoch", lambda x: _of("gaussian", noise_multiplier=1.0, sampling="random-allocation",
+                                      steps_per_epoch=x), (0, 10**10 + 1)),
+    ("sensitivity", lambda x: _of("staircase", epsilon=1.0, sensitivity=x), (0.0, 0.9e-6, 2.0**20 + 1)),
+)  # fmt: skip
+"""A key, a plan with a value of it, and values just beyond each edge of the declared domain."""
+
+ASKED_BEYOND: dict[str, tuple[Callable[[Any], Any], tuple[float, ...]]] = {
+    "epsilon of a question": (lambda x: PLAN.delta(x), (-1e-9, 1.0001e4)),
+    "delta of a question": (lambda x: PLAN.epsilon(x), (0.9e-300, 1.0, -1e-9)),
+    "delta of another accountant": (lambda x: PLAN.epsilon(x, accountant="rdp"), (0.9e-100,)),
+    "rounds of another accountant": (lambda x: hs.dp_sgd(1.0, 0.1, x).epsilon(1e-5, accountant="grid"), (10**9 + 1,)),
+}
+"""Questions with a value just beyond an edge."""
+
+
+@case("value", "Plan.from_dict", "Plan.epsilon", "Plan.delta")
+def beyond(draw: Draw, held: Held) -> None:
+    """What lies just beyond an edge of the domain is refused in one line that names the key and the value."""
+    key, made, values = draw.note("key", draw.of(*BEYOND))
+    value = draw.note("value", draw.of(*values))
+    refused = _refusal(lambda: hs.Plan.from_dict(made(value)))
+    held.law(refused is not None and f"{key}" in refused and "must be" in refused, f"{key} {value!r}: {refused}")
+    what = draw.note("question", draw.of(*ASKED_BEYOND))
+    asked, values = ASKED_BEYOND[what]
+    at = draw.note("at", draw.of(*values))
+    held.law(_refusal(lambda: asked(at)) is not None, f"{what}: {at!r} is answered")
+
+
+def _refusal(call: Callable[[], Any]) -> str | None:
+    try:
+        call()
+    except (hs.InvalidInputError, hs.UnsupportedError) as error:
+        return str(error)
+    return None
+
+
 SIDES = {"tight": "tight", "between": "between", "upper": "above"}
 """The side of a pair by the status of its claim; of a Renyi claim there is no pair."""
 
@@ -128,13 +182,13 @@ def objects(draw: Draw, held: Held) -> None:
     """Mechanisms, sampling schemes, rounds: copies are equal, representations give them back, pairs are there."""
     item = hs.Plan.from_dict(draw.note("round", {"round": [draw.round()]})).rounds[0]
     records = int(draw.spread(1, 1e12))
-    fixed = hs.WithoutReplacement(draw.note("batch", draw.random.randint(1, records)), draw.note("records", records))
+    fixed = hs.WithoutReplacement(draw.note("batch", draw.batch(records)), draw.note("records", records))
     steps = int(draw.spread(1, 1e6))
     allocated = hs.RandomAllocation(
         draw.note("steps", steps), draw.random.randint(1, steps), draw.random.choice((1, 2, 7)), records
     )
     uneven = hs.RandomAllocation(
-        batch_size=draw.random.randint(1, records),
+        batch_size=draw.batch(records),
         dataset_size=records,
         check_in=Fraction(draw.random.randint(1, 9), 9),
     )

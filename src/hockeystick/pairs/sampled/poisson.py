@@ -83,10 +83,6 @@ class BasePair(Protocol):
         """An upper bound on the total variation distance of both laws."""
         ...
 
-    def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
-        """The pair over more outcomes; see the pairs."""
-        ...
-
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """The characteristic function after sampling, if known."""
         ...
@@ -274,16 +270,6 @@ class _PoissonPair(DominatingPair):
     def stands_in(self) -> bool:
         """As of the base: a mass at its loss of minus infinity is at a finite one of the mixture."""
         return self.base.stands_in
-
-    def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
-        """The pair over more outcomes of the base, whose others have no more mass under a mixture of both laws."""
-        if not self.base.stands_in:
-            return None if self.infinite_mass else (self, -math.inf)
-        found = self.base.reaching(log_mass)
-        if found is None:
-            return None
-        base, log_lost = found
-        return replace(self, base=base), log_lost  # type: ignore[type-var]
 
     @property
     def limit_variance(self) -> float | None:

@@ -11,7 +11,7 @@ from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactBlackBox
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import PROBABILITY_BELOW_ONE, ROUND_EPSILON, check_fields
+from hockeystick.values.domains import ROUND_DELTA, ROUND_EPSILON, check_fields
 
 _TIGHT = Claim(
     Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
@@ -37,7 +37,7 @@ class ApproximateDP(Mechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("the guarantee's epsilon")]
-    delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the guarantee's delta")]
+    delta: Annotated[float, ROUND_DELTA.of("the guarantee's delta")]
 
     name: ClassVar[str] = "approximate-dp"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)

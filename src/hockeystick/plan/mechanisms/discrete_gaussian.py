@@ -19,7 +19,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 MOST = 500
 """Largest parameter of the noise, in counts, and largest sensitivity: all outcomes within 40 of it are told apart."""
 
-NOISE = Domain("a number from 1e-3 to 500", {"minimum": 1e-3, "maximum": MOST})
+NOISE = Domain("a number from 0.01 to 500", {"minimum": 0.01, "maximum": MOST})
 """Parameter of the noise over the sensitivity; their product is at most :data:`MOST`, too."""
 
 _TIGHT = Claim(

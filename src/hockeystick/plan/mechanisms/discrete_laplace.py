@@ -14,7 +14,7 @@ from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields, whole_numbers
+from hockeystick.values.domains import NOISE, check_fields, whole_numbers
 from hockeystick.values.errors import UnsupportedError
 
 MOST = 100_000
@@ -39,7 +39,7 @@ class DiscreteLaplace(NoiseOnSum):
     (-0.5, 0.5)
     """
 
-    scale: Annotated[float, MAGNITUDE.of("scale of the noise, in counts")]
+    scale: Annotated[float, NOISE.of("scale of the noise, in counts")]
     sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 

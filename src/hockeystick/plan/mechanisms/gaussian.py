@@ -11,7 +11,7 @@ from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.values.domains import NOISE, check_fields
 
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactGaussian
@@ -38,7 +38,7 @@ class Gaussian(NoiseOnSum):
     GaussianPair(mu=1.0)
     """
 
-    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
+    noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound C of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "gaussian"

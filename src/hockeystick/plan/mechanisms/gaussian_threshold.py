@@ -16,7 +16,7 @@ from hockeystick.pairs.discrete import REACH, DiscreteGaussianPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim
 from hockeystick.plan.mechanisms.discrete_gaussian import NOISE as SIGMA
 from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
-from hockeystick.values.domains import MAGNITUDE
+from hockeystick.values import domains
 
 LOG_UNITS = 64.0
 """Units of 1 by which the logarithm of the normal distribution function may be off; see ``numerics/rounding.py``."""
@@ -54,7 +54,7 @@ class GaussianThreshold(KeyThreshold):
     True
     """
 
-    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise on a count")]
+    noise_multiplier: Annotated[float, domains.NOISE.of("standard deviation of the noise on a count")]
     threshold: Annotated[float, THRESHOLD]
     keys: Annotated[int, KEYS]
     noise: Annotated[str, NOISE] = "continuous"

@@ -12,7 +12,7 @@ from hockeystick.pairs.exact import ExactGaussian
 from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.values.domains import MU, check_fields
 
 _TIGHT = Claim(
     Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Definition 2.6: Gaussian noise is the worst with that guarantee"
@@ -34,7 +34,7 @@ class GDP(Mechanism):
     GaussianPair(mu=0.5)
     """
 
-    mu: Annotated[float, MAGNITUDE.of("mu of the guarantee")]
+    mu: Annotated[float, MU.of("mu of the guarantee")]
 
     name: ClassVar[str] = "gdp"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)

@@ -61,7 +61,7 @@ MOST_KEYS = 1_000_000
 """Most keys of one person."""
 
 THRESHOLD = Domain(
-    "a number from 1 to 1e12", {"minimum": 1, "maximum": 1e12}, "least noisy count of a key that is released"
+    "a number from 1 to 1e9", {"minimum": 1, "maximum": 1e9}, "least noisy count of a key that is released"
 )
 """The thresholds: below 1 a person's own key is more likely released than not."""
 

@@ -13,7 +13,7 @@ from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.values.domains import NOISE, check_fields
 
 _TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")  # in every direction
 
@@ -33,7 +33,7 @@ class Laplace(NoiseOnSum):
     LaplacePair(distance=1.0, scale=10.0)
     """
 
-    scale: Annotated[float, MAGNITUDE.of("noise scale b / L1 bound of one record")]
+    scale: Annotated[float, NOISE.of("noise scale b / L1 bound of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "laplace"

@@ -13,7 +13,7 @@ from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim
 from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
-from hockeystick.values.domains import MAGNITUDE
+from hockeystick.values import domains
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class LaplaceThreshold(KeyThreshold):
     True
     """
 
-    scale: Annotated[float, MAGNITUDE.of("scale of the noise on a count")]
+    scale: Annotated[float, domains.NOISE.of("scale of the noise on a count")]
     threshold: Annotated[float, THRESHOLD]
     keys: Annotated[int, KEYS]
     noise: Annotated[str, NOISE] = "continuous"

@@ -11,8 +11,9 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status
+from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, Domain, check_fields, list_of
+from hockeystick.values.domains import NOISE, Domain, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_TERMS = 1000
@@ -21,16 +22,10 @@ MOST_TERMS = 1000
 MISSING = Fraction(1, 10**12)
 """By how much the sum of the probabilities may miss 1, which decimals of a few digits do."""
 
-SENSITIVITY = Domain("a number from 0 to 1e12", {"minimum": 0, "maximum": 1e12})
+SENSITIVITY = Domain("0 or a number from 1e-6 to 2^20", domains.SENSITIVITY.keywords, also=0.0)
 """How far the sum may move, in units of the clipping norm."""
 
-LEAST_SENSITIVITY = 1e-12
-"""The least that is not 0, as of a noise multiplier."""
-
-LEAST_PROBABILITY = 1e-300
-"""The least that is not 0: it keeps its digits when it is divided by a sum."""
-
-CHANCE = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+CHANCE = Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, also=0.0)
 """The probability of a sensitivity."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/mixture.py")
@@ -68,7 +63,7 @@ class MixtureGaussian(Mechanism):
         list_of(SENSITIVITY, most=MOST_TERMS).of("how far a person may move the sum, in clipping norms"),
     ]
     probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_TERMS).of("probability of each sensitivity")]
-    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
+    noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound C of one record")]
 
     name: ClassVar[str] = "mixture-gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = {
@@ -92,8 +87,6 @@ class MixtureGaussian(Mechanism):
             raise InvalidInputError(
                 f"probabilities must add up to 1, to within 1e-12; received a sum of {float(total)!r}", "probabilities"
             )
-        _check_least(self.sensitivities, LEAST_SENSITIVITY, "sensitivities")
-        _check_least(self.probabilities, LEAST_PROBABILITY, "probabilities")
         rest, terms = self._terms()
         if not terms:
             raise InvalidInputError(
@@ -146,11 +139,3 @@ class MixtureGaussian(Mechanism):
             shifts[shift] = shifts.get(shift, Fraction(0)) + probability
         weights = tuple(float(weight) for weight in shifts.values())
         return MixturePair(tuple(shifts), weights, float(rest), mirrored)
-
-
-def _check_least(values: tuple[float, ...], least: float, key: str) -> None:
-    for number, value in enumerate(values, start=1):
-        if 0 < value < least:
-            raise InvalidInputError(
-                f"element {number} of {key} must be 0, or at least {least:.0e}; received {value!r}", key
-            )

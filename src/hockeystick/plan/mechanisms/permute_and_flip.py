@@ -30,9 +30,6 @@ from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
 from hockeystick.values.adjacency import Direction
 
-FARTHEST = Fraction(700)
-"""Epsilon up to which the instance is formed: beyond it utilities that change by less are one, too."""
-
 WHY = "above, of a choice its pure epsilon alone is used; below are two candidates, one of which gets worse"
 """Why the ends of an answer are of two pairs."""
 
@@ -65,7 +62,7 @@ class PermuteAndFlip(NoisySelection):
     def known(self, direction: Direction) -> Between:
         """The worst pair with that epsilon, and two candidates seen from either side."""
         half = Fraction(1, 2)
-        worse = half * exponential(-min(decimal(self.epsilon), FARTHEST))
+        worse = half * exponential(-decimal(self.epsilon))
         one = FinitePair((half, half), (worse, 1 - worse))
         below = (one.mirrored, one) if direction is Direction.ADD else (one, one.mirrored)
         return Between(self.pair(direction), below, WHY)

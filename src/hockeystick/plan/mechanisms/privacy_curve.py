@@ -13,14 +13,14 @@ from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import largest_curve
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import EXACT_PROBABILITY, ExactDomain, check_fields, list_of
+from hockeystick.values.domains import EXACT_PROBABILITY, ROUND_EPSILON, ExactDomain, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_POINTS = 1000
 """Points of one curve, at most."""
 
-EPSILON = ExactDomain(Fraction(0), Fraction(700))
-"""Epsilon of a point: at larger ones only infinite loss is left."""
+EPSILON = ExactDomain(0, 100)
+"""Epsilon of a point, which is also 0 or from 1e-6 on, as that of any round."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/points.py: the worst mechanism with these guarantees")
 """What is proven of the pair in every direction."""
@@ -57,6 +57,9 @@ class PrivacyCurve(Mechanism):
             raise InvalidInputError(
                 f"deltas must be as many as epsilons; received {len(self.deltas)} and {len(self.epsilons)}", "deltas"
             )
+        for number, epsilon in enumerate(self.epsilons, start=1):
+            if epsilon:
+                ROUND_EPSILON.check(epsilon, f"element {number} of epsilons")
 
     @cached_property
     def _pair(self) -> FinitePair:

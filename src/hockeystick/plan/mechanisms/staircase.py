@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
@@ -34,13 +33,10 @@ from hockeystick.pairs.exact import ExactBlackBox, ExactFinite, exponential
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, Domain, check_fields
+from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain, check_fields
 
 HALF = Fraction(1, 2)
 """The place of the step at which the mechanism is binary randomised response to the adversary."""
-
-DIGITS = 30
-"""Of the decimal numbers of which masses are made: twice those of a double, less than two."""
 
 _TIGHT = Claim(Status.TIGHT, "Geng, Viswanath 2016 [GV16]; proof of the pair in plan/mechanisms/staircase.py")
 """What is proven of the pair in every direction."""
@@ -67,7 +63,7 @@ class Staircase(Mechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of the mechanism")]
-    sensitivity: Annotated[float, MAGNITUDE.of("the most that the number changes between neighbours")] = 1.0
+    sensitivity: Annotated[float, SENSITIVITY.of("the most that the number changes between neighbours")] = 1.0
     gamma: Annotated[
         float | None, Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "share of each stair that is high")
     ] = None
@@ -95,15 +91,15 @@ class Staircase(Mechanism):
         exact = decimal(self.epsilon)
         if self.gamma is None:
             half = math.exp(-0.5 * self.epsilon)
-            log_rest = -0.5 * self.epsilon + 2 * _log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
+            log_rest = -0.5 * self.epsilon + 2 * math.log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
             return ThreeLossPair(self.epsilon, math.log1p(-0.5 * half), log_rest, exact)
-        gamma, log_fall = decimal(self.gamma), _log(-math.expm1(-self.epsilon))
-        if gamma > HALF:
-            log_total = math.log(float(gamma) + math.exp(-self.epsilon) * float(1 - gamma))
-            apart = math.log(float(gamma - HALF)) + log_fall - log_total
-            return ThreeLossPair(self.epsilon, -math.log(2) - log_total, apart, exact)
-        log_high, log_rest = _low_step(exact, gamma)
-        return ThreeLossPair(self.epsilon, min(log_high, 0.0), log_rest + log_fall, exact)
+        fall, apart = math.exp(-self.epsilon), float(abs(decimal(self.gamma) - HALF))
+        total = self.gamma + fall * (1 - self.gamma)
+        log_rest = math.log(apart) + math.log(-math.expm1(-self.epsilon)) - math.log(total)
+        if self.gamma > HALF:
+            return ThreeLossPair(self.epsilon, -math.log(2 * total), log_rest, exact)
+        # A is 1 - (e / 2) / total
+        return ThreeLossPair(self.epsilon, math.log1p(-0.5 * fall / total), log_rest - self.epsilon, exact)
 
     def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
         """The three masses, up to a factor."""
@@ -122,20 +118,3 @@ class Staircase(Mechanism):
         low = [(factor, power - epsilon) for factor, power in high]
         masses = exponential(*high), exponential(*rest), exponential(*low)
         return ExactFinite(masses, masses[::-1], epsilon)
-
-
-def _low_step(epsilon: Fraction, gamma: Fraction) -> tuple[float, float]:
-    """The logarithms of ``(gamma + e (1/2 - gamma)) / total`` and of ``e (1/2 - gamma) / total``, gamma at most 1/2.
-
-    ``total = gamma + e (1 - gamma)``. All terms are positive, and e is a decimal number, as it may be far below the
-    range of a double while gamma is 0 or as small.
-    """
-    with localcontext(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX):
-        e = (-Decimal(epsilon.numerator) / epsilon.denominator).exp()
-        low = Decimal(gamma.numerator) / gamma.denominator
-        total, rest = low + e * (1 - low), e * (Decimal("0.5") - low)
-        return float(((low + rest) / total).ln()), float((rest / total).ln())
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf

@@ -11,7 +11,7 @@ from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.values.domains import LENGTH, NOISE, SENSITIVITY, check_fields
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/laplace_window.py")  # in every direction
@@ -38,9 +38,9 @@ class TruncatedLaplace(NoiseOnSum):
     (-0.5, 0.5)
     """
 
-    scale: Annotated[float, MAGNITUDE.of("scale of the noise before it is cut off")]
-    bound: Annotated[float, MAGNITUDE.of("largest size of the noise")]
-    sensitivity: Annotated[float, MAGNITUDE.of("most that one record changes the vector in L1 norm")] = 1.0
+    scale: Annotated[float, NOISE.of("scale of the noise before it is cut off")]
+    bound: Annotated[float, LENGTH.of("largest size of the noise")]
+    sensitivity: Annotated[float, SENSITIVITY.of("most that one record changes the vector in L1 norm")] = 1.0
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "truncated-laplace"

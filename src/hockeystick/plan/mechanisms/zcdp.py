@@ -11,7 +11,7 @@ from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import DominatingPair, RenyiCurve, moment
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.values.domains import RHO, check_fields
 
 _RENYI = Claim(Status.RENYI, "Bun, Steinke 2016 [BS16], Definition 1.1: the guarantee is one of Renyi divergences")
 """What is known in every direction."""
@@ -51,7 +51,7 @@ class ZCDP(Mechanism):
     1.0
     """
 
-    rho: Annotated[float, MAGNITUDE.of("rho of the guarantee")]
+    rho: Annotated[float, RHO.of("rho of the guarantee")]
 
     name: ClassVar[str] = "zcdp"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_RENYI, _RENYI)

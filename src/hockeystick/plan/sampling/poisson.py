@@ -103,7 +103,7 @@ class Poisson(Sampling):
             raise InvalidInputError(
                 f"batch_size must be at most dataset_size; received {batch} and {records}", "batch_size"
             )
-        rate = batch / records
+        rate = domains.quotient(batch, records)
         if self.sample_rate is not None and not math.isclose(self.sample_rate, rate, rel_tol=1e-9):
             raise InvalidInputError(
                 f"sample_rate {self.sample_rate!r} contradicts batch_size / dataset_size = {rate!r}; give one of them",

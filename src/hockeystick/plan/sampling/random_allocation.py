@@ -145,7 +145,7 @@ class RandomAllocation(Sampling):
     96
     """
 
-    steps_per_epoch: Annotated[int | None, domains.RECORDS.of("steps of an epoch")] = None
+    steps_per_epoch: Annotated[int | None, domains.EPOCH] = None
     participations_per_epoch: Annotated[int, domains.RECORDS.of("steps of an epoch that see a record")] = 1
     epochs_per_assignment: Annotated[int, domains.RECORDS.of("epochs for which an assignment is kept")] = 1
     dataset_size: Annotated[int | None, domains.RECORDS] = None
@@ -210,7 +210,7 @@ class RandomAllocation(Sampling):
         ):
             if size is not None and size > largest:
                 raise InvalidInputError(f"{key} must be at most {most}; received {size} and {largest}", key)
-        follow = -(-records // batch)
+        follow = int(domains.EPOCH.check(-(-records // batch), "dataset_size / batch_size"))
         for key, value, implied in (
             ("steps_per_epoch", steps, follow),
             ("last_batch_size", last, records - (follow - 1) * batch),

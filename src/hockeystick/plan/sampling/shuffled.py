@@ -182,7 +182,7 @@ class Shuffled(Sampling):
     234
     """
 
-    steps_per_epoch: Annotated[int | None, domains.RECORDS.of("steps of an epoch")] = None
+    steps_per_epoch: Annotated[int | None, domains.EPOCH] = None
     batch_size: Annotated[int | None, domains.RECORDS.of("number of records in a batch")] = None
     dataset_size: Annotated[int | None, domains.RECORDS] = None
     drop_last: Annotated[bool, domains.Switch("whether a last batch with fewer records is dropped")] = False

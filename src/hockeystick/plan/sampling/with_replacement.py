@@ -149,7 +149,7 @@ class WithReplacement(Sampling):
     """
 
     draws: Annotated[int, domains.RECORDS.of("number of draws in a round")]
-    dataset_size: Annotated[int | None, domains.whole_numbers(least=2).of("number of records")] = None
+    dataset_size: Annotated[int | None, domains.whole_numbers(least=2, most=10**10).of("number of records")] = None
     weight: Annotated[float | None, domains.RATE.of("probability that a draw is the likeliest record, less than 1")] = (
         None
     )

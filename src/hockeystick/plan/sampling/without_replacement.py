@@ -166,6 +166,7 @@ class WithoutReplacement(Sampling):
                 f"batch_size must be at most dataset_size; received {self.batch_size} and {self.dataset_size}",
                 "batch_size",
             )
+        domains.quotient(self.batch_size, self.dataset_size)
 
     @property
     def rate(self) -> float:

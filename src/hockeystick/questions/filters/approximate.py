@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.numerics.rounding import next_up
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import SLACK, PrivacyFilter, Spending
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
@@ -30,7 +29,7 @@ class Guarantees(Spending):
         if isinstance(given, int | float) and given == 0:
             raise InvalidInputError("delta must be greater than 0; received 0: with none, take PureDpFilter", "delta")
         self._delta = domains.TARGET_DELTA.check(delta, "delta")
-        self._slack = domains.TARGET_DELTA.check(0.5 * self._delta if slack is None else slack, "slack")
+        self._slack = 0.5 * self._delta if slack is None else domains.TARGET_DELTA.check(slack, "slack")
         if self._slack > self._delta:
             raise InvalidInputError(f"slack must be at most delta; received {slack!r} and {delta!r}", "slack")
 
@@ -130,8 +129,8 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         return super()._fits(sums) and (basic or self._advanced(sums[1]) <= self._epsilon)
 
     def _advanced(self, squares: Fraction) -> float:
-        """``sqrt(2 S log(1/delta')) + S / 2``, rounded up: S by one double (it may be below them all)."""
-        total = next_up(float(squares)) if squares else 0.0
+        """``sqrt(2 S log(1/delta')) + S / 2``, rounded up."""
+        total = float(squares)
         return (math.sqrt(2 * self._log * total) + 0.5 * total) * (1 + SLACK)
 
     @property

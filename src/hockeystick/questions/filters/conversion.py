@@ -19,9 +19,7 @@ from hockeystick.values.errors import InvalidInputError
 STRIDES = (1.05, 1.001, 1.00002)  # of t: the search reaches 131-fold to either side, and comes 2e-5 near
 REACH = 100  # strides to either side; the next stride's reach covers two of this one's
 
-TARGET = domains.Domain(
-    "a number from 1e-100 to 1e100", {"minimum": 1e-100, "maximum": 1e100}, "the target epsilon"
-)  # so that the squares and quotients on the way to a budget stay within the range of a double
+TARGET = domains.Domain("a number from 1e-6 to 1e4", {"minimum": 1e-6, "maximum": 1e4}, "the target epsilon")
 
 Budget = TypeVar("Budget", bound=PrivacyFilter)
 

@@ -18,7 +18,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-DISTANCES = (1e-12, 1e12)  # of a budget, as of the rounds themselves: the curve is enclosed there
+DISTANCES = (1e-6, 100.0)  # of a budget, as of the rounds themselves
 
 
 class GdpFilter(AdditiveFilter):
@@ -27,7 +27,7 @@ class GdpFilter(AdditiveFilter):
     The filter counts in squares of mu: of a budget of mu = 2 there are 4 to spend.
 
     Args:
-        budget: of mu, from 1e-12 to 1e12.
+        budget: of mu, from 1e-6 to 100.
         adjacency: neighbouring relation.
 
     >>> from hockeystick import Gaussian
@@ -40,7 +40,7 @@ class GdpFilter(AdditiveFilter):
     name: ClassVar[str] = "gdp"
 
     def __init__(self, budget: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
-        self.mu = domains.MAGNITUDE.of("budget of mu").check(budget, "budget")
+        self.mu = domains.MU.of("budget of mu").check(budget, "budget")
         super().__init__(decimal(self.mu) ** 2, adjacency)
 
     @classmethod
@@ -48,7 +48,7 @@ class GdpFilter(AdditiveFilter):
         """The largest mu that is (epsilon, delta), to about 1e-12 of itself, on the safe side.
 
         Raises:
-            InvalidInputError: a value outside its domain, or a target that only a mu below 1e-12 meets.
+            InvalidInputError: a value outside its domain, or a target that only a mu below 1e-6 meets.
 
         >>> budget = GdpFilter.reaching(epsilon=1.0, delta=1e-6)
         >>> print(f"{budget.budget_epsilon(1e-6):.6f}")

@@ -8,12 +8,10 @@ from typing import ClassVar
 
 from hockeystick.questions.filters.approximate import Guarantees
 from hockeystick.questions.filters.base import SLACK
-from hockeystick.questions.filters.conversion import balanced_tilt
+from hockeystick.questions.filters.conversion import TARGET, balanced_tilt
 from hockeystick.questions.filters.decimals import rounded_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
-
-STEEPEST = 1e100  # t beyond which products may leave the range of a double; any t is valid
 
 
 class Odometer(Guarantees):
@@ -54,9 +52,9 @@ class Odometer(Guarantees):
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> None:
         super().__init__(delta, slack, adjacency)
-        expected = domains.POSITIVE.of("the expected epsilon").check(expected, "expected")
+        expected = TARGET.of("the expected epsilon").check(expected, "expected")
         # alpha R + log(1/delta') / (alpha - 1) is least over alpha at the tilt that balances rho = R
-        self._tilt = min(balanced_tilt(expected, self._log), STEEPEST)
+        self._tilt = balanced_tilt(expected, self._log)
 
     @property
     def spent(self) -> float:
@@ -64,11 +62,7 @@ class Odometer(Guarantees):
         return min(rounded_up(self._sums[0]), self._line(self._sums[1]))
 
     def _line(self, squares: Fraction) -> float:
-        """``alpha R + log(1/delta') / (alpha - 1)``, rounded up.
-
-        Squares below all doubles, which are rounded to 0, are paid for by the slack of the other term: it is above
-        1e-130, as the order is at most ``STEEPEST``.
-        """
+        """``alpha R + log(1/delta') / (alpha - 1)``, rounded up."""
         return (0.5 * (1 + self._tilt) * float(squares) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:

@@ -50,5 +50,5 @@ class PureDpFilter(AdditiveFilter):
 
     def budget_epsilon(self, delta: float = 0.0) -> float:
         """The target, at every delta."""
-        domains.open_probability(delta, "delta", "the target delta")
+        domains.delta(delta)
         return self.budget

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import AdditiveFilter
-from hockeystick.questions.filters.conversion import divergence_within, epsilon_of
+from hockeystick.questions.filters.conversion import TARGET, divergence_within, epsilon_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -75,11 +75,11 @@ class RdpFilter(AdditiveFilter):
         Raises:
             InvalidInputError: a value outside its domain, or an order that leaves no budget.
         """
-        epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
+        epsilon = TARGET.check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
         t = -2 * math.log(delta) / epsilon if order is None else ORDER.check(order, "order") - 1
         t = (1 + t) - 1  # that of the order as a double
-        budget = divergence_within(epsilon, t, delta) if 0 < t < math.inf else -1.0
+        budget = divergence_within(epsilon, t, delta) if t > 0 else -1.0
         if not budget > 0:
             raise InvalidInputError(
                 f"order {1 + t:.6g} leaves no budget for epsilon {epsilon!r}: give another", "order"

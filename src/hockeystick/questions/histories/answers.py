@@ -97,7 +97,7 @@ def answers(
     >>> found.upper.round(4).tolist(), found.reasons
     ([1.8282, 0.0], [None, None])
     """
-    delta = domains.open_probability(delta, "delta", "the target delta")
+    delta = domains.delta(delta)
     epsilons([], delta, gap=gap)  # what is wrong with the question is no fault of a history
     Plan([], adjacency)
     many = len(histories)

@@ -27,7 +27,7 @@ from hockeystick.values.errors import InvalidInputError
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-NOISE = domains.MAGNITUDE.of("standard deviation of the noise / norm bound of one user")
+NOISE = domains.NOISE.of("standard deviation of the noise / norm bound of one user")
 """Domain of a noise multiplier: after a step without noise no epsilon is finite."""
 
 RATE = domains.RATE.of("probability that the user enters the batch")
@@ -51,7 +51,7 @@ def refusal(noise: object, rate: object, steps: object) -> str | None:
 
     >>> print(refusal(1.0, 0.01, 100), refusal(1.0, 1.5, 100), sep=chr(10))
     None
-    sample_rate must be a number greater than 0 and at most 1 (probability that the user enters the batch); received 1.5
+    sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 (probability that the user enters the batch); received 1.5
     """
     for (key, domain), value in zip(DOMAINS.items(), (noise, rate, steps), strict=True):
         try:
@@ -65,8 +65,7 @@ def sound(noise: Array, rate: Array, steps: Array) -> Mask:
     """Which rows have all their numbers inside their domains: what :func:`refusal` says, in whole arrays."""
     low, high = NOISE.keywords["minimum"], NOISE.keywords["maximum"]
     within: Mask = (noise >= low) & (noise <= high)
-    within &= rate > RATE.keywords["exclusiveMinimum"]
-    within &= rate <= RATE.keywords["maximum"]
+    within &= ((rate >= RATE.keywords["minimum"]) & (rate <= RATE.keywords["maximum"])) | (rate == RATE.also)
     within &= (steps >= STEPS.keywords["minimum"]) & (steps <= STEPS.keywords["maximum"])
     within &= steps == np.floor(steps)
     return within

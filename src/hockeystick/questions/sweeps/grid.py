@@ -15,7 +15,7 @@ from typing import Any
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import PARAMETERS, build_of
 from hockeystick.values import domains
-from hockeystick.values.domains import PROBABILITY_BELOW_ONE, choice, shown
+from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
 
 DELTA = "delta"  # the axis that is of the question and not of the plan
@@ -187,7 +187,7 @@ def _values(name: str, given: Any) -> Point:
     if not listed:
         raise InvalidInputError(f"grid: {name} has no values; give one at least", name)
     counts = name != DELTA and PARAMETERS[parameter_of(name)].whole
-    domain = domains.whole_numbers() if counts else PROBABILITY_BELOW_ONE if name == DELTA else NUMBER
+    domain = domains.whole_numbers() if counts else domains.DELTA if name == DELTA else NUMBER
     found = dict.fromkeys(domain.check(value, f"grid: {name}") for value in listed)
     if len(found) < len(listed):
         raise InvalidInputError(

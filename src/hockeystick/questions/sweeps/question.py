@@ -108,7 +108,7 @@ def question_of(
     Raises:
         InvalidInputError: two questions at once, a delta that is given twice or nowhere, a number outside its domain.
     """
-    gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of the interval")
+    gap = None if gap is None else domains.share(gap, "gap", "widest relative width wanted of the interval")
     if target is None and (parameter is not None or tolerance is not None):
         key = "parameter" if parameter is not None else "tolerance"
         raise InvalidInputError(f"{key} is of a calibration: give target, too, or leave {key} out", key)
@@ -136,7 +136,7 @@ def question_of(
         wanted = domains.epsilon(target, "target", "the target epsilon")
     except InvalidInputError:
         raise InvalidInputError(
-            "target must be an epsilon from 0 to 1e100, or one of hockeystick.targets, such as Advantage(0.1); "
+            "target must be an epsilon from 0 to 1e4, or one of hockeystick.targets, such as Advantage(0.1); "
             f"received {shown(target)}",
             "target",
         ) from None
@@ -147,7 +147,7 @@ def _free(parameter: str | None, tolerance: float | None) -> dict[str, Any]:
     name = FREE if parameter is None else named(parameter).name
     return {
         "free": name,
-        "tolerance": TOLERANCE if tolerance is None else domains.rate(tolerance, "tolerance", "of what is calibrated"),
+        "tolerance": TOLERANCE if tolerance is None else domains.share(tolerance, "tolerance", "of what is calibrated"),
     }
 
 
@@ -162,4 +162,4 @@ def _delta(template: Plan, has_delta: bool, delta: float | None) -> float | None
             "no delta: the plan has no default target; pass delta=, put delta into the grid, or set it in the plan",
             "delta",
         )
-    return domains.open_probability(at, "delta", "the target delta")
+    return domains.delta(at)

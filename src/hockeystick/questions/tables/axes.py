@@ -40,7 +40,7 @@ SIGNS: Mapping[str, int] = {"noise": -1, "rate": 1, "rounds": 1, "delta": -1}
 """The axes in their order, and whether epsilon rises or falls along each."""
 
 DOMAINS: Mapping[str, domains.Domain] = {
-    "noise": domains.MAGNITUDE.of("the noise multiplier"),
+    "noise": domains.NOISE.of("the noise multiplier"),
     "rate": domains.RATE.of("the sample rate"),
     "rounds": domains.whole_numbers(1, 10**9).of("the number of rounds"),
     "delta": domains.TARGET_DELTA,

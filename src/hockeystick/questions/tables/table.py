@@ -170,7 +170,7 @@ class Table:
         if outside not in ("refuse", "ask"):
             raise InvalidInputError(f"outside must be 'refuse' or 'ask'; received {domains.shown(outside)}", "outside")
         if gap is not None:
-            gap = domains.rate(gap, "gap", "widest relative width wanted of the interval")
+            gap = domains.share(gap, "gap", "widest relative width wanted of the interval")
         columns = self._columns({"noise": noise, "rate": rate, "rounds": rounds, "delta": delta})
         many = len(columns[0])
         lower, estimate, upper = np.empty(many), np.empty(many), np.empty(many)

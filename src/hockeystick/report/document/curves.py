@@ -12,6 +12,7 @@ from hockeystick.plan.plan import Plan
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
 from hockeystick.values.bounds import Answer
+from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
 from hockeystick.values.errors import HockeystickError
 
 POINTS = 49  # points of a curve: enough to show its bends, a few kilobytes in the file
@@ -28,11 +29,11 @@ def delta_points(plan: Plan, delta: float, headline: Answer) -> Points:
     Raises:
         UnsupportedError: no guarantee is proved for the plan.
     """
-    reach = plan.epsilon(max(delta * RELATIVE_DELTA, 1e-300)).quoted
+    reach = plan.epsilon(max(delta * RELATIVE_DELTA, LEAST_DELTA)).quoted
     reach = reach if math.isfinite(reach) else headline.quoted
     if not math.isfinite(reach):
         return []
-    epsilons = np.linspace(0.0, reach if reach > 0 else 1.0, POINTS)
+    epsilons = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS)
     if not plan.whole and plan.known_from_below:
         band = plan.profile().delta(epsilons)
         return [
