@@ -17,7 +17,7 @@ import hockeystick as hs
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair, moment
 from hockeystick.pairs.laplace import LaplaceMiddle
 from hockeystick.pairs.laplace_window import WindowPair
-from hockeystick.pairs.renyi import SLACK, log_moment, log_peak, renyi_epsilon, renyi_log_delta
+from hockeystick.pairs.renyi import SLACK, log_moment, renyi_epsilon, renyi_log_delta
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values import domains
@@ -310,8 +310,3 @@ def test_panels_under_tangents(panels: list[tuple[float, float]], width: float) 
         log_f, slopes = (np.array(column) for column in zip(*panels, strict=True))
         found = moment.log_concave(log_f, slopes, width)
         assert abs(found - mp.log(exactly)) <= 1e-12 * (1 + abs(found))
-
-
-@pytest.mark.parametrize("t", [0.0, 5e-324, 1e-310])
-def test_a_tilt_next_to_0_has_the_whole_mass_for_its_bound(t: float) -> None:
-    assert log_peak(t) == 0.0

@@ -404,44 +404,8 @@ def test_a_calibration_is_printed_in_a_line_and_formatted_on_its_safe_side() -> 
     assert str(hs.calibrate(SGD, "steps", target)).startswith("steps = ")
 
 
-def test_an_epsilon_next_to_0_is_met_where_either_question_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Delta at 1e-162 known up to a factor of 3, and epsilon, which is 0: asked once, it decides."""
-    plan = hs.dp_sgd(noise_multiplier=12.8, sample_rate=1e-10, steps=9)
-    truth = plan.delta(0.0)
-    wide = hs.Bound(0.0, truth.upper, 3 * truth.upper, reason="short of work")
-    asked = []
-
-    def epsilon_of(self: AutoAccountant, *question: Any) -> hs.Bound:
-        asked.append(question)
-        return hs.Bound(0.0, 0.0, 0.0)
-
-    monkeypatch.setattr(AutoAccountant, "delta", lambda *_: wide)
-    monkeypatch.setattr(AutoAccountant, "epsilon", epsilon_of)
-    searched = targets.Epsilon(1e-162, delta=2 * truth.upper).searched
-    for _ in range(2):
-        found = searched.measure(plan, None)
-        assert searched.met(found)
-        assert found.lower <= truth.lower <= truth.upper <= found.upper
-    assert searched.found(plan, None, met=True).upper == 0.0
-    assert len(asked) == 1
-    far = targets.Epsilon(1e-162, delta=4 * truth.upper).searched
-    assert far.measure(plan, None) == wide, "delta decides by itself"
-    assert len(asked) == 1
 
 
-def test_a_value_beside_is_not_said_to_miss_where_that_is_unknown() -> None:
-    """Nine rounds at rates next to 0 and an epsilon of 1e-162: delta at it is too dear to be told to the end."""
-    plan = hs.dp_sgd(noise_multiplier=12.788757248925622, sample_rate=1.0, steps=9)
-    target = targets.Epsilon(1.24e-162, delta=2.84e-13)
-    found = hs.calibrate(plan, "sample-rate", target)
-    assert target.met(found.achieved)
-    assert found.beside is not None
-    value, bound = found.beside
-    assert not target.met(bound)
-    assert value <= 3.04e-12, "the largest rate is 3.0305e-12"
-    assert not target.missed(bound)
-    assert found.limited is not None
-    assert beside_said(found).endswith("is not shown to meet it")
 
 
 def test_rounds_that_a_common_factor_leaves_as_they_are_are_named() -> None:

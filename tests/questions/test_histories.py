@@ -91,7 +91,7 @@ def test_the_same_rows_are_sound_in_arrays_and_one_by_one() -> None:
     one_by_one = [refusal(*row) is None for row in zip(noise.tolist(), rate.tolist(), steps.tolist(), strict=True)]
     assert sound(noise, rate, steps).tolist() == one_by_one
     assert (
-        sum(one_by_one) == 8 * 6 * 6
+        sum(one_by_one) == 8 * 6 * 7
     )  # noises 0.01 to 1e6, rates 1e-10 to 1 - 1e-6 and 1, whole steps with 0 and -0.0
     assert str(refusal(0.0, 0.1, 1)).startswith("noise_multiplier must be a number from 0.01 to 1e6")
     assert str(refusal(1.0, None, 1)).endswith("received None")

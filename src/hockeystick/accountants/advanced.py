@@ -45,7 +45,6 @@ from hockeystick.accountants.shared.round_guarantee import (
     least_over_slack,
     mutual_guarantees,
     split,
-    why_infinite,
 )
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
@@ -77,7 +76,7 @@ class AdvancedAccountant(Accountant):
         self.refuse_gap(gap)
         subjects = mutual_guarantees(directions)
         direction, found = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
-        return epsilon_bound(self.name, direction, found, why_infinite(subjects, delta) if math.isinf(found) else None)
+        return epsilon_bound(self.name, direction, found)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""

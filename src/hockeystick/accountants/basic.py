@@ -17,7 +17,7 @@ import math
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split, why_infinite
+from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
 from hockeystick.numerics.rounding import next_up
@@ -37,8 +37,7 @@ class BasicAccountant(Accountant):
         self.refuse_gap(gap)
         subjects = _subjects(directions)
         direction, found = worst(subjects, lambda subject: subject.epsilon(delta))
-        kinds = [(side, subject.kinds) for side, subject in subjects]
-        return epsilon_bound(self.name, direction, found, why_infinite(kinds, delta) if math.isinf(found) else None)
+        return epsilon_bound(self.name, direction, found)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""

@@ -59,7 +59,6 @@ NO_LATTICE = (
 ROUNDINGS = 64.0  # of a distribution function, where neither powers nor phases make more of them
 TOLERATED = 0.01  # noise as a part of delta
 LARGEST = 700.0  # exponent that a double can hold
-LEAST_REACH = 1e-280  # of the sum: points of the outer integral have to stay within the range of a double
 SAME = 1e-12  # relative, of distances on a lattice
 
 
@@ -192,11 +191,6 @@ def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]
             "has them); use accountant 'contour' or 'grid'"
         )
     reach = reach_of(composition, -LOG_OUTSIDE)
-    if reach < LEAST_REACH:
-        raise NotApplicableError(
-            f"all losses are within {LEAST_REACH:.0e} of 0, and their characteristic functions never move; "
-            "use accountant 'contour'"
-        )
     return reach, 3.0 / reach
 
 

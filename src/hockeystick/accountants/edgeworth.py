@@ -114,11 +114,9 @@ class _Sum:
         self._lost = composition.infinite_mass
         self._lattice = any(pair.smooth is None for pair, _ in composition.rounds)
         nodes = [PrivacyCurve(pair).nodes for pair, _ in composition.rounds]
-        self._unit = _unit([loss for loss, _ in nodes])
         totals = np.zeros((2, 5))
         for (loss, log_p), (_, count) in zip(nodes, composition.rounds, strict=True):
-            scaled = loss / self._unit
-            totals += count * np.array([cumulants(scaled, np.exp(log_p)), cumulants(scaled, np.exp(log_p - loss))])
+            totals += count * np.array([cumulants(loss, np.exp(log_p)), cumulants(loss, np.exp(log_p - loss))])
         self._laws = totals
 
     @cached_property
@@ -130,7 +128,7 @@ class _Sum:
         if self._constant:
             return np.zeros_like(epsilon)
         with np.errstate(over="ignore", divide="ignore"):
-            p, q = (tail(law, epsilon / self._unit, self._order) for law in self._laws)
+            p, q = (tail(law, epsilon, self._order) for law in self._laws)
             lifted: Array = np.sign(q) * np.exp(epsilon + np.log(np.abs(q)))  # e^epsilon alone may leave the range
         return p - lifted
 
@@ -157,7 +155,7 @@ class _Sum:
     def _grid(self) -> Array:
         mean, variance = self._laws[0, :2]
         end = max(mean, 0.0) + FARTHEST * math.sqrt(max(variance, 0.0))
-        return np.linspace(0.0, end * self._unit, POINTS)
+        return np.linspace(0.0, end, POINTS)
 
     def doubt(self, epsilon: float) -> str | None:
         """What is known to be wrong around there."""
@@ -170,12 +168,6 @@ class _Sum:
         if (np.diff(inside) > 0).any() or (inside < 0).any():
             said.append("it is not monotone up to this epsilon, as delta is: it no longer follows the tail")
         return "; ".join(said) if not self._constant else None
-
-
-def _unit(losses: list[Array]) -> float:
-    """A power of two about as large as the largest loss, in which fifth powers stay within the range of a double."""
-    largest = max((float(np.abs(loss).max(initial=0.0)) for loss in losses), default=0.0)
-    return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
 
 
 def cumulants(loss: Array, weight: Array) -> Array:

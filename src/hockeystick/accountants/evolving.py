@@ -32,7 +32,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.prv import HOEFFDING, NO_SHARE, SHARE, USED, log_less, log_plus
+from hockeystick.accountants.prv import COUPLING, HOEFFDING, SHARE, USED, log_less, log_plus
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
@@ -118,7 +118,7 @@ class EvolvingAccountant(BracketAccountant):
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
-    delta_error: Annotated[float | None, domains.POSITIVE.of("probability that the coupling fails")] = None
+    delta_error: Annotated[float | None, COUPLING] = None
     stages: Annotated[int, STAGES] = 2
 
     name: ClassVar[str] = "evolving"
@@ -128,8 +128,6 @@ class EvolvingAccountant(BracketAccountant):
         """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         least, most = composition.infinite_mass_ends
         error = self.delta_error or (delta - most) / SHARE
-        if error == 0:
-            raise NotApplicableError(NO_SHARE)
         if error >= delta - most:
             raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
         low, high = math.log(delta - least + error) + 1e-15, math.log(delta - most - error) - 1e-15

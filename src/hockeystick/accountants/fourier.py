@@ -54,7 +54,6 @@ DENSE = 1 << 22  # points where the errors of densities are bounded: they fall a
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
 MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
-LEAST_REACH = 1e-280  # of a window: its step has to stay within the range of a double
 LEAST_WRAPPED = 1e-300  # no smaller mass is aimed at: the transform's rounding alone is far above it
 MOST_SCALE = 30.0  # log of what the masses of all rounds may multiply to, which is 1 but for rounding and lost mass
 SHARE = 1e-3  # of delta that it leaves outside
@@ -157,7 +156,7 @@ class FourierAccountant(Accountant):
                 f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
         reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
-        reach = max(reach, LEAST_REACH) if reach > 0 else 1.0  # any will do where no loss differs from 0
+        reach = reach or 1.0  # any will do where no loss differs from 0
         if self.errors:
             reach = max(reach, 1.01 * LEAST_LENGTH)
         return LossGrid(reach / (1 - 2 * composition.count / points), points)

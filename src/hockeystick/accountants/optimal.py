@@ -41,7 +41,6 @@ from hockeystick.accountants.shared.round_guarantee import (
     least_over_slack,
     mutual_guarantees,
     split,
-    why_infinite,
 )
 from hockeystick.accountants.shared.tilted import Cumulants
 from hockeystick.accountants.shared.worst_case_law import (
@@ -106,7 +105,7 @@ class OptimalAccountant(Accountant):
         subjects = mutual_guarantees(directions)
         direction, upper = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
         if math.isinf(upper):
-            return epsilon_bound(self.name, direction, upper, why_infinite(subjects, delta))
+            return epsilon_bound(self.name, direction, upper)
         searched = all(_searchable(kinds) for _, kinds in subjects)
         return epsilon_bound(self.name, direction, upper, None if searched else NOT_SEARCHED)
 

@@ -56,12 +56,13 @@ from hockeystick.values.errors import NotApplicableError
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
-LEAST_LOG_LOST = -700.0  # of what a domain leaves out
 LEAST_TILT = 1e-6  # in place of none, for which the bound on what lies outside is not written
-NO_SHARE = (
-    "a thousandth of delta, what its delta_error is by default, is below the range of a double; ask for a larger delta"
+COUPLING = domains.Domain(
+    "a number, at least 1e-250 and less than 1",
+    {"minimum": 1e-250, "exclusiveMaximum": 1},
+    "probability that the coupling fails",
 )
-"""Why a delta is refused if delta_error is left out."""
+"""Domain of delta_error: of it, e^-600 at least, the domains of 1e9 rounds lose what a double holds."""
 
 USED = "delta_error leaves nothing of delta; set it below delta"
 """Why a delta_error is refused."""
@@ -88,7 +89,7 @@ class PrvAccountant(BracketAccountant):
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
-    delta_error: Annotated[float | None, domains.POSITIVE.of("probability that the coupling fails")] = None
+    delta_error: Annotated[float | None, COUPLING] = None
     mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, in place of eps_error")] = None
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the domain of the losses")] = None
 
@@ -99,8 +100,6 @@ class PrvAccountant(BracketAccountant):
         """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         finite = delta - composition.infinite_mass_ends[1]
         error = self.delta_error or finite / SHARE
-        if error == 0:
-            raise NotApplicableError(NO_SHARE)
         if error >= finite:
             raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
         rounds = self._rounded(composition, math.log(error))
@@ -131,11 +130,6 @@ class PrvAccountant(BracketAccountant):
         gap = self.mesh or self.eps_error / spread
         distance = gap * spread if self.mesh else self.eps_error
         log_lost = log_error - math.log(4 * composition.count) - 8.0
-        if log_lost < LEAST_LOG_LOST:
-            raise NotApplicableError(
-                f"of delta_error, e^{log_error:.0f}, the domains may lose less than a double holds; ask for a larger "
-                "delta (or set delta_error to a larger value), or use accountant 'contour' or 'grid'"
-            )
         above, below, bias, lost, points = [], [], 0.0, 0.0, 0.0
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)

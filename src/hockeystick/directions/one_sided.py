@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import SMALLEST_NORMAL, exp_above, next_down, next_up
+from hockeystick.numerics.rounding import exp_above, next_down, next_up
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
@@ -45,13 +45,8 @@ def delta_bound(
 
 
 def log_left(delta: float, infinite: float) -> float:
-    """log of delta less a smaller mass at infinite loss, rounded down.
-
-    The difference of two doubles is rounded by less than one step, which is taken off; where it is below the range of
-    normal doubles it is exact (their spacing is that of all sums and differences), so that nothing is taken off.
-    """
-    left = delta - infinite
-    return math.log(next_down(left) if left > SMALLEST_NORMAL else left)
+    """log of delta less a smaller mass at infinite loss, the difference rounded down."""
+    return math.log(next_down(delta - infinite))
 
 
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:

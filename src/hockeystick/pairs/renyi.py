@@ -26,7 +26,6 @@ from hockeystick.pairs.composition import RenyiComposition
 
 STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
 LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
-LEAST_TILT = 1e-300  # below it ``1 / t`` is beyond the range of a double, or nearly
 PRECISION = 1e-6  # of log t; the bound errs by its square
 SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
 MOMENT = 10e3
@@ -45,8 +44,6 @@ def log_peak(t: float) -> float:
 
     For t of which the inverse is no double it is 0, which it is never above.
     """
-    if t < LEAST_TILT:
-        return 0.0
     return -math.log1p(t) - t * math.log1p(1 / t)
 
 

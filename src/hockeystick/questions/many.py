@@ -37,7 +37,6 @@ LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
 NOISES = (0.05, 1e3)  # noise multipliers between which nodes are few
 MOST_ROUNDS = 10**9  # beyond, rounding is charged more exactly for one plan
 DELTAS = (1e-100, 0.3)  # between which the contour is the engine of choice
-LARGEST_EPSILON = 1e6  # where delta is below the range of a double its interval is left open
 WIDE = 1e-3  # relative width, of epsilon or of delta, beyond which a plan is asked by itself
 DEFAULT_GAP = 1e-6  # relative width that is aimed at where none is asked
 MANY_EXPECTED = 30.0
@@ -111,7 +110,7 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
     """
     listed, gap = _listed(plans), _checked_gap(gap)
     asked = _numbers(epsilon, "epsilon", len(listed), domains.EPSILON.of("the target epsilon"))
-    inside = (asked > 0) & (asked <= LARGEST_EPSILON)
+    inside = asked > 0
     return _answered(listed, asked, inside, _ask_deltas, gap, lambda plan, at: plan.delta(at, gap=gap))
 
 

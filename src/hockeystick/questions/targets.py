@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.accountants.auto import AutoAccountant
@@ -13,10 +13,13 @@ from hockeystick.plan.plan import Plan
 from hockeystick.plan.whole import whole_delta, whole_epsilon
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound, UpperBound
-from hockeystick.values.domains import DELTA, EPSILON, POSITIVE, TARGET_DELTA, Domain, check_fields
+from hockeystick.values.domains import DELTA, EPSILON, MOST_EPSILON, POSITIVE, TARGET_DELTA, Domain, check_fields
 from hockeystick.values.errors import InvalidInputError
 
 NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
+TARGET_EPSILON = Domain("0 or a number from 1e-9 to 1e4", {"minimum": NEXT_TO_0, "maximum": MOST_EPSILON}, also=0.0)
+"""Domain of a target epsilon."""
+
 OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of rates, risks and priors, of which 0 and 1 ask nothing."""
 
@@ -92,7 +95,7 @@ class Epsilon(Target):
     1.0
     """
 
-    epsilon: Annotated[float, EPSILON.of("the target epsilon")]
+    epsilon: Annotated[float, TARGET_EPSILON.of("the target epsilon")]
     delta: Annotated[float, DELTA.of("the target delta")]
     name: ClassVar[str] = "epsilon"
     rough_gap: ClassVar[float | None] = 1e-2
@@ -115,8 +118,8 @@ class Epsilon(Target):
 
     @property
     def searched(self) -> Target:
-        """The target by which a value is searched, which is delta at epsilon where the target is next to 0."""
-        return _NextTo0(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
+        """The target by which a value is searched, which is delta at epsilon where the target is 0."""
+        return _Nothing(self.delta, 0.0) if self.epsilon == 0 and self.delta > 0 else self
 
     def rough_excess(self, plan: Plan) -> float | None:
         """A guess at the excess by the leading saddle-point term."""
@@ -156,35 +159,13 @@ class Delta(Target):
 
 
 @dataclass(frozen=True)
-class _NextTo0(Delta):
-    """An epsilon next to 0, searched by delta: ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``.
-
-    Epsilon itself is 0 or far above such a target at all values, and says nothing of how far the root is. But where the
-    interval of delta does not tell whether the target is met, that of epsilon may.
-    """
-
-    _told: dict[Plan, Bound] = field(default_factory=dict, repr=False, compare=False)
-
-    def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the plan's delta, up to the target where epsilon shows that it is no more."""
-        bound = super().measure(plan, gap)
-        if self.met(bound) or self.missed(bound) or self._epsilon(plan, gap).upper > self.epsilon:
-            return bound
-        return replace(bound, estimate=min(bound.estimate, self.delta), upper=self.delta)
+class _Nothing(Delta):
+    """An epsilon of 0, searched by delta: epsilon jumps to 0 where the delta at epsilon 0 is at most delta."""
 
     def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """The interval of epsilon, moved to at most the target where delta at epsilon has shown that."""
-        bound = self._epsilon(plan, gap)
-        if not met or bound.upper <= self.epsilon:
-            return bound
-        lower = min(bound.lower, self.epsilon)
-        return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
-
-    def _epsilon(self, plan: Plan, gap: float | None) -> Bound:
-        """Epsilon at the target's delta, asked once: a search that has used up its work would be told less."""
-        if plan not in self._told:
-            self._told[plan] = Epsilon(self.epsilon, self.delta).measure(plan, gap)
-        return self._told[plan]
+        """The interval of epsilon, which is 0 where the target is met."""
+        bound = Epsilon(0.0, self.delta).measure(plan, gap)
+        return replace(bound, lower=0.0, estimate=0.0, upper=0.0, reason=None) if met else bound
 
 
 @dataclass(frozen=True)

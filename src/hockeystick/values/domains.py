@@ -315,7 +315,7 @@ SENSITIVITY = Domain("a number from 1e-6 to 2^20", {"minimum": 1e-6, "maximum": 
 """The most that one record changes a number, or a vector in a norm."""
 
 MU = Domain("a number from 1e-6 to 100", {"minimum": 1e-6, "maximum": 100})
-"""The mu of a round, which is 1 over a noise multiplier, and of a budget."""
+"""The mu of a round, which is 1 over a noise multiplier."""
 
 RHO = Domain("a number from 1e-13 to 1e4", {"minimum": 1e-13, "maximum": 1e4})
 """The rho of a round, half the square of a mu."""

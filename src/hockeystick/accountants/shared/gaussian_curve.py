@@ -37,7 +37,6 @@ OUTER = 6.0  # half of 12.6 at most, the least of ``a + high``
 SURE = (
     40.0  # standard deviations below which delta is 1 but for e^-799; x next to a much larger -a would have no digits
 )
-FARTHEST = 1e150  # standard deviations; roundings of a are far smaller than it
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # the largest mu for which both terms are integrated as one
 RULE_ERROR = 2.0**-54  # of the rule on each panel, relative to the envelope of the integrand
@@ -56,8 +55,6 @@ class Integral(NamedTuple):
 def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
     """Certified ends of log delta, for epsilon >= 0 and mu > 0 given to a few roundings."""
     a, size = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
-    if a > FARTHEST:  # delta is at most Phi(-a), below e^(-a^2 / 2), whose exponent may leave the range of a double
-        return -math.inf, -0.1 * FARTHEST * FARTHEST
     slip = MU_ROUNDINGS * UNIT_ROUNDOFF
     return (
         _log_end(a + slip * size, mu * (1 - slip), Side.BELOW),

@@ -168,17 +168,6 @@ def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite:
 
 
 Kinds = Sequence[tuple[RoundGuarantee, int]]
-TOO_LITTLE = (
-    f"what delta leaves to each round is below {LEAST:.0e}, down to which privacy curves are known; ask for a larger "
-    "delta, or use accountant 'rdp'"
-)
-"""Why a bound on epsilon is infinite although delta is more than all rounds lose."""
-
-
-def why_infinite(subjects: Sequence[tuple[Direction, Kinds]], delta: float) -> str | None:
-    """Why a bound on epsilon is infinite although delta is more than all rounds lose; ``None`` if it is not."""
-    lost = max((math.fsum(count * kind.least_delta for kind, count in kinds) for _, kinds in subjects), default=0.0)
-    return TOO_LITTLE if delta > lost else None
 
 
 def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> list[tuple[RoundGuarantee, int]]:

@@ -18,7 +18,9 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-DISTANCES = (1e-6, 100.0)  # of a budget, as of the rounds themselves
+DISTANCES = (1e-6, 1000.0)  # of a budget
+
+BUDGET = domains.Domain("a number from 1e-6 to 1000", {"minimum": 1e-6, "maximum": 1000}, "budget of mu")
 
 
 class GdpFilter(AdditiveFilter):
@@ -27,7 +29,7 @@ class GdpFilter(AdditiveFilter):
     The filter counts in squares of mu: of a budget of mu = 2 there are 4 to spend.
 
     Args:
-        budget: of mu, from 1e-6 to 100.
+        budget: of mu, from 1e-6 to 1000.
         adjacency: neighbouring relation.
 
     >>> from hockeystick import Gaussian
@@ -40,7 +42,7 @@ class GdpFilter(AdditiveFilter):
     name: ClassVar[str] = "gdp"
 
     def __init__(self, budget: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
-        self.mu = domains.MU.of("budget of mu").check(budget, "budget")
+        self.mu = BUDGET.check(budget, "budget")
         super().__init__(decimal(self.mu) ** 2, adjacency)
 
     @classmethod
