@@ -19,7 +19,7 @@ from hockeystick.plan import schema
 from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
 from hockeystick.plan.sampling.base import own_pair
-from hockeystick.values.domains import NOISE, ROUND_EPSILON, check_fields, list_of, whole_numbers
+from hockeystick.values.domains import NOISE, RHO, ROUND_EPSILON, check_fields, list_of, whole_numbers
 
 
 def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sampling]) -> None:
@@ -67,7 +67,7 @@ class Curve(RenyiCurve):
 class Concentrated(Mechanism):
     """A mechanism of which only its rho of zero-concentrated privacy is known."""
 
-    rho: Annotated[float, NOISE]
+    rho: Annotated[float, RHO]
 
     name: ClassVar[str] = "concentrated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.RENYI, "a toy's guarantee"))

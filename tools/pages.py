@@ -234,6 +234,9 @@ def _form(value: Mapping[str, Any]) -> str:
         return f"{_form(value['anyOf'][0])}; or the name of a file"
     if value.get("type") == "boolean":
         return "`true` or `false`"
+    if "const" in value.get("anyOf", [{}])[0]:
+        also, others = value["anyOf"]
+        return f"{_literal(also['const'])} or {_form({'type': value['type'], **others})}"
     if "anyOf" in value:
         return f'{_form(value["anyOf"][0])}, or as a string such as "1/3"'
     if value.get("type") == "array" and not value["items"].keys() & {"$ref", "oneOf"}:

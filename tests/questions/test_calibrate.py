@@ -15,9 +15,8 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 from command import refused, run
 from hockeystick import targets
-from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.numerics import work
-from hockeystick.questions.calibration import TOLERANCE, beside_said
+from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.report.calibration import calibration_answer, calibration_json
 from hockeystick.targets import Target
 

@@ -120,10 +120,6 @@ def _of_response(mechanism: RandomizedResponse) -> Any:
     odds = math.exp(-mechanism.epsilon)
     answers = mechanism.categories
     noise = next_down(answers * odds / (1 + (answers - 1) * odds), 8)
-    if noise <= 0:
-        raise UnsupportedError(
-            f"epsilon must be below 700 for its event, which holds e^-epsilon; received {mechanism.epsilon!r}"
-        )
     return events.RandomizedResponseDpEvent(noise, answers)
 
 

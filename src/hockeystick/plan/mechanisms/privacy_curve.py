@@ -33,7 +33,7 @@ class PrivacyCurve(Mechanism):
     It is accounted as the worst one that has them all: the largest curve that the points allow.
 
     Args:
-        epsilons: from 0 to 700, as numbers or as text.
+        epsilons: 0, or from 1e-6 to 100, as numbers or as text.
         deltas: the delta at each of them.
 
     Raises:
@@ -59,7 +59,7 @@ class PrivacyCurve(Mechanism):
             )
         for number, epsilon in enumerate(self.epsilons, start=1):
             if epsilon:
-                ROUND_EPSILON.check(epsilon, f"element {number} of epsilons")
+                ROUND_EPSILON.check(float(epsilon), f"element {number} of epsilons")
 
     @cached_property
     def _pair(self) -> FinitePair:
