@@ -403,10 +403,6 @@ def test_a_calibration_is_printed_in_a_line_and_formatted_on_its_safe_side() -> 
     assert str(hs.calibrate(SGD, "steps", target)).startswith("steps = ")
 
 
-
-
-
-
 def test_rounds_that_a_common_factor_leaves_as_they_are_are_named() -> None:
     """Coins and guarantees have no noise multiplier and no scale."""
     others = [hs.Round(hs.Binomial(200)), hs.Round(hs.Exponential(0.1)), hs.Round(hs.ApproximateDP(0.1, 1e-9))]
