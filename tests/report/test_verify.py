@@ -270,7 +270,7 @@ def test_answers_to_questions_are_verified_too() -> None:
         ({"asked": None}, "keys 'asked' and 'plan'"),
         ({"plan": {"round": []}}, "its plan: the plan has no rounds"),
         ({"asked": {"delta": 1e-5}}, "asked must have the keys"),
-        ({"asked": {"delta": "small", **METHOD}}, "delta must be a number"),
+        ({"asked": {"delta": "small", **METHOD}}, "delta must be 0 or a number"),
         ({"asked": {"delta": 1e-5, **METHOD, "accountant": "nobody"}}, "nobody"),
         ({"asked": {"delta": 1e-5, **METHOD, "options": 3}}, "options a table"),
         ({"asked": {"delta": 1e-5, **METHOD, "options": {"directions": 3}}}, "has no option 'directions'"),

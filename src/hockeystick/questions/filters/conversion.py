@@ -20,6 +20,7 @@ STRIDES = (1.05, 1.001, 1.00002)  # of t: the search reaches 131-fold to either 
 REACH = 100  # strides to either side; the next stride's reach covers two of this one's
 
 TARGET = domains.Domain("a number from 1e-6 to 1e4", {"minimum": 1e-6, "maximum": 1e4}, "the target epsilon")
+"""Domain of the epsilon for which a budget in another currency is looked up."""
 
 Budget = TypeVar("Budget", bound=PrivacyFilter)
 
