@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import hockeystick as hs
@@ -21,14 +21,15 @@ def main() -> int:
         plan = hs.load_plan(path)
         assert plan.delta_target is not None  # every shipped plan says it
         claim = ["--epsilon", round_up(plan.epsilon().upper), "--delta", exact(plan.delta_target)]
-        start = time.perf_counter()
+        before = os.times()
         run = subprocess.run(
             [sys.executable, "-I", "-S", str(ROOT / "checker" / "hockeystick_check.py"), str(path), *claim],
             capture_output=True,
             text=True,
             check=False,
         )
-        print(f"{path.stem} ({time.perf_counter() - start:.1f} s): {run.stdout.splitlines()[-1]}", flush=True)
+        seconds = os.times().children_user - before.children_user  # of the processor
+        print(f"{path.stem} ({seconds:.1f} s): {run.stdout.splitlines()[-1]}", flush=True)
         failed += run.returncode not in (COVERED, REFUSED)
     return min(failed, 1)
 
