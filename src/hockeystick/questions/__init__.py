@@ -1,1 +1,1 @@
-"""What is asked of plans: the value that meets a target, budgets, steps that remain, conversions."""
+"""Questions about plans: the value that meets a target, budgets, remaining steps, conversions."""

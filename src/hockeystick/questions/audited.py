@@ -1,8 +1,8 @@
-"""What an attack leaves possible: the largest noise with which a plan would not be rejected by its audit.
+"""The largest noise with which an audit would not reject a plan.
 
-More noise promises more, so that the same right guesses speak more against it. Between a noise that the audit does not
-reject and one that it does the search halves the ratio; at unbounded noise guesses are coin tosses, which says without
-a search whether any noise is rejected.
+More noise promises more privacy, so the same correct guesses are stronger evidence against it. The search halves the
+ratio between a noise that the audit does not reject and one that it rejects. At unbounded noise guesses are coin
+tosses, which shows without a search if any noise is rejected.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from hockeystick.questions.parameters import noise_of
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 TOLERANCE = 1e-3
-"""Relative distance of the two noises between which the answer lies: an audit is no more exact than that."""
+"""Relative distance of the two noises between which the answer lies; an audit is no more exact."""
 
 MOST_FACTOR = 2.0**40
-"""Of the plan's own noise, up to which one is looked for that is rejected."""
+"""Largest noise tried, relative to the plan's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,10 @@ class UnrejectedNoise:
 
     Attributes:
         parameter: ``"noise-multiplier"`` or ``"scale"``, or ``"noise"``: a factor on all noise of the plan.
-        value: the largest value found that is not rejected; infinite where none is rejected, ``None`` where none that
-            the mechanism takes is not.
-        rejected: the least value found that is rejected, within 1e-3 of the other if nothing ends the search before;
-            ``None`` where there is none.
-        limited: what bounds the search where one of the two is missing though it may exist, or they are farther apart.
+        value: largest value found that is not rejected; infinite if none is rejected, ``None`` if all valid ones are.
+        rejected: smallest value found that is rejected, within 1e-3 of ``value`` unless the search ends early; ``None``
+            if there is none.
+        limited: limit that ended the search early, if one of the two is missing, or they are farther apart.
     """
 
     parameter: str
@@ -44,20 +43,20 @@ class UnrejectedNoise:
 
 @counted
 def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
-    """The largest noise of a plan that an audit's guesses do not reject, at its significance.
+    """Return the largest noise of a plan that an audit's guesses do not reject, at its significance.
 
-    A run whose noise was what the plan says is rejected at a larger noise than its own as soon as the attack is good
-    enough: the value says how much noise the guesses are compatible with, and says nothing for any noise below it.
+    With a good attack, a run with the plan's noise is rejected at larger noise. The value is the largest noise
+    compatible with the guesses, and no evidence for any noise below it.
 
     Args:
-        plan: the plan that was audited.
-        found: its audit, which says how many guesses were right.
+        plan: audited plan.
+        found: its audit, with the number of correct guesses.
 
     Returns:
-        The noise; ``None`` of a plan without noise that could be scaled.
+        The noise; ``None`` if the plan has no noise to scale.
 
     Raises:
-        UnsupportedError: what an audit refuses.
+        UnsupportedError: an audit refuses the plan.
 
     >>> import hockeystick as hs
     >>> plan = hs.Plan([hs.Round(hs.Gaussian(2.0))])

@@ -1,7 +1,7 @@
 """The least protection that meets a target: any one parameter of a plan, on the safe side.
 
-The search is that of ``questions/search.py``. A batch size, or a rate, of a plan that says epochs is searched twice:
-for the steps of an epoch, and then between the two values where these change.
+The search is that of ``questions/search.py``. The batch size or rate of a plan with epochs is searched twice: first for
+the steps of an epoch, then between the two values where these change.
 """
 
 from __future__ import annotations
@@ -21,28 +21,27 @@ from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 from hockeystick.values.outward import DOWN, UP, html_table, rounded, shortest
 
-TOLERANCE = 1e-6  # relative, of a value that is no whole number
+TOLERANCE = 1e-6  # relative tolerance of a value that is no whole number
 NEXT_STAIR = 2.0**-40
 """Relative distance below a stair, far above a double's rounding, at which the steps are surely those below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was found.
+    """Result of a calibration.
 
     Attributes:
-        parameter: its name.
-        value: the value that meets the target; the least that protects enough, within the tolerance, or for a whole
-            number exactly (its neighbour does not).
-        target: what was asked.
-        achieved: certified interval of what the plan with that value has.
-        plan: that plan.
-        beside: the nearest value looked at that does not meet the target, with its interval; ``None`` where the target
-            is met at the end of the parameter's range. For batch sizes and rates of a plan that says epochs, still
-            larger values may meet it: fewer steps an epoch can outweigh them.
-        limited: why the two lie farther apart than the tolerance, or why it is not known whether the one beside misses
-            the target (its interval holds it); ``None`` where neither is so. Either way the value meets the target, and
-            may not be the least that does.
+        parameter: name of the parameter.
+        value: value that meets the target and protects least, within the tolerance, or exactly for a whole number (its
+            neighbour misses the target).
+        target: target of the calibration.
+        achieved: certified interval of the plan with that value.
+        plan: plan with that value.
+        beside: nearest tried value that does not meet the target, with its interval; ``None`` if the end of the
+            parameter's range meets it. Still larger batch sizes or rates of a plan with epochs may meet it, since an
+            epoch then has fewer steps.
+        limited: reason why the two lie farther apart than the tolerance, or why the one beside may meet the target (its
+            interval contains it); ``None`` otherwise. The value always meets the target, but may then not be the best.
     """
 
     parameter: str
@@ -57,11 +56,11 @@ class Calibration:
         return self.value
 
     def __str__(self) -> str:
-        """The value on its safe side, the target, and what is achieved."""
+        """Return the value on its safe side, the target, and the achieved interval."""
         return f"{self.parameter} = {self._safe}, for {self._aimed}: achieved {self.achieved}"
 
     def __format__(self, spec: str) -> str:
-        """The value rounded to its safe side: ``f"{found:.3f}"`` is one that meets the target.
+        """Round the value to its safe side: ``f"{found:.3f}"`` meets the target.
 
         >>> from hockeystick import dp_sgd
         >>> from hockeystick.targets import Epsilon
@@ -77,7 +76,7 @@ class Calibration:
 
     @property
     def _rounding(self) -> str | None:
-        """The way to the safe side; ``None`` for a parameter of one's own that meets its target at the range's end."""
+        """Direction of safe rounding; ``None`` for a custom parameter that meets its target at the range's end."""
         if self.parameter in PARAMETERS:
             return DOWN if PARAMETERS[self.parameter].costs else UP
         if self.beside is None:
@@ -94,7 +93,7 @@ class Calibration:
         return ", ".join(f"{key} = {shortest(number)}" for key, number in self.target.described().items())
 
     def _repr_html_(self) -> str:
-        """The calibration as notebooks show it: the value on its safe side, what it achieves, what just misses."""
+        """Return the calibration as notebooks show it: the safe value, the achieved interval, the nearest miss."""
         value, target = self._safe, self._aimed
         rows = [("target", target), ("achieved", str(self.achieved))]
         if self.beside is not None:
@@ -107,13 +106,12 @@ class Calibration:
 
 
 def beside_said(found: Calibration) -> str:
-    """What is said of the value beside a calibrated one: that it does not meet the target, or may, as far as is known.
-
-    The calibration must have one.
+    """Return a sentence on the value beside a calibrated one, which misses the target or may meet it. The calibration
+    must have one.
     """
     assert found.beside is not None
     value, bound = found.beside
-    # a target that is searched by another one is missed as that one tells, unless it is said that nothing does
+    # an equivalent target decides for the one searched through it, unless nothing decides
     missed = found.target.missed(bound) or (found.target.searched is not found.target and found.limited is None)
     return f"{value:.8g} {'does not meet it' if missed else 'is not shown to meet it'}"
 
@@ -128,24 +126,24 @@ def calibrate(
     start: float | None = None,
     gap: float | None = None,
 ) -> Calibration:
-    """The value of one parameter with which a plan just meets a target, certified on the safe side.
+    """Return the value of one parameter with which a plan just meets a target, certified on the safe side.
 
     Args:
-        plan: a plan, of which the parameter is changed; or a function from its value to a plan.
+        plan: plan whose parameter is changed, or a function from the parameter's value to a plan.
         parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise), ``"epsilon"`` (of
             black boxes), ``"sample-rate"``, ``"batch-size"``, ``"check-in"``, ``"steps"``, ``"epochs"``; with a
-            function, any of these or a :class:`~hockeystick.questions.parameters.Parameter` of one's own.
+            function, any of these or your own :class:`~hockeystick.questions.parameters.Parameter`.
         target: one of ``hockeystick.targets``.
-        tolerance: relative, on the parameter; whole numbers are exact.
-        start: where to look first; the plan's own value by default. Beyond the range of the parameter its end counts.
+        tolerance: relative tolerance of the parameter; whole numbers are exact.
+        start: first value tried; the plan's own by default. A value outside the parameter's range moves to its end.
         gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
 
     Returns:
-        The value, what it achieves, and the value just beside it that does not meet the target.
+        The value, its achieved interval, and the value just beside it that does not meet the target.
 
     Raises:
-        UnreachableError: no value of the parameter meets the target; it says what comes nearest.
-        InvalidInputError: an unknown parameter, one that the plan does not have, or a value outside its domain.
+        UnreachableError: no value of the parameter meets the target; the message names the nearest one.
+        InvalidInputError: the parameter is unknown or missing from the plan, or a value is outside its domain.
 
     >>> from hockeystick import dp_sgd
     >>> from hockeystick.targets import Epsilon
@@ -163,7 +161,7 @@ def calibrate(
         )
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
-    # the search keeps within the range from its first value on, which may itself be the answer
+    # the range of the search begins at its first value, which may be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
     tolerance = domains.share(tolerance, "tolerance", "relative, on the parameter")
     above, searched, unsure = None, target.searched, None
@@ -186,13 +184,14 @@ def calibrate(
 def _between_stairs(
     parameter: Parameter, stair: Callable[[float], float], build: Build, target: Target, gap: float | None
 ) -> tuple[Parameter, tuple[float, Bound] | None, str | None]:
-    """The parameter from the stair on which its value lies to below the next, and that next one, which does not meet.
+    """The parameter between the stair of its value and the next, and the next stair, which misses the target.
 
-    The last of the three says why the next one may meet the target all the same, as ``Calibration.limited`` does.
+    The third item is the reason why the next stair may still meet the target, as in ``Calibration.limited``.
 
-    A larger batch (or rate) costs more, and takes fewer steps an epoch: privacy over all values rises like a saw, and
-    only between two stairs, where the steps stay, is it monotone. So the fewest steps of an epoch are found first whose
-    stair, the least value with as few, meets the target; the value itself is looked for from there to the next stair.
+    A larger batch (or rate) costs more, but an epoch has fewer steps. Privacy loss is a sawtooth in the value, monotone
+    only between two stairs, where the number of steps is constant. The search therefore first finds the fewest steps of
+    an epoch whose stair, the smallest value with so few, meets the target. It then searches the value from there to the
+    next stair.
     """
 
     def value(steps: float) -> float:
@@ -202,13 +201,13 @@ def _between_stairs(
         return math.ceil(stair(1) / value)
 
     fewest, most = steps_at(parameter.most), steps_at(parameter.least)
-    # from the middle, and not from where the plan is: the answer must not depend on it, although nothing is monotone
+    # from the middle and not from the plan's value: without monotonicity the answer could depend on it
     middle = math.ceil(math.sqrt(fewest * most))
     steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
     search = Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap)
     try:
         met, missed = search.run()
-    except UnreachableError:  # the search from the least value on says so, in terms of the parameter
+    except UnreachableError:  # the search from the smallest value names the parameter
         return replace(parameter, most=parameter.least, start=parameter.least), None, None
     least = value(met.value)
     if missed is None:

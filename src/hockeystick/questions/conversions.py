@@ -1,15 +1,15 @@
-"""The conversions that papers use, between the ways of writing down how far two laws are apart.
+"""The conversions used in papers between descriptions of how far two laws are apart.
 
-Three descriptions of a pair (P, Q), each of which gives back the other two:
+There are three descriptions of a pair (P, Q), each of which determines the others:
 
 - the *privacy curve* ``delta(eps) = sup_E P(E) - e^eps Q(E)``, for every real eps;
-- the *privacy loss distribution*: the law of ``L = log dP/dQ`` under P, with that under Q beside it (the pair (Y, X) of
-  privacy loss random variables of Gopi, Lee, Wutschitz 2021 [GLW21]);
+- the *privacy loss distribution*: the law of ``L = log dP/dQ`` under P, and its law under Q (the pair (Y, X) of
+privacy loss random variables of Gopi, Lee, Wutschitz 2021 [GLW21]);
 - the *trade-off function* ``f(alpha) = inf {1 - P(E): Q(E) <= alpha}``, ``T(Q, P)`` of Dong, Roth, Su 2022
-  [DRS22]: the least type II error of a test of Q against P at level alpha.
+[DRS22]: the smallest type II error of a test of Q against P at level alpha.
 
-Losses and epsilons are natural logarithms; masses are plain numbers. All is ordinary floating point, accurate to a few
-roundings of the numbers that come in, and carries no certificate.
+Losses and epsilons are natural logarithms; masses are plain numbers. All computations are ordinary floating point,
+accurate to a few roundings of the input, and carry no certificate.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from hockeystick.values.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 Curve = Callable[[Array], Array]
-"""A function of an array of numbers, one result for each."""
+"""Function of an array of numbers, one result for each."""
 
 ROUNDING = 1e-9
-"""How far masses may be from adding up to one, and from ``p = e^loss q``, for their rounding to be believed."""
+"""Largest deviation of masses from a total of one, and from ``p = e^loss q``, that counts as rounding."""
 
 CONVEXITY = 1e-12
-"""How far a point of a convex curve may lie above the chord of its neighbours, for its rounding to be believed."""
+"""Largest height of a point of a convex curve above the chord of its neighbours that counts as rounding."""
 
 MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1 + ROUNDING}, "mass at infinite loss")
-"""Domain of a mass that may exceed 1 by rounding."""
+"""Domain of a mass, which may exceed 1 by rounding."""
 
-LARGEST = 700.0  # epsilons whose exponential is formed
+LARGEST = 700.0  # largest epsilon whose exponential is formed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossDistribution:
-    """A privacy loss distribution with finitely many losses, under both laws.
+    """Privacy loss distribution with finitely many losses, under both laws.
 
     Args:
-        losses: shape (n,), finite, strictly increasing; an array or a list, as all of these.
-        p: shape (n,), mass of each loss under P.
-        q: shape (n,), mass of each loss under Q; ``p = e^loss q``.
+        losses: finite, strictly increasing losses, shape (n,); an array or a list, like the others.
+        p: mass of each loss under P, shape (n,).
+        q: mass of each loss under Q, shape (n,); ``p = e^loss q``.
         p_infinite: P-mass at loss ``+inf``, where Q has none.
         q_infinite: Q-mass at loss ``-inf``, where P has none.
 
     Raises:
-        InvalidInputError: what is no array of numbers, or masses that are negative, do not add up to one, or do not go
-            with the losses.
+        InvalidInputError: an argument is no array of numbers, or masses are negative, do not add up to one, or do not
+            match the losses.
 
     >>> import math
     >>> response = LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([1, math.e]) / (1 + math.e))
@@ -79,7 +79,7 @@ class LossDistribution:
         _increasing(losses)
         for key, masses, rest in (("p", p, self.p_infinite), ("q", q, self.q_infinite)):
             rest = MASS.check(rest, f"{key}_infinite")
-            # masses that are negative, or no numbers, are not added up: their sum may have no value
+            # negative masses and nan are not added up: their sum may have no value
             total = float(masses.sum()) + rest if (masses >= 0).all() and (masses <= 2).all() else math.nan
             if not abs(total - 1) <= ROUNDING:
                 raise InvalidInputError(
@@ -92,24 +92,24 @@ class LossDistribution:
 
     @classmethod
     def of_masses(cls, losses: Array, p: Array, p_infinite: float = 0.0) -> LossDistribution:
-        """The distribution with these masses under P; those under Q are ``p e^-loss``, the rest of Q is at ``-inf``.
+        """Return the distribution with masses ``p`` under P and ``p e^-loss`` under Q, with the rest of Q at ``-inf``.
 
         Raises:
-            InvalidInputError: they are no loss distribution: ``E e^-L`` is above 1.
+            InvalidInputError: the masses are no loss distribution: ``E e^-L`` is above 1.
         """
         losses, p = domains.array(losses, "losses"), domains.array(p, "p")
         of_one_length(losses=losses, p=p)
         _increasing(losses)
-        with np.errstate(over="ignore", invalid="ignore"):  # a mass of 0 at a loss whose exponential has no double
+        with np.errstate(over="ignore", invalid="ignore"):  # a mass of 0 at a loss whose exponential overflows
             q = np.where(p == 0, 0.0, p * np.exp(-losses))
         rest = 1 - float(q.sum())
         if not rest >= -ROUNDING:
             raise InvalidInputError(f"no loss distribution: E e^-L must be at most 1; received {1 - rest!r}", "p")
-        # what the sum of q has above 1, within the rounding that masses may have, is of no outcome
+        # an excess of the sum of q over 1 within rounding belongs to no outcome
         return cls(losses, p, q, p_infinite, max(0.0, _beyond_rounding(rest, len(q))))
 
     def delta(self, epsilon: Array) -> Array:
-        """The privacy curve, ``E_P (1 - e^(eps - L))_+``; shape of ``epsilon``, which may be negative."""
+        """Return the privacy curve, ``E_P (1 - e^(eps - L))_+``; shape of ``epsilon``, which may be negative."""
         epsilon = domains.array(epsilon, "epsilon")
         above = epsilon[..., None] < self.losses
         with np.errstate(over="ignore"):
@@ -118,7 +118,7 @@ class LossDistribution:
         return out
 
     def mirrored(self) -> LossDistribution:
-        """The distribution of (Q, P): losses change sign, and the laws their places.
+        """Return the distribution of (Q, P): losses change sign, and the laws swap.
 
         >>> one = LossDistribution.of_masses(np.array([0.5]), np.array([0.9]), p_infinite=0.1)
         >>> one.mirrored().p_infinite == one.q_infinite
@@ -129,15 +129,15 @@ class LossDistribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TradeOff:
-    """A piecewise linear trade-off function: the least type II error at each level.
+    """Piecewise linear trade-off function: the smallest type II error at each level.
 
     Args:
-        alpha: shape (n,), levels, strictly increasing from 0 to 1.
-        beta: shape (n,), type II errors there: convex, from at most 1 down to 0.
+        alpha: levels, strictly increasing from 0 to 1, shape (n,).
+        beta: type II errors there, convex, from at most 1 down to 0, shape (n,).
 
     Raises:
-        InvalidInputError: what is no array of numbers, or it is not convex and decreasing from ``beta(0) <= 1`` to
-            ``beta(1) = 0``.
+        InvalidInputError: an argument is no array of numbers, or beta is not convex and decreasing from ``beta(0) <=
+            1`` to ``beta(1) = 0``.
 
     >>> TradeOff(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.2, 0.0]))(np.array([0.25])).round(6).tolist()
     [0.6]
@@ -161,13 +161,13 @@ class TradeOff:
             raise InvalidInputError("beta must be convex in alpha", "beta")
 
     def __call__(self, alpha: Array) -> Array:
-        """Type II errors at levels in [0, 1]; shape of ``alpha``."""
+        """Return the type II errors at levels in [0, 1]; shape of ``alpha``."""
         out: Array = np.interp(domains.array(alpha, "alpha"), self.alpha, self.beta)
         return out
 
 
 def curve_of_tails(p_above: Curve, q_above: Curve) -> Curve:
-    """The privacy curve from the tails of the loss: ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``.
+    """Return the privacy curve from the tails of the loss: ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``.
 
     Gopi, Lee, Wutschitz 2021 [GLW21], Theorem 3.3; Balle, Wang 2018 [BW18], Theorem 5.
 
@@ -184,13 +184,13 @@ def curve_of_tails(p_above: Curve, q_above: Curve) -> Curve:
 
 
 def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
-    """The tails of the loss from the privacy curve and its derivative: the laws of both privacy loss random variables.
+    """Return the tails of the privacy loss under both laws, from the privacy curve and its derivative.
 
     ``Q(L > eps) = -e^-eps delta'(eps)`` and ``P(L > eps) = delta(eps) - delta'(eps)``, right derivatives where the
     curve has a kink: Gopi, Lee, Wutschitz 2021 [GLW21], Theorem 3.3, whose densities are their derivatives.
 
     Args:
-        delta: the privacy curve.
+        delta: privacy curve.
         slope: its derivative.
 
     Returns:
@@ -204,22 +204,22 @@ def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
 
 
 def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
-    """A pair that dominates whatever has this privacy curve, with losses among ``epsilons``.
+    """Return a pair that dominates every pair with this privacy curve, with losses among ``epsilons``.
 
     ``h(alpha) = delta(log alpha)`` is convex and decreasing, ``h(0) = 1``, ``h >= (1 - alpha)_+``, and every such
     function is the curve of a pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7): Q uniform on [0, 1]
-    and P with the distribution function ``1 + h*(x - 1)``, which is ``f(1 - x)`` for the trade-off function f. Here of
-    the chords of h between the epsilons, which lie above it: the tightest pair on these losses (Doroshenko, Ghazi,
-    Kamath, Kumar, Manurangsi 2022 [DGK+22]). Where the pair has no other losses it is the pair itself.
+    and P with the distribution function ``1 + h*(x - 1)``, which is ``f(1 - x)`` for the trade-off function f. Here h
+    is replaced by its chords between the epsilons, which lie above it: the tightest pair on these losses (Doroshenko,
+    Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22]). A pair whose losses are all among them is reproduced.
 
     Args:
-        delta: the privacy curve; negative epsilons ask for the far side of it.
-        epsilons: shape (n,), strictly increasing, at most 700.
+        delta: privacy curve, also evaluated at the negative epsilons given.
+        epsilons: losses of the pair, strictly increasing, at most 700, shape (n,).
 
     Raises:
-        InvalidInputError: it is no privacy curve: not convex in ``e^eps``, increasing, below ``(1 - e^eps)_+``
-            or above 1, by more than rounding. A point that rounding has put above the chord of its neighbours is left
-            out.
+        InvalidInputError: delta is no privacy curve: beyond rounding, it is not convex in ``e^eps``, increases, is
+            below ``(1 - e^eps)_+`` or above 1. A point that rounding has put above the chord of its neighbours is
+            dropped.
 
     >>> from hockeystick.pairs import GaussianPair
     >>> from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
@@ -255,7 +255,7 @@ def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
 
 
 def trade_off(loss: LossDistribution) -> TradeOff:
-    """The trade-off function: the most powerful tests put the highest losses first (Neyman, Pearson).
+    """Return the trade-off function, whose most powerful tests reject at the highest losses first (Neyman, Pearson).
 
     Dong, Roth, Su 2022 [DRS22], Section 2; ``delta(eps) = 1 + f*(-e^eps)`` (Proposition 2.12 there).
 
@@ -268,16 +268,16 @@ def trade_off(loss: LossDistribution) -> TradeOff:
     beta = np.concatenate([np.cumsum(loss.p[seen])[::-1], [0.0]])
     if loss.q_infinite > 0:
         alpha, beta = np.append(alpha, alpha[-1] + loss.q_infinite), np.append(beta, 0.0)
-    last = np.append(np.diff(alpha) > 0, True)  # a mass that the sum of the others swallows is no step
+    last = np.append(np.diff(alpha) > 0, True)  # a mass lost in the rounding of the sum is no step
     return TradeOff(alpha[last], beta[last])
 
 
 def loss_of_trade_off(f: TradeOff) -> LossDistribution:
-    """The privacy loss distribution of a piecewise linear trade-off function: one loss for each slope, ``log(-f')``.
+    """Return the privacy loss distribution of a piecewise linear trade-off function, one loss ``log(-f')`` a slope.
 
-    Dong, Roth, Su 2022 [DRS22], Section 2. A trade-off function that is not piecewise linear lies *below*
-    its chords: the pair of knots on it is dominated by what has that function, and is no upper bound. For one that
-    dominates, take :func:`dominating_pair` of its privacy curve.
+    Dong, Roth, Su 2022 [DRS22], Section 2. A trade-off function that is not piecewise linear lies *below* its chords,
+    so a pair of knots on it is dominated by the true pair and is no upper bound. For a dominating pair, use
+    :func:`dominating_pair` with its privacy curve.
 
     >>> response = loss_of_trade_off(TradeOff(np.array([0.0, 0.25, 1.0]), np.array([1.0, 0.25, 0.0])))
     >>> np.exp(response.losses).round(6).tolist(), response.p.tolist()
@@ -285,17 +285,18 @@ def loss_of_trade_off(f: TradeOff) -> LossDistribution:
     """
     q, p = np.diff(f.alpha)[::-1], -np.diff(f.beta)[::-1]
     seen = p > 0
-    with np.errstate(over="ignore"):  # a ratio beyond the range of a double has a logarithm within it
+    with np.errstate(over="ignore"):  # a ratio that overflows has a finite logarithm
         logs = np.log(p[seen] / q[seen])
     losses, p_of, q_of = _merged(np.where(np.isinf(logs), np.log(p[seen]) - np.log(q[seen]), logs), p[seen], q[seen])
     return LossDistribution(losses, p_of, q_of, _beyond_rounding(1 - float(f.beta[0]), len(p)), float(q[~seen].sum()))
 
 
 def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
-    """The privacy curve of a trade-off function, ``delta(eps) = 1 + f*(-e^eps) = sup 1 - f(alpha) - e^eps alpha``.
+    """Return the privacy curve of a trade-off function, ``delta(eps) = 1 + f*(-e^eps) = sup 1 - f(alpha) - e^eps
+    alpha``.
 
-    Dong, Roth, Su 2022 [DRS22], Proposition 2.12. The supremum is over the levels given: a lower bound,
-    exact where they hold all knots of a piecewise linear f.
+    Dong, Roth, Su 2022 [DRS22], Proposition 2.12. The supremum over the given levels is a lower bound, exact if they
+    include all knots of a piecewise linear f.
 
     >>> from scipy.special import ndtr, ndtri
     >>> gaussian = curve_of_trade_off(lambda a: ndtr(ndtri(1 - a) - 1.0), np.linspace(0, 1, 100_001))
@@ -310,20 +311,20 @@ def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
 
 
 def subsampled(loss: LossDistribution, rate: float, direction: Direction | str = Direction.REMOVE) -> LossDistribution:
-    """Privacy loss distribution after Poisson sampling, from that of the pair (with the record, without it).
+    """Return the privacy loss distribution after Poisson sampling, from that of the pair (with the record, without it).
 
     ``remove``: ``(1 - q) Q + q P`` against Q. The loss is ``log(1 + q (e^L - 1))``, with L drawn from its law under P
     with probability q and from its law under Q otherwise (Gopi, Lee, Wutschitz 2021 [GLW21], Appendix B.2).
     ``add``: Q against that mixture. The loss is the negative, with L drawn from its law under Q. Both dominate the
-    sampled mechanism where the pair dominates it unsampled (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11).
+    sampled mechanism if the pair dominates the unsampled one (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11).
 
     Args:
-        loss: of the law with the record against the law without it, for either direction.
+        loss: distribution of the law with the record against the law without it, for either direction.
         rate: probability that the record is sampled, in (0, 1].
         direction: ``"remove"`` or ``"add"``.
 
     Raises:
-        InvalidInputError: a rate outside its domain, or another direction.
+        InvalidInputError: the rate is outside its domain, or the direction is unknown.
 
     >>> response = LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([1, np.e]) / (1 + np.e))
     >>> subsampled(response, 0.1).losses.round(6).tolist()
@@ -349,7 +350,7 @@ def subsampled(loss: LossDistribution, rate: float, direction: Direction | str =
 
 
 def _of_lists(curve: Curve) -> Curve:
-    """A curve that takes lists and numbers too."""
+    """Wrap a curve so that it accepts lists and numbers."""
     return lambda epsilon: curve(domains.array(epsilon, "epsilon"))
 
 
@@ -360,14 +361,14 @@ def _increasing(losses: Array) -> None:
 
 
 def _beyond_rounding(rest: float, terms: int) -> float:
-    """What a sum of so many masses leaves of 1, where that is more than the rounding of the sum; else 0."""
+    """Remainder of 1 after a sum of ``terms`` masses, or 0 if it is within the rounding of the sum."""
     return 0.0 if abs(rest) <= 4 * UNIT_ROUNDOFF * (terms + 4) else rest
 
 
 def _lower_hull(alpha: Array, h: Array, excess: Array) -> tuple[list[int], list[float]]:
-    """Corners of the greatest convex, decreasing function from (0, 1) below the points, and the slope up to each.
+    """Corners of the largest convex, decreasing function from (0, 1) below the points, and the slope up to each.
 
-    ``excess`` is ``h - (1 - alpha)``: at small alpha the slope from (0, 1) has no digits of h itself.
+    ``excess`` is ``h - (1 - alpha)``, since at small alpha the slope from (0, 1) is lost in the rounding of h.
     """
     kept: list[int] = []
     slopes: list[float] = []
@@ -390,7 +391,7 @@ def _slope(kept: list[int], i: int, alpha: Array, h: Array, excess: Array) -> fl
 
 
 def _merged(losses: Array, p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """The masses in increasing order of loss, those of equal losses together."""
+    """Masses in increasing order of loss, with equal losses merged."""
     distinct, where = np.unique(losses, return_inverse=True)
     p_of: Array = np.zeros(len(distinct))
     q_of: Array = np.zeros(len(distinct))

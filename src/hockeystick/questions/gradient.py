@@ -1,13 +1,13 @@
-"""How the privacy of a plan moves with one of its parameters: a derivative, from the sum that gives the answer itself.
+"""Derivatives of a plan's privacy by one of its parameters, from the sum that gives the answer itself.
 
-Privacy is that of the worst direction, so that its derivative is that of the direction which decides. Where mass p at
-infinite loss moves with the parameter, too, ``delta = p + delta_finite`` and
+Privacy is that of the worst direction, so its derivative is that of the deciding direction. If mass p at infinite loss
+also depends on the parameter, ``delta = p + delta_finite`` and
 
     d eps / dx at a fixed delta = (dp / dx + d delta_finite / dx) / (-d delta_finite / d eps) .
 
-The sums and the differences of K behind ``d delta_finite / dx`` are in ``engines/contour/slopes.py``. What is said is
-an :class:`~hockeystick.values.bounds.Estimate`: nothing bounds its error, which is about 1e-7 of it where it has been
-measured (``tests/questions/test_gradient.py``). It is to steer a search by, and not to be quoted as privacy.
+The sums and the differences of K behind ``d delta_finite / dx`` are in ``engines/contour/slopes.py``. The result is an
+:class:`~hockeystick.values.bounds.Estimate` without an error bound; its measured relative error is about 1e-7
+(``tests/questions/test_gradient.py``). It guides a search, and must not be quoted as privacy.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from hockeystick.values.errors import InvalidInputError, NotApplicableError, Uns
 from hockeystick.values.outward import six_digits
 
 DELTA = "delta"
-"""What epsilon is differentiated by where it is no parameter of the rounds, but the delta at which epsilon is asked."""
+"""Name of delta as parameter: the delta at which epsilon is taken, which is no parameter of the rounds."""
 
 WHOLE_OF_THE_COUNT = ("steps", "epochs")
-"""Parameters that K of the composition is proportional to."""
+"""Parameters to which K of the composition is proportional."""
 
-ACCOUNTANT = "contour"  # the route by which all derivatives come
-LOCATED = 1e-9  # relative width at which epsilon is looked for first
-TIE = 1e-6  # relative difference of the epsilons of two directions that are taken for equal
-MOST_KINDS = 1000  # of rounds, each of which has five lines of its own: seconds
+ACCOUNTANT = "contour"  # accountant of all derivatives
+LOCATED = 1e-9  # relative width of the first epsilon
+TIE = 1e-6  # relative difference of the epsilons of two directions below which they count as equal
+MOST_KINDS = 1000  # largest number of kinds of rounds, each with five lines of its own, which take seconds
 
 Rounds = list[tuple[DominatingPair, int]]
 
 
 class _Asked(NamedTuple):
-    """A question in one direction.
+    """Question in one direction.
 
     Attributes:
-        delta: the delta at which epsilon is differentiated; ``None`` where delta is.
-        epsilon: the epsilon at which delta is differentiated; ``None`` where epsilon is.
-        by: the parameter, with its value; ``None`` for the delta itself.
-        value: of the parameter.
-        directions_at: the rounds of the plan with another value of it.
+        delta: delta at which epsilon is differentiated, or ``None``.
+        epsilon: epsilon at which delta is differentiated, or ``None``.
+        by: parameter, with its value; ``None`` for delta itself.
+        value: value of the parameter.
+        directions_at: function that returns the plan's rounds with another value of the parameter.
     """
 
     delta: float | None
@@ -63,7 +63,7 @@ class _Asked(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What one direction answers: how large its epsilon (or delta) is, and the derivative of that."""
+    """Epsilon (or delta) of one direction, and its derivative."""
 
     direction: Direction
     size: float
@@ -72,23 +72,23 @@ class _Found(NamedTuple):
 
 @counted
 def gradient(plan: Plan, parameter: str, *, delta: float | None = None, epsilon: float | None = None) -> Estimate:
-    """The derivative of epsilon at a delta, or of delta at an epsilon, by one parameter of a plan.
+    """Return the derivative of epsilon at a delta, or of delta at an epsilon, by one parameter of a plan.
 
     Args:
-        plan: what was run.
+        plan: the plan.
         parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise, which is 1 now),
             ``"epsilon"`` (of black boxes), ``"sample-rate"``, ``"check-in"``, ``"steps"``, ``"epochs"``; or
-            ``"delta"``, the delta at which epsilon is asked. ``_`` counts as ``-``.
+            ``"delta"``, the delta at which epsilon is taken. ``_`` counts as ``-``.
         delta: differentiate epsilon at this delta.
         epsilon: differentiate delta at this epsilon.
 
     Returns:
-        The derivative, an estimate: of the direction that decides, which it names.
+        The derivative of the deciding direction, which it names; an estimate.
 
     Raises:
-        InvalidInputError: not one of ``delta`` and ``epsilon``, a parameter that the plan does not have, or one whose
-            number of steps follows from it in jumps.
-        UnsupportedError: rounds that have no contour, or none with another value of the parameter.
+        InvalidInputError: none or both of ``delta`` and ``epsilon`` are given, or the plan lacks the parameter, or its
+            number of steps jumps with it.
+        UnsupportedError: a round has no contour, or none with another value of the parameter.
 
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
@@ -121,7 +121,7 @@ def gradient(plan: Plan, parameter: str, *, delta: float | None = None, epsilon:
 
 
 def _asked(plan: Plan, parameter: str, delta: float | None, epsilon: float | None) -> _Asked:
-    """The question, once its parameter is known to be one that a derivative can be taken by."""
+    """The question, if its parameter allows a derivative."""
     if str(parameter).replace("_", "-") == DELTA:
         if delta is None:
             raise InvalidInputError(
@@ -144,7 +144,7 @@ def _asked(plan: Plan, parameter: str, delta: float | None, epsilon: float | Non
 
 
 def _in_direction(asked: _Asked, direction: Direction, composition: Composition) -> _Found:
-    """The answer of one direction."""
+    """Answer of one direction."""
     if len(composition.rounds) > MOST_KINDS:
         raise NotApplicableError(f"{len(composition.rounds)} kinds of rounds are more than {MOST_KINDS}")
     if not composition.rounds:
@@ -203,12 +203,12 @@ def _moved(asked: _Asked, direction: Direction, contour: SlopeContour, at: float
 
 
 def _infinite(directions: Directions, direction: Direction) -> float:
-    """The mass at infinite loss in one direction."""
+    """Mass at infinite loss in one direction."""
     return Composition(directions.together(direction)).infinite_mass
 
 
 def _tie(found: list[_Found], first: _Found) -> str | None:
-    """That two directions decide, where they do."""
+    """Note that two directions decide, if they do."""
     for other in found:
         if other is not first and first.size - other.size <= TIE * first.size and other.slope != first.slope:
             return (
@@ -219,5 +219,5 @@ def _tie(found: list[_Found], first: _Found) -> str | None:
 
 
 def _above(directions: Directions) -> str | None:
-    """Of which side it is, where the two ends of an answer are of different pairs."""
+    """Note on the side of the estimate, if the two ends of an answer are of different pairs."""
     return None if directions.tight else "it is that of the upper end, as what is known from below has other pairs"

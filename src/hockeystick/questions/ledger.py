@@ -1,15 +1,15 @@
-"""A budget and what was spent of it, in one file: releases are declared there before they are made.
+"""A budget and its releases in one file; releases are declared there before they are made.
 
-**What is proven.** The budget is that of a privacy filter (``questions/filters``), which is chosen when the ledger is
-begun and never changes. Whatever the mechanisms, noises and counts of the releases were made to depend on, what was
-released before among it, all that the filter allows together is private with the epsilon and the delta of the
-budget. The certified accountants are not asked: they answer for releases that were fixed beforehand, and their number
-for a list that grew by looking at results may be too small [TKRH26, RHL+26].
+**Guarantee.** The budget is that of a privacy filter (``questions/filters``), chosen when the ledger is begun and never
+changed. Mechanisms, noises and counts of releases may depend on anything, including earlier releases: everything that
+the filter allows together is private with the epsilon and delta of the budget. The certified accountants are not used.
+They answer for releases fixed beforehand, and their number for a list that grew after looking at results may be too
+small [TKRH26, RHL+26].
 
-**The file** is TOML: a table ``[budget]``, and a ``[[round]]`` for each release with the keys of a plan file, in the
-order in which they were spent. It is read and added to under a lock, and written whole or not at all, so that neither
-two processes nor a power cut can spend what is not there. Whoever reads it spends all releases again, so that a file in
-which somebody has raised a count beyond the budget by hand is refused.
+**The file** is TOML: a table ``[budget]``, and a ``[[round]]`` for each release with the keys of a plan file, in order.
+It is read and extended under a lock, and written atomically, so that neither two processes nor a power cut can
+overspend. Every reader spends all releases again, so a file whose count was raised by hand beyond the budget is
+refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hockeystick.values.errors import BudgetError, InvalidInputError, Unsupporte
 from hockeystick.values.files import cause, held, write_text
 from hockeystick.values.formats import FORMAT, check_format
 
-ENDING = ".toml"  # of the file's name
+ENDING = ".toml"  # suffix of the file's name
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     PureDpFilter.name: ("epsilon",),
@@ -43,31 +43,31 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     ZcdpFilter.name: ("epsilon", "delta"),
     RdpFilter.name: ("epsilon", "delta", "order"),
 }
-"""What the budget of each filter is said by; slack and order may be left out."""
+"""Keys of the budget of each filter; slack and order may be left out."""
 
-OPTIONAL = ("slack", "order")  # of these keys; the filter has a default
+OPTIONAL = ("slack", "order")  # keys for which the filter has a default
 
 REACHING = {kind.name: kind for kind in (GdpFilter, ZcdpFilter, RdpFilter)}
-"""Filters that count in something else than epsilon, and find the budget that meets one."""
+"""Filters that do not count in epsilon, and compute the budget that meets one."""
 
 HEAD = "# Releases under one budget, added to by `hockeystick budget spend` and shown by `hockeystick budget show`.\n"
-"""The first line of a ledger, for whoever opens it."""
+"""First line of a ledger, for people who open it."""
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """A budget, and the releases that were declared, in order.
+    """Budget with its declared releases, in order.
 
     Args:
-        filter: the name of a privacy filter.
-        budget: what it is given, by :data:`KEYS`.
+        filter: name of a privacy filter.
+        budget: its arguments, see :data:`KEYS`.
         adjacency: neighbouring relation.
-        releases: what was spent, in order.
+        releases: declared releases, in order.
 
     Raises:
-        InvalidInputError: no filter, a key that it has not, or a value outside its domain.
-        BudgetError: releases that do not fit together; the message says which is the first one.
-        UnsupportedError: a release for which this kind of budget has no proven cost.
+        InvalidInputError: the filter or a key is unknown, or a value is outside its domain.
+        BudgetError: the releases do not fit together; the message names the first that does not.
+        UnsupportedError: a release has no proved cost in this kind of budget.
 
     >>> from hockeystick import Laplace
     >>> ledger = Ledger("approximate-dp", {"epsilon": 3.0, "delta": 1e-6})
@@ -83,7 +83,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
-        if self.filter not in tuple(KEYS):  # whatever stands in a file: a list has no hash
+        if self.filter not in tuple(KEYS):  # a file may hold anything, and a list has no hash
             raise InvalidInputError(choice("filter", self.filter, list(KEYS)), "filter")
         keys = KEYS[self.filter]
         for key in self.budget:
@@ -98,7 +98,7 @@ class Ledger:
 
     @cached_property
     def filled(self) -> PrivacyFilter:
-        """The filter, with all releases spent."""
+        """Filter with all releases spent."""
         make = REACHING[self.filter].reaching if self.filter in REACHING else None
         given: dict[str, Any] = {**self.budget, "adjacency": self.adjacency}
         found = privacy_filter(self.filter, **given) if make is None else make(**given)
@@ -111,16 +111,16 @@ class Ledger:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of all that the budget allows together."""
+        """Epsilon of everything that the budget allows together."""
         return float(self.budget["epsilon"])
 
     @property
     def delta(self) -> float:
-        """The delta of all that the budget allows together; 0 of pure epsilon."""
+        """Delta of everything that the budget allows together; 0 for pure epsilon."""
         return float(self.budget.get("delta", 0.0))
 
     def with_releases(self, releases: Iterable[Round]) -> Ledger:
-        """The ledger after further releases, all of them or none.
+        """Return the ledger after further releases, all or none.
 
         Raises:
             BudgetError: they do not fit.
@@ -143,7 +143,7 @@ class Ledger:
         return replace(self, releases=(*self.releases, *added))
 
     def more_of(self, item: Round) -> int:
-        """How many more of one release fit, up to 10^12; whatever its own count is."""
+        """Return how many more of one release fit, up to 10^12, whatever its own count."""
         one = item.changed(count=1)
         low, high = 0, 1
         while high <= MAX_COUNT and self.filled.allows(one.changed(count=high)):
@@ -155,7 +155,7 @@ class Ledger:
         return low
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of the file."""
+        """Return the keys of the file."""
         return {
             "format": FORMAT,
             "adjacency": self.adjacency.value,
@@ -165,11 +165,11 @@ class Ledger:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Ledger:
-        """The ledger with the keys of the file.
+        """Return the ledger with the keys of a file.
 
         Raises:
-            InvalidInputError: a format that this version does not read, or a key or value that the file may not have.
-            BudgetError: releases that do not fit together.
+            InvalidInputError: the format, a key or a value is invalid.
+            BudgetError: the releases do not fit together.
         """
         check_format(data)
         for key in data:
@@ -191,8 +191,8 @@ def begin(path: str | Path, ledger: Ledger) -> None:
     """Write a new ledger.
 
     Raises:
-        InvalidInputError: the name does not end in .toml, there is a file of that name that is not empty, or it cannot
-            be written; no file is left behind.
+        InvalidInputError: the name does not end in .toml, a non-empty file of that name exists, or it cannot be
+            written; no file is left behind.
     """
     _check_name(path)
     try:
@@ -204,7 +204,7 @@ def begin(path: str | Path, ledger: Ledger) -> None:
         raise InvalidInputError(f"{place(path)}: cannot be written: {cause(error)}") from None
     try:
         with held(path):
-            if Path(path).stat().st_size:  # an empty file is what a beginning leaves that was killed
+            if Path(path).stat().st_size:  # a killed call leaves an empty file
                 raise InvalidInputError(
                     f"{place(path)}: there is a file of that name, which may be a ledger in use; give another name"
                 )
@@ -216,10 +216,10 @@ def begin(path: str | Path, ledger: Ledger) -> None:
 
 
 def read(path: str | Path) -> Ledger:
-    """The ledger of a file.
+    """Read the ledger of a file.
 
     Raises:
-        InvalidInputError: it cannot be read, or is no ledger; one line that names the file and the key.
+        InvalidInputError: the file cannot be read, or is no ledger; the message names the file and the key.
     """
     _check_name(path)
     try:
@@ -236,11 +236,11 @@ def read(path: str | Path) -> Ledger:
 
 
 def spend(path: str | Path, releases: Iterable[Round]) -> Ledger:
-    """Add releases to the ledger of a file, before they are made: all of them or none.
+    """Add releases, all or none, to the ledger of a file, before they are made.
 
     Raises:
-        BudgetError: they do not fit; the file stays as it is.
-        InvalidInputError: it cannot be read or written, or is no ledger.
+        BudgetError: they do not fit; the file is unchanged.
+        InvalidInputError: the file cannot be read or written, or is no ledger.
         UnsupportedError: a release for which this kind of budget has no proven cost.
     """
     _check_name(path)

@@ -1,9 +1,9 @@
-"""Many plans at once: epsilon or delta of each, certified, in one call.
+"""Certified epsilon or delta of many plans in one call.
 
-Plans of one or some kinds of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove, which is
-what DP-SGD is, are laid out side by side (``engines/batch``). All others are asked one by one, as are those whose
-interval the batch leaves open: whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What
-is answered for a plan does not depend on the others, on their order or on how many there are, to the last bit.
+Plans of a few kinds of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove (that is, DP-SGD)
+are computed side by side (``engines/batch``). All others are computed one by one, as are those whose interval the batch
+leaves open, so every plan that ``plan.epsilon`` answers has an answer here. Equal questions are computed once. The
+answer for a plan does not depend on the others, their order or their number, to the last bit.
 """
 
 from __future__ import annotations
@@ -30,40 +30,41 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # of which the worse direction counts; the laws are the same
-SIDES = (*BOTH, Adjacency.REMOVE, Adjacency.ADD)  # of which the batch knows the directions
-MOST_KINDS = 50  # of one plan: sums over them are charged as such of few terms
-LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
-NOISES = (0.05, 1e3)  # noise multipliers between which nodes are few
-MOST_ROUNDS = 10**9  # beyond, rounding is charged more exactly for one plan
-DELTAS = (1e-100, 0.3)  # between which the contour is the engine of choice
-WIDE = 1e-3  # relative width, of epsilon or of delta, beyond which a plan is asked by itself
-DEFAULT_GAP = 1e-6  # relative width that is aimed at where none is asked
+BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # relations with two directions, the worse of which counts
+SIDES = (*BOTH, Adjacency.REMOVE, Adjacency.ADD)  # relations whose directions the batch handles
+MOST_KINDS = 50  # largest number of kinds in a plan: the error bound of sums over them assumes few terms
+LARGEST_RATE = 0.9  # beyond it, a chord of the rounding errors is steep
+NOISES = (0.05, 1e3)  # noise multipliers that need few nodes
+MOST_ROUNDS = 10**9  # beyond it, the engine for one plan bounds rounding more tightly
+DELTAS = (1e-100, 0.3)  # range in which the contour is the engine of choice
+WIDE = 1e-3  # relative width of epsilon or delta beyond which a plan is computed alone
+DEFAULT_GAP = 1e-6  # default relative width
 MANY_EXPECTED = 30.0
-"""Expected draws of a record from which on a plan that misses the default gap is asked by itself: the engine for one
-plan has it in 2 ms, as narrow as is wanted. With fewer it takes 10 to 400 ms, and gains a digit at most."""
+"""Expected draws of a record from which on a plan that misses the default gap is computed alone: the engine for one
+plan then takes 2 ms and is narrow enough. With fewer it takes 10 to 400 ms, and gains a digit at most.
+"""
 
-LIMITED = "rounding or remainders keep it from the asked gap"  # the reason of an interval that is wider
+LIMITED = "rounding or remainders keep it from the asked gap"  # reason of a wider interval
 
 
 def epsilons(
     plans: Iterable[Plan], delta: float | Sequence[float] | Array | None = None, *, gap: float | None = None
 ) -> PlanBand:
-    """The epsilon of each of many plans, as ``plan.epsilon(delta)`` answers one by one.
+    """Return the epsilon of each of many plans, as ``plan.epsilon(delta)`` does one by one.
 
     Args:
         plans: any number of plans, equal or different.
         delta: one for all, or one for each; the plans' own by default.
-        gap: widest relative width wanted. By default the aim is 1e-6, and a plan of sampled Gaussian rounds that
-            misses it is left as wide as it is up to 1e-3; with a gap it is asked again by itself.
+        gap: widest relative width wanted. The default is 1e-6, but a plan of sampled Gaussian rounds may be up to 1e-3
+            wide; with an explicit gap it is then computed alone.
 
     Returns:
-        Certified ends as arrays, in the order of the plans, and by what each was found.
+        Certified ends as arrays, in the order of the plans, with the accountant of each.
 
     Raises:
-        InvalidInputError: what is no plan, deltas that are not as many as the plans or outside [0, 1), no delta; the
-            message names the plan by its number, counted from 0.
-        UnsupportedError: a plan that ``plan.epsilon`` does not answer.
+        InvalidInputError: an item is no plan, or deltas are missing, of another number than the plans, or outside
+            [0, 1); the message names the plan by its index, counted from 0.
+        UnsupportedError: ``plan.epsilon`` does not answer a plan.
 
     >>> from hockeystick import dp_sgd
     >>> plans = [dp_sgd(noise_multiplier=noise, sample_rate=0.01, steps=10_000) for noise in (1.0, 2.0, 4.0)]
@@ -88,7 +89,7 @@ def epsilons(
 
 
 def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, gap: float | None = None) -> PlanBand:
-    """The delta of each of many plans, as ``plan.delta(epsilon)`` answers one by one.
+    """Return the delta of each of many plans, as ``plan.delta(epsilon)`` does one by one.
 
     Args:
         plans: any number of plans, equal or different.
@@ -96,12 +97,12 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
         gap: widest relative width wanted, as for :func:`epsilons`.
 
     Returns:
-        Certified ends as arrays, in the order of the plans, and by what each was found.
+        Certified ends as arrays, in the order of the plans, with the accountant of each.
 
     Raises:
-        InvalidInputError: what is no plan, or epsilons that are not as many as the plans or outside their domain; the
-            message names the plan by its number, counted from 0.
-        UnsupportedError: a plan that ``plan.delta`` does not answer.
+        InvalidInputError: an item is no plan, or epsilons are of another number than the plans, or outside their
+            domain; the message names the plan by its index, counted from 0.
+        UnsupportedError: ``plan.delta`` does not answer a plan.
 
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
@@ -116,7 +117,7 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is known of each question: three ends, by what and in which direction, and why one is wide."""
+    """Known answers: three ends, accountant, direction, and the reason for a wide interval."""
 
     ends: Array
     accountants: list[str]
@@ -126,12 +127,12 @@ class Answers:
 
     @classmethod
     def none(cls, many: int) -> Answers:
-        """No answers, of any question yet."""
+        """Return missing answers to ``many`` questions."""
         return cls(np.full((3, many), np.nan), ["contour"] * many, [None] * many, ["certified"] * many, [None] * many)
 
 
 class Kind(NamedTuple):
-    """What the batch has to know of a plan: one kind of sampled Gaussian rounds, and the neighbouring relation."""
+    """Input of the batch for one plan: one kind of sampled Gaussian rounds, and the adjacency."""
 
     noise: float
     rate: float
@@ -140,11 +141,11 @@ class Kind(NamedTuple):
 
 
 Steps = tuple[tuple[float, float, int], ...]
-"""Noise multiplier, sample rate and rounds of each kind, sorted, no noise and rate twice."""
+"""Noise multiplier, sample rate and rounds of each kind, sorted, without repetition of noise and rate."""
 
 
 class Key(NamedTuple):
-    """A question to the batch: of a plan, at a delta or an epsilon."""
+    """Question to the batch about a plan, at a delta or an epsilon."""
 
     steps: Steps
     adjacency: Adjacency
@@ -162,7 +163,7 @@ def _answered(
     gap: float | None,
     alone: Callable[[Plan, float], Any],
 ) -> PlanBand:
-    """Every plan's answer: by the batch where it has one, else by itself."""
+    """Answer of every plan, by the batch or else alone."""
     answers = Answers.none(len(plans))
     keys: dict[Key, int] = {}
     of = np.full(len(plans), -1, dtype=np.intp)
@@ -190,7 +191,7 @@ def _answered(
 
 
 def side_by_side(plan: Plan) -> bool:
-    """Whether a plan is of the kind that many of which are computed at once; all others are asked one by one.
+    """Return True if the batch handles the plan; all others are computed one by one.
 
     >>> from hockeystick import dp_sgd
     >>> side_by_side(dp_sgd(1.0, sample_rate=0.01, steps=1000)), side_by_side(dp_sgd(1.0, sample_rate=1, steps=1))
@@ -200,11 +201,11 @@ def side_by_side(plan: Plan) -> bool:
 
 
 def epsilons_of_kinds(kinds: Sequence[Kind], delta: Array, gap: float | None = None) -> Answers:
-    """Epsilon of each kind as the batch finds it, as :func:`epsilons` answers; not a number where it leaves one open.
+    """Return the epsilon of each kind by the batch, as in :func:`epsilons`; NaN where it leaves an interval open.
 
     Args:
-        kinds: of plans that can be laid side by side, at any noise multiplier.
-        delta: of each, shape (kinds,).
+        kinds: kinds of plans that the batch handles, at any noise multiplier.
+        delta: delta of each, shape (kinds,).
         gap: widest relative width of an interval; a wider one is left open.
 
     >>> kinds = [Kind(noise, 0.01, 1000, Adjacency.ADD) for noise in (1.0, 1e9)]
@@ -225,13 +226,13 @@ def epsilons_of_kinds(kinds: Sequence[Kind], delta: Array, gap: float | None = N
 
 
 def kind_of(plan: Plan) -> Kind | None:
-    """The kind of a plan of one kind that can be laid side by side with others; ``None`` of all others."""
+    """Return the kind of a plan of one kind that the batch handles; ``None`` otherwise."""
     steps = steps_of(plan)
     return None if steps is None or len(plan.rounds) != 1 else Kind(*steps[0], plan.adjacency)
 
 
 def steps_of(plan: Plan) -> Steps | None:
-    """The kinds of a plan that can be laid side by side with others; ``None`` of all others.
+    """Return the kinds of a plan that the batch handles; ``None`` otherwise.
 
     >>> from hockeystick import dp_sgd
     >>> steps_of(dp_sgd(2.0, 0.01, 300) + dp_sgd(1.0, 0.02, 500) + dp_sgd(2.0, 0.01, 100))
@@ -245,7 +246,7 @@ def steps_of(plan: Plan) -> Steps | None:
         if type(mechanism) is not Gaussian or type(sampling) is not Poisson or not count:
             return None
         noise, rate = mechanism.noise_multiplier, sampling.sample_rate
-        assert rate is not None  # it follows from the sizes
+        assert rate is not None  # derived from the sizes
         if not (NOISES[0] <= noise <= NOISES[1] and rate <= LARGEST_RATE):
             return None
         rounds[noise, rate] = rounds.get((noise, rate), 0) + count
@@ -255,17 +256,17 @@ def steps_of(plan: Plan) -> Steps | None:
 
 
 def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answers: Answers) -> None:
-    """Answers of all questions that the batch takes; what it leaves open stays so."""
+    """Write the batch's answers; questions that it leaves open stay so."""
     ends = np.full((3, len(keys)), np.nan)
     adding = np.zeros(len(keys), dtype=bool)
-    groups: dict[tuple[Adjacency, int], list[int]] = {}  # plans of one side and of as many kinds
+    groups: dict[tuple[Adjacency, int], list[int]] = {}  # plans of one side and equally many kinds
     for number, key in enumerate(keys):
         groups.setdefault((key.adjacency, len(key.steps)), []).append(number)
     for (side, kinds), rows in groups.items():
         found, adding[rows] = _of_group([keys[number] for number in rows], side, kinds, ask, gap)
         with np.errstate(invalid="ignore"):
             known = found.milder & (found.upper - found.lower <= (gap or WIDE) * found.upper)
-            known &= np.isfinite(found.upper)  # an infinite end is not above its share of itself
+            known &= np.isfinite(found.upper)  # an infinite end would pass the comparison
         ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
     with np.errstate(invalid="ignore"):
         wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]
@@ -280,14 +281,14 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
 def _of_group(
     keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None
 ) -> tuple[Found, npt.NDArray[np.bool_]]:
-    """What the batch finds of plans of one side and of as many kinds, and whether adding a record is what has it."""
+    """Batch answers for plans of one side and equally many kinds, and masks of those decided by adding a record."""
     noise, rate, count = np.array([step for key in keys for step in key.steps], dtype=np.float64).T.copy()
     add = np.full(len(noise), side is Adjacency.ADD)
     return ask(Rows(1 / noise, rate, count, np.log(rate), add), side, np.array([key.at for key in keys]), gap, kinds)
 
 
 def _leave_cheap_ones(keys: list[Key], of: Places, answers: Answers) -> None:
-    """Leave wide intervals open where the engine for one plan soon has a narrow one."""
+    """Leave wide intervals open if the engine for one plan narrows them quickly."""
     for number, reason in enumerate(answers.reasons):
         if reason is not None:
             expected = sum(rate * count for _, rate, count in keys[of[number]].steps)
@@ -309,7 +310,7 @@ def _ask_epsilons(
 def _ask_deltas(
     rows: Rows, side: Adjacency, epsilon: Array, gap: float | None, kinds: int
 ) -> tuple[Found, npt.NDArray[np.bool_]]:
-    """Deltas at epsilons, from their logarithms, the ends rounded outward."""
+    """Deltas at epsilons, from their logarithms, with ends rounded outward."""
     if side in BOTH:
         logs, adding = worse_log_deltas(rows, epsilon, gap, kinds=kinds)
     else:
@@ -322,7 +323,7 @@ def _ask_deltas(
 
 
 def _moved(x: Array, towards: float) -> Array:
-    """The numbers moved by twice ULPS doubles: by the error of a function that is off by ULPS units at most."""
+    """The numbers moved by twice ULPS doubles, which covers a function with an error of at most ULPS units."""
     for _ in range(2 * ULPS):
         x = np.nextafter(x, towards)
     return x
@@ -331,7 +332,7 @@ def _moved(x: Array, towards: float) -> Array:
 def _by_itself(
     plans: list[Plan], asked: Array, open_: Places, alone: Callable[[Plan, float], Any], answers: Answers
 ) -> None:
-    """Answers by the engines for one plan; of equal questions once."""
+    """Write answers by the engines for one plan, once for equal questions."""
     seen: dict[tuple[Plan, float], Any] = {}
     for number in open_.tolist():
         key = plans[number], float(asked[number])
@@ -345,14 +346,14 @@ def _by_itself(
         if isinstance(found, Bound | DeltaBound):
             answers.ends[:, number] = found.lower, found.estimate, found.upper
         else:
-            assert isinstance(found, UpperBound | DeltaUpperBound)  # 'auto' has no estimates
+            assert isinstance(found, UpperBound | DeltaUpperBound)  # 'auto' returns no estimates
             answers.ends[:, number] = 0.0, found.upper, found.upper
         answers.accountants[number], answers.directions[number] = found.accountant, found.direction
         answers.guarantees[number], answers.reasons[number] = found.guarantee, found.reason
 
 
 def _assumptions(plans: list[Plan]) -> tuple[str, ...]:
-    """What the programs must do for the answers to be about them, each said once."""
+    """Assumptions of all answers, each once."""
     said = {f"{label}: {text}": None for plan in plans for label, text in plan.premises.items()}
     return tuple(said)
 
@@ -377,10 +378,10 @@ def _checked_gap(gap: float | None) -> float | None:
 
 
 def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:
-    """One number for each plan.
+    """One number for each plan, from one number or as many as plans.
 
     Raises:
-        InvalidInputError: they are not as many, or one is outside its domain.
+        InvalidInputError: their number differs, or one is outside its domain.
     """
     numbers = domains.array(given, key)
     if numbers.ndim == 0:

@@ -1,13 +1,12 @@
-"""The noise multiplier with which each of many plans meets an epsilon, all plans searched side by side.
+"""The noise multiplier with which each of many plans meets an epsilon, all searched side by side.
 
-Every plan has a search of its own, which asks for epsilon at one noise after another; the questions of all searches are
-answered together (``questions/many.py``), and what a search does depends on its own answers alone. It begins at the
-noise of the Gaussian limit, where the rounds' sum has the law of one Gaussian release with parameter
-``mu = q sqrt(T (e^(1 / sigma^2) - 1))`` (Dong, Roth, Su 2022 [DRS22], Section 5), and goes on by the secant
-method on the logarithms of epsilon and of the noise, which are nearly linear in one another. Nothing is concluded from
-that but where to look: what is handed back is a noise whose certified upper end meets the target, beside one within the
-tolerance whose certified lower end does not. A search that does not end so is given up, and the plan is left to
-``calibrate``, which asks one plan and spends more on it.
+Every plan has its own search, which asks for epsilon at one noise after another. The questions of all searches are
+answered together (``questions/many.py``), and a search depends on its own answers alone. It begins at the noise of the
+Gaussian limit, in which the sum of the rounds has the law of one Gaussian release with parameter ``mu = q sqrt(T (e^(1
+/ sigma^2) - 1))`` (Dong, Roth, Su 2022 [DRS22], Section 5). It continues by the secant method on the logarithms of
+epsilon and noise, which are nearly linear in one another. The search only proposes values. The result is a noise whose
+certified upper end meets the target, beside one within the tolerance whose certified lower end does not. If a search
+ends otherwise, the plan is left to ``calibrate``, which handles one plan with more work.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from hockeystick.questions.many import NOISES, Kind, epsilons_of_kinds, kind_of
 from hockeystick.questions.search import CLOSE, FAR_SIDE, MARGIN
 from hockeystick.questions.targets import NEXT_TO_0
 
-STEPS = 12  # of the secant method, which takes five to eight; a search that wants more has a hard plan
-LONGEST_STEP = 1.0  # of the logarithm of the noise
-SLOPE = -1.2  # of log epsilon by log noise: about that of everyday plans, until two values tell
-HALVINGS = 40  # of the range of mu in which the Gaussian limit is looked for, for more digits than a guess needs
-MUS = (1e-4, 1e2)  # that range
-LARGEST_EPSILON = 500.0  # of a target: e^epsilon is a double, and so is its product with a tail
+STEPS = 12  # largest number of secant steps; five to eight suffice except for hard plans
+LONGEST_STEP = 1.0  # longest step in the logarithm of the noise
+SLOPE = -1.2  # initial slope of log epsilon by log noise, as in everyday plans
+HALVINGS = 40  # halvings of the range of mu in the search of the Gaussian limit
+MUS = (1e-4, 1e2)  # range of mu in that search
+LARGEST_EPSILON = 500.0  # largest target: e^epsilon and its product with a tail are doubles
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What is known of epsilon at one noise: its certified ends, a guess between, and why it is wide, if it is."""
+    """Certified ends of epsilon at one noise, the estimate between them, and the reason if they are wide."""
 
     lower: float
     estimate: float
@@ -43,7 +42,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A noise multiplier that meets the target, and the epsilon of the plan with it, found by the contour."""
+    """Noise multiplier that meets the target, and the epsilon of the plan with it, computed by the contour."""
 
     value: float
     achieved: Ends
@@ -59,12 +58,13 @@ def noises(
     tolerance: float,
     gap: float | None = None,
 ) -> list[Noise | None]:
-    """The least noise of each plan that meets its target, to the tolerance; ``None`` where it is left to ``calibrate``.
+    """Return the smallest noise of each plan that meets its target, to the tolerance; ``None`` is left to
+    ``calibrate``.
 
     Args:
-        plans: any; those that cannot be laid side by side are left.
-        epsilon, delta: the target of each.
-        tolerance: relative, on the noise.
+        plans: any plans; those that the batch does not handle get ``None``.
+        epsilon, delta: target of each.
+        tolerance: relative tolerance of the noise.
         gap: widest relative width wanted of the intervals of epsilon.
 
     >>> from hockeystick import dp_sgd
@@ -99,7 +99,7 @@ def noises(
 
 
 def _search(start: float, limit: float, tolerance: float) -> Searching:
-    """Ask for epsilon at one noise after the other, ``None`` where it is not known; ends with what was found."""
+    """Search that yields noises, receives epsilon or ``None``, and returns its result."""
     y, slope, before = math.log(start), SLOPE, 1.0
     last: tuple[float, float] | None = None
     for _ in range(STEPS):
@@ -130,7 +130,7 @@ def _search(start: float, limit: float, tolerance: float) -> Searching:
 
 
 def _limiting(kind: Kind, epsilon: float, delta: float) -> float:
-    """The noise at which the Gaussian limit has that epsilon, brought within what is answered side by side.
+    """The noise at which the Gaussian limit has this epsilon, clipped to the range of the batch.
 
     >>> from hockeystick import Adjacency
     >>> round(_limiting(Kind(1.0, 0.01, 10_000, Adjacency.ADD_OR_REMOVE), 1.0, 1e-6), 1)

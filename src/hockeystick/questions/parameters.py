@@ -1,4 +1,4 @@
-"""The parameters of a plan that can be calibrated: which way each goes, how far, and the plan with another value."""
+"""Parameters of a plan for calibration: their direction, their range, and the plan with another value."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 Build = Callable[[float], Plan]
 
 FOLLOWING = ("sample_rate", "steps_per_epoch", "last_batch_size")
-"""Keys of sampling schemes that follow from the sizes of batch and data set: of another batch size they are others."""
+"""Keys of sampling schemes that derive from batch size and dataset size, and change with the batch size."""
 
 COUNTS = ("steps", "epochs")
-"""Parameters that are a number of one round's."""
+"""Parameters that count the steps of one round."""
 
 NOISES = ("noise_multiplier", "scale")
 """Keys of mechanisms that scale their noise."""
@@ -28,18 +28,18 @@ NOISES = ("noise_multiplier", "scale")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that privacy is monotone in.
+    """Number in which privacy is monotone.
 
     Args:
-        name: as given to ``calibrate``.
-        costs: whether more of it costs more privacy; otherwise more of it protects more.
+        name: name for ``calibrate``.
+        costs: True if a larger value costs more privacy; otherwise it protects more.
         least: smallest value tried.
         most: largest value tried.
-        whole: whether it is a whole number.
-        start: where to look first.
-        stair: for a parameter that a number of steps follows from, falling in jumps as the parameter grows: the least
-            value at which an epoch takes at most so many steps. Privacy is monotone in the parameter between two
-            stairs only: there the number of steps stays.
+        whole: True for a whole number.
+        start: first value tried.
+        stair: for a parameter that determines the number of steps, which falls in jumps as the parameter grows: the
+            smallest value at which an epoch has at most so many steps. Privacy is monotone only between two stairs,
+            where the number of steps is constant.
     """
 
     name: str
@@ -52,20 +52,20 @@ class Parameter:
 
     @property
     def safest(self) -> float:
-        """The value that protects most."""
+        """Value that protects most."""
         return self.least if self.costs else self.most
 
     @property
     def dearest(self) -> float:
-        """The value that costs most."""
+        """Value that costs most."""
         return self.most if self.costs else self.least
 
 
 def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
-    """A parameter that a plan has, starting at its present value, and the plan with another value of it.
+    """Return a parameter of a plan, starting at its present value, and a function from another value to the plan.
 
     Raises:
-        InvalidInputError: there is no such parameter, the plan does not have it, or has several values of it.
+        InvalidInputError: the parameter is unknown, or the plan has none or several values of it.
     """
     parameter = named(name)
     start, build = _READERS[parameter.name](plan)
@@ -79,16 +79,16 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
 
 
 def _last(build: Build, start: float, end: float) -> float:
-    """The last value that makes a plan, on the way from one that does to an end of the range: mechanisms have limits.
+    """The last valid value between one that makes a plan and an end of the range, since mechanisms have limits.
 
-    The values that a mechanism takes are an interval, and positive, so that halving the logarithms finds where it ends.
+    The valid values of a mechanism are a positive interval, so bisection of the logarithms finds its end.
     """
     if _makes(build, end):
         return end
     good, bad = start, end
     while (middle := math.sqrt(good) * math.sqrt(bad)) not in (good, bad):
         good, bad = (middle, bad) if _makes(build, middle) else (good, middle)
-    after = math.nextafter(good, bad)  # the root rounds, so that it may stop a few doubles too early
+    after = math.nextafter(good, bad)  # bisection may stop a few doubles early, since the root rounds
     while after != bad and _makes(build, after):
         good, after = after, math.nextafter(after, bad)
     return good
@@ -103,7 +103,7 @@ def _makes(build: Build, value: float) -> bool:
 
 
 def build_of(plan: Plan, name: str) -> Build:
-    """The plan with another value of a parameter that it has, as :func:`of_plan` makes it; its range is not looked for.
+    """Return the function from another value to the plan, as :func:`of_plan` does, without determining the range.
 
     Raises:
         InvalidInputError: as :func:`of_plan` raises it.
@@ -112,13 +112,13 @@ def build_of(plan: Plan, name: str) -> Build:
 
 
 def noise_of(plan: Plan) -> tuple[Parameter, Build]:
-    """What is called noise of a plan: the one parameter that all its noise has, else a common factor on all of it.
+    """Return the noise parameter of a plan: the one parameter of all its noise, else a common factor.
 
     Returns:
         The parameter, starting at its present value, and the plan with another value of it.
 
     Raises:
-        UnsupportedError: the plan has no noise that could be scaled, or privacy is not monotone in it.
+        UnsupportedError: the plan has no noise to scale, or privacy is not monotone in it.
 
     >>> import hockeystick as hs
     >>> gaussian, laplace = hs.Round(hs.Gaussian(2.0)), hs.Round(hs.Laplace(3.0))
@@ -129,13 +129,13 @@ def noise_of(plan: Plan) -> tuple[Parameter, Build]:
     for name in [*present, "noise"] if len(present) == 1 else ["noise"]:
         try:
             return of_plan(plan, name)
-        except InvalidInputError as error:  # of several values of one key there is a common factor
+        except InvalidInputError as error:  # several values of one key get a common factor
             reason = str(error)
     raise UnsupportedError(reason)
 
 
 def batch_of(plan: Plan) -> float | None:
-    """The expected batch size of a plan whose sampled rounds all have one; ``None`` where nothing tells it.
+    """Return the expected batch size common to all sampled rounds of a plan; ``None`` if it is unknown.
 
     >>> from hockeystick import dp_sgd
     >>> batch_of(dp_sgd(1.0, sample_rate=0.01, dataset_size=60_000, epochs=2))
@@ -152,11 +152,11 @@ GIVEN: Mapping[str, str] = {
     "dataset-size": "which is that of the data, and no choice: batch-size and sample-rate are found beside it",
     "delta": "which belongs to the target",
 }
-"""What people ask to be found that is given, with what is said of it."""
+"""Refusals of quantities that are given and cannot be calibrated."""
 
 
 def _no_parameter(name: object) -> str:
-    """The line that refuses a parameter; what is given is not taken for a slip of another name."""
+    """Message that refuses a parameter, without suggestions if it names a given quantity."""
     said = GIVEN.get(name.replace("_", "-")) if isinstance(name, str) else None
     if said is None:
         return choice("parameter", name, list(PARAMETERS))
@@ -164,10 +164,10 @@ def _no_parameter(name: object) -> str:
 
 
 def named(name: str) -> Parameter:
-    """The parameter of that name; ``_`` counts as ``-``.
+    """Return the parameter of this name; ``_`` counts as ``-``.
 
     Raises:
-        InvalidInputError: there is none.
+        InvalidInputError: the name is unknown.
     """
     known = str(name).replace("_", "-")
     if known not in PARAMETERS:
@@ -193,7 +193,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 
 def _field(part: str, key: str) -> Callable[[Plan], tuple[float, Build]]:
-    """A field of the mechanism or of the sampling scheme, the same in every round that has it."""
+    """Reader of a field of the mechanism or the sampling scheme that is equal in all rounds with the field."""
 
     def read(plan: Plan) -> tuple[float, Build]:
         found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
@@ -209,10 +209,10 @@ def _field(part: str, key: str) -> Callable[[Plan], tuple[float, Build]]:
 
 
 def _check_monotone(plan: Plan, key: str) -> None:
-    """Raise where more of a parameter may cost privacy or save it.
+    """Refuse a parameter in which privacy is not monotone.
 
     Raises:
-        InvalidInputError: a mechanism says so.
+        InvalidInputError: a mechanism declares it as such.
     """
     for item in plan.rounds:
         reason = item.mechanism.not_monotone.get(key)
@@ -263,12 +263,12 @@ def _batch(plan: Plan) -> tuple[float, Build]:
 
 
 def _batch_of(scheme: Any) -> float:
-    """The batch size of a scheme that knows the size of the dataset; the expected one where it says a rate."""
+    """Batch size of a scheme with a known dataset size; the expected one if it has a rate."""
     return float(scheme.batch_size or scheme.sample_rate * scheme.dataset_size)
 
 
 def _resampled(item: Round, has: str, **keys: float | None) -> Round:
-    """The round with other keys of its scheme, those that the scheme has; unchanged where it lacks the key ``has``."""
+    """The round with other keys of its scheme, as far as the scheme has them; unchanged without the key ``has``."""
     scheme: Any = item.sampling
     if not _has(scheme, has):
         return item
@@ -277,12 +277,12 @@ def _resampled(item: Round, has: str, **keys: float | None) -> Round:
 
 
 def _epochs_of(plan: Plan, has: str) -> int:
-    """The largest number of epochs that a round says whose scheme has that key; 0 where none says any."""
+    """Largest number of epochs of a round whose scheme has the key ``has``; 0 if there is none."""
     return max((item.epochs or 0 for item in plan.rounds if _has(item.sampling, has)), default=0)
 
 
 def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Batches go up to the dataset; where epochs are said, those of at least N/k records take at most k steps each."""
+    """Parameter up to the dataset's size; with epochs, batches of at least N/k records have at most k steps each."""
     records, epochs = plan.dataset_size, _epochs_of(plan, "dataset_size")
     if records is None:
         return parameter
@@ -294,7 +294,7 @@ def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
 
 
 def _refused_whole(plan: Plan) -> bool:
-    """Whether a round may have a batch of some records and not of all, one of which is missing in a neighbour."""
+    """True if a round may have a batch of some records but not of all, since a neighbour lacks one."""
     for item in plan.rounds:
         if _has(item.sampling, "batch_size") and _has(item.sampling, "dataset_size"):
             keys = dict.fromkeys(FOLLOWING) | {"batch_size": item.sampling.dataset_records}
@@ -306,7 +306,7 @@ def _refused_whole(plan: Plan) -> bool:
 
 
 def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
-    """The steps of an epoch: where epochs are said, a rate of at least 1/k takes at most k steps each."""
+    """Parameter with the steps of an epoch: with epochs, a rate of at least 1/k has at most k steps each."""
     epochs = _epochs_of(plan, "sample_rate")
     if not epochs:
         return parameter
@@ -314,14 +314,14 @@ def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
 
 
 def _steps(plan: Plan) -> tuple[float, Build]:
-    """The steps of the only kind of round; a round of several steps that has begun is counted whole."""
+    """Steps of the only kind of round; a started round of several steps counts whole."""
     item = _only(plan, "steps", plan.rounds)
     together = item.sampling.steps_per_round
     return item.steps, lambda new: _each(plan, lambda item: item.changed(count=-(-int(new) // together)))
 
 
 def _epochs(plan: Plan) -> tuple[float, Build]:
-    """The epochs of the only round that says any, or of the only kind of round; all others stay as they are."""
+    """Epochs of the only round with epochs, or of the only kind of round; all others stay unchanged."""
     only = _of_epochs(plan)
     each = steps_of_epoch(only.sampling)
     return only.steps / each, lambda new: _each(
@@ -338,7 +338,7 @@ def _with_epochs(plan: Plan) -> Sequence[Round]:
 
 
 def _most_epochs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Epochs go up to as many as have the most steps that a plan may have."""
+    """Parameter up to the epochs that have the largest number of steps of a plan."""
     return replace(parameter, most=MAX_COUNT // steps_of_epoch(_of_epochs(plan).sampling))
 
 
@@ -347,7 +347,7 @@ _LIMITS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
     "sample-rate": _rate_stairs,
     "epochs": _most_epochs,
 }
-"""How a plan limits the range of a parameter, by its name; of two the steps of an epoch are a staircase."""
+"""Functions that limit the range of a parameter for a plan, by name; two of them have stairs."""
 
 
 def _noise(plan: Plan) -> tuple[float, Build]:
@@ -386,10 +386,10 @@ def _one(values: set[Any], key: str) -> Any:
 
 
 def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
-    """The one round among those whose number can be changed.
+    """The one round among ``those`` whose number can be changed.
 
     Raises:
-        InvalidInputError: there are several; it names what can be changed of the plan.
+        InvalidInputError: there are several; the message names the parameters that can be changed.
     """
     if len(those) != 1:
         which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds that say {key}"
@@ -424,4 +424,4 @@ _READERS: Mapping[str, Callable[[Plan], tuple[float, Build]]] = {
     "steps": _steps,
     "epochs": _epochs,
 }
-"""How a plan says a parameter, by its name: the present value, and the plan with another one."""
+"""Readers of each parameter, by name: the present value, and the plan with another one."""

@@ -1,4 +1,4 @@
-"""A plan that was broken off: what has been run after a share of it."""
+"""Interrupted plans: the plan after a share of its rounds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hockeystick.plan.plan import Plan
 
 
 def partly_run(plan: Plan, shares: Iterable[float]) -> dict[int, Plan]:
-    """The plan after each share of every kind of its rounds, rounded up, by the number of steps that this comes to.
+    """Return the plan after each share of every kind of its rounds, rounded up, by number of steps.
 
     Args:
-        plan: what is run.
-        shares: numbers above 0, at most 1, ascending; of those that come to as many steps the last one counts.
+        plan: the plan.
+        shares: ascending numbers above 0, at most 1; of those with equally many steps the last counts.
 
     >>> from hockeystick import dp_sgd
     >>> list(partly_run(dp_sgd(1.0, 0.01, 10), [0.25, 0.26, 1.0]))

@@ -1,4 +1,4 @@
-"""How many more of the same: what may still be run after a plan before a target epsilon is passed."""
+"""The number of further rounds that may be run after a plan within a target epsilon."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hockeystick.values.domains import MAX_COUNT
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 
 EPOCHS, STEPS, ROUNDS = "epochs", "steps", "rounds"
-"""What is counted: passes over the data where the plan says epochs, steps of sampled rounds, else rounds."""
+"""Units of the count: epochs if the plan has them, steps of sampled rounds, else rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What may still be run.
+    """Number of further rounds, and the costs around it.
 
     Attributes:
-        count: the largest number of further units with which the whole is within the target.
+        count: largest number of further units within the target.
         unit: ``"epochs"``, ``"steps"`` or ``"rounds"``.
         more: one unit, as a round.
-        spent: what the plan costs as it is.
-        achieved: what the whole costs with ``count`` more.
-        beside: what it would cost with one more still.
-        target: the epsilon and the delta that are to be kept.
+        spent: cost of the plan as it is.
+        achieved: total cost with ``count`` more.
+        beside: total cost with one unit more than that.
+        target: target epsilon and delta.
     """
 
     count: int
@@ -42,17 +42,18 @@ class Remaining:
 
 
 def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = None) -> Remaining:
-    """The largest number of further epochs (or steps) that keeps a plan within (epsilon, delta).
+    """Return the largest number of further epochs (or steps) that keeps a plan within (epsilon, delta).
 
     Args:
-        plan: what was run.
+        plan: the plan so far.
         epsilon: the target epsilon.
         delta: the target delta.
-        more: what is repeated; the plan's own round by default, where it has one kind.
+        more: repeated round; by default the plan's own, if it has one kind.
 
     Raises:
-        InvalidInputError: a value outside its domain, or several kinds of rounds and no word which is repeated.
-        UnsupportedError: a round for which no dominating pair is proven.
+        InvalidInputError: a value is outside its domain, or ``more`` is missing though there are several kinds of
+            rounds.
+        UnsupportedError: a round has no proved dominating pair.
 
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60)
@@ -67,7 +68,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
     def extended(count: float) -> Plan:
         return plan.with_rounds([*plan.rounds, one * int(count)]) if count else plan
 
-    most = max((MAX_COUNT - plan.steps) // max(one.steps, 1) - 1, 0)  # one more is asked about, too
+    most = max((MAX_COUNT - plan.steps) // max(one.steps, 1) - 1, 0)  # leaves room for one more
     own = next((item for item in plan.rounds if item.mechanism == one.mechanism), one)
     start = min(max(own.count // max(one.count, 1), 1), most)
     free = Parameter(unit, costs=True, least=0, most=most, whole=True, start=start)
@@ -78,12 +79,12 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
         return Remaining(0, unit, one, spent, spent, extended(1).epsilon(delta), target)
     count = int(found.value)
     beside = extended(count + 1).epsilon(delta) if found.beside is None else found.beside[1]
-    # what the search has seen: another answer to the same question may have been given less work
+    # answers seen by the search, since asking again may have less work left
     return Remaining(count, unit, one, spent, found.achieved if count else spent, beside, target)
 
 
 def _unit(plan: Plan, more: Round | None) -> Round:
-    """One epoch of a round that says epochs, else one round."""
+    """One epoch of a round with epochs, else one round."""
     if more is None:
         if len(plan.kinds) != 1:
             raise InvalidInputError(

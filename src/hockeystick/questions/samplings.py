@@ -1,9 +1,9 @@
-"""One training under each sampling scheme: what it costs, and the noise that it would take to cost no more.
+"""One training under each sampling scheme: its cost, and the noise needed to cost no more.
 
-*The same training* has the batch size, the data set and the number of steps of the plan, and other batches. What a
-scheme asks for follows from these: a rate from the sizes, the steps of an epoch from either. A key that does not follow
-is not guessed: the scheme then says what it wants. Epochs that have begun count whole where a round is an epoch. Rounds
-that are not sampled stay as they are.
+*The same training* has the batch size, the dataset and the number of steps of the plan, with batches drawn otherwise.
+The keys of a scheme derive from these: a rate from the sizes, the steps of an epoch from either. A key that does not
+derive is not guessed: the scheme reports the missing key. Started epochs count whole if a round is an epoch. Unsampled
+rounds stay unchanged.
 """
 
 from __future__ import annotations
@@ -31,26 +31,25 @@ WAYS = (
     ("steps_per_epoch", "dataset_size"),
     ("steps_per_epoch",),
 )
-"""The keys by which schemes say how large batches are, those that say most first."""
+"""Sets of keys that determine the batch size of a scheme, the most informative first."""
 
 ROOM = 4.0
-"""Standard deviations of the size of a Poisson batch for which there is room where batches are cut off."""
+"""Room for a Poisson batch before it is cut, in standard deviations of its size."""
 
 NOISE_TOLERANCE = 1e-4
-"""Relative, of the noise that is looked for."""
+"""Relative tolerance of the calibrated noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """One training under one sampling scheme.
+    """Training under one sampling scheme.
 
     Attributes:
-        scheme: its name.
-        plan: the training under it; ``None`` where its keys do not follow from the plan.
-        epsilon: what that costs at the delta; ``None`` where nothing is proven.
-        noise_multiplier: with that noise, the same in all rounds, epsilon is at most the target; ``None`` where no
-            noise is known that reaches it.
-        reason: why there is no epsilon, or why it has no lower end or a wide interval.
+        scheme: the scheme.
+        plan: training under the scheme; ``None`` if its keys do not derive from the plan.
+        epsilon: its epsilon at the delta; ``None`` if nothing is proved.
+        noise_multiplier: noise, equal in all rounds, with which epsilon is at most the target; ``None`` if unknown.
+        reason: reason for a missing epsilon, a missing lower end or a wide interval.
     """
 
     scheme: type[Sampling]
@@ -61,18 +60,18 @@ class Sampled:
 
     @property
     def sampling(self) -> Sampling | None:
-        """The scheme with its parameters, of the first round that is sampled by it."""
+        """Scheme with its parameters, from the first round sampled by it."""
         rounds = () if self.plan is None else self.plan.rounds
         return next((item.sampling for item in rounds if isinstance(item.sampling, self.scheme)), None)
 
 
 class Samplings(tuple[Sampled, ...]):
-    """The rows of a comparison of sampling schemes, which notebooks show as a table."""
+    """Rows of a comparison of sampling schemes, which notebooks show as a table."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        """The schemes with their interval and the noise that they need, and the reasons of those without a number."""
+        """Return the schemes with intervals and noise as a table, and the reasons for missing numbers."""
         return html_table("epsilon by sampling scheme", map(_cells, self), ("sampling", "epsilon", "noise needed"))
 
 
@@ -82,20 +81,20 @@ def _cells(row: Sampled) -> tuple[str, str, str]:
 
 
 def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Samplings:
-    """One training under each sampling scheme: what it costs, and the noise that it takes to reach an epsilon.
+    """Compare one training under each sampling scheme: its cost, and the noise that meets an epsilon.
 
     Args:
-        plan: a plan with sampled rounds.
-        delta: target; the plan's own by default.
-        epsilon: what the noise is looked for; by default the upper end of what the plan costs as it is.
+        plan: plan with sampled rounds.
+        delta: target delta; the plan's own by default.
+        epsilon: target of the noise; by default the upper end of the plan's own epsilon.
 
     Returns:
-        A row for each scheme, in the order of ``hockeystick supported``; those of which nothing is proven, or whose
-        keys do not follow from the plan, say so.
+        A row for each scheme, in the order of ``hockeystick supported``, with a reason if nothing is proved or the keys
+        do not derive from the plan.
 
     Raises:
-        InvalidInputError: no delta, a value outside its domain, or a plan without sampled rounds.
-        UnsupportedError: no epsilon is given, and of the plan as it is nothing is proven.
+        InvalidInputError: there is no delta, a value is outside its domain, or no round is sampled.
+        UnsupportedError: no epsilon is given, and nothing is proved for the plan as it is.
 
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60)
@@ -124,7 +123,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
         )
     if epsilon is None:
         epsilon = plan.epsilon(delta).upper
-    elif epsilon != math.inf:  # which asks for no noise
+    elif epsilon != math.inf:  # an infinite epsilon needs no noise
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
     target = Epsilon(epsilon, delta) if 0 < epsilon < math.inf else None
     for kind in SAMPLINGS:
@@ -132,7 +131,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
 
 
 def _row(plan: Plan, kind: type[Sampling], delta: float, target: Epsilon | None) -> Sampled:
-    """The row of one scheme; what it refuses is its reason."""
+    """Row of one scheme; its refusal is the reason."""
     try:
         other = resampled(plan, kind)
     except (InvalidInputError, UnsupportedError) as error:
@@ -145,25 +144,25 @@ def _row(plan: Plan, kind: type[Sampling], delta: float, target: Epsilon | None)
 
 
 def _noise(plan: Plan, target: Epsilon) -> float | None:
-    """The least noise multiplier, the same in all rounds that have one; None where none reaches the target."""
+    """The smallest noise multiplier, equal in all rounds with one, that meets the target; None if there is none."""
     try:
         return float(calibrate(plan, "noise-multiplier", target, tolerance=NOISE_TOLERANCE))
-    except (InvalidInputError, UnreachableError):  # no such key, or several values of it; or no value of it
+    except (InvalidInputError, UnreachableError):  # no such key, several values of it, or no valid value
         return None
 
 
 def resampled(plan: Plan, kind: type[Sampling]) -> Plan:
-    """The plan with its sampled rounds under another scheme.
+    """Return the plan with its sampled rounds under another scheme.
 
     Raises:
-        InvalidInputError: a key of the scheme does not follow from the plan.
-        UnsupportedError: a round that may not be sampled so.
+        InvalidInputError: a key of the scheme does not derive from the plan.
+        UnsupportedError: a round may not be sampled by it.
     """
     return plan.with_rounds([_resampled(item, kind) for item in plan.rounds])
 
 
 def _resampled(item: Round, kind: type[Sampling]) -> Round:
-    """A round under another scheme, with as many steps, or as many epochs as these begin."""
+    """A round under another scheme, with as many steps, or as many started epochs."""
     if isinstance(item.sampling, NoSampling | kind):
         return item
     other = kind(**_keys(kind, known_of(item.sampling)))
@@ -171,7 +170,7 @@ def _resampled(item: Round, kind: type[Sampling]) -> Round:
 
 
 def known_of(sampling: Sampling) -> Mapping[str, float]:
-    """What a scheme says of the size of its batches, in the keys of all schemes."""
+    """Return the batch size of a scheme, in the keys of all schemes."""
     said = {key: value for key, value in sampling.keys().items() if isinstance(value, int | float)}
     records, batch = sampling.dataset_records, said.get("batch_size", said.get("draws"))
     rate = getattr(sampling, "sample_rate", None)
@@ -191,10 +190,10 @@ def known_of(sampling: Sampling) -> Mapping[str, float]:
 
 
 def _keys(kind: type[Sampling], known: Mapping[str, float]) -> dict[str, Any]:
-    """The keys of a scheme: one way to say how large batches are, and whatever else it cannot do without.
+    """The keys of a scheme: one set that determines the batch size, and all other required keys.
 
     Raises:
-        InvalidInputError: one of these is not known.
+        InvalidInputError: one of these is unknown.
     """
     own = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]  # a scheme is a dataclass
     ways = [way for way in WAYS if set(way) <= set(own) and set(way) <= set(known)]

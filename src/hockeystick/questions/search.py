@@ -1,11 +1,11 @@
-"""The least protection that meets a target, searched over one parameter of a plan.
+"""Search over one parameter of a plan for the least protection that meets a target.
 
-With y the parameter (or its logarithm) counted towards safety, what is measured falls in y. A bracket is kept of which
-one end *meets* the target, by the safe end of its certified interval, and the other does not; it is closed to the
-tolerance (to neighbours, where the parameter is a whole number) by the secant method on the logarithm of what is
-measured, which is nearly linear in that of the parameter. Where the target is a point of the privacy curve, Newton's
-method on one contour (``directions/located.py``) says where the root is, and the first two values that are measured lie
-on either side of it. Nothing is concluded from the search but where to look.
+Let y be the parameter (or its logarithm) counted towards safety; the measured quantity decreases in y. One end of the
+bracket *meets* the target, by the safe end of its certified interval, and the other does not. The secant method on the
+logarithm of the measured quantity, which is nearly linear in that of the parameter, closes the bracket to the
+tolerance, or to neighbours for a whole number. If the target is a point of the privacy curve, Newton's method on one
+contour (``directions/located.py``) predicts the root, and the first two measurements are on either side of it. The
+search only proposes values; measurements decide.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
-SPENT_TOLERANCE = 1e-3  # relative, where the work is used up: what is measured then is off by far more
-NEAR = 0.05  # excess from which on the wanted gap is taken
-LONGEST_STEP = math.log(1e3)  # of the logarithm of a parameter
-UNTRIED_STEP = math.log(16.0)  # by a slope that was only guessed
-MARGIN = 0.3  # of the tolerance, by which the safe end is put beyond the root
-GUESSES = 12  # quick ones, before anything is measured
-GUESSED = 1e-3  # excess at which they are good enough for a first measurement
-LOCATED = 0.03  # excess at which they are near enough for Newton's method
-CLOSE = 0.01  # of the tolerance: how near to the root that method ends
-FAR_SIDE = 0.99  # of the tolerance, by which what does not meet the target is put beside what does
-BEYOND = 1.05  # times the step to the root, while one side is missing
-STALLED = 3  # steps without halving the bracket, after which it is halved
-MOST = 200  # steps of the search, after which the bracket so far is the answer
-SHARE = 0.3  # of the work that is left, which one measurement may take
+SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
+NEAR = 0.05  # excess below which measurements use the wanted gap
+LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
+UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
+MARGIN = 0.3  # distance of the safe end beyond the root, relative to the tolerance
+GUESSES = 12  # largest number of quick guesses before the first measurement
+GUESSED = 1e-3  # excess of a guess that suffices for a first measurement
+LOCATED = 0.03  # excess of a guess that suffices for Newton's method
+CLOSE = 0.01  # accuracy of Newton's method, relative to the tolerance
+FAR_SIDE = 0.99  # distance of the missing end from the meeting end, relative to the tolerance
+OVERSHOOT = 1.05  # factor on the step to the root while one side is missing
+STALLED = 3  # number of steps without halving the bracket after which it is bisected
+MAX_STEPS = 200  # largest number of steps, after which the bracket so far is the answer
+SHARE = 0.3  # share of the remaining work that one measurement may use
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A value that was measured: where it is towards safety, its interval, its excess."""
+    """Measured value: its y, its interval, its excess."""
 
     value: float
     y: float
@@ -50,18 +50,18 @@ class Sample:
 
 
 class Search:
-    """The bracket and how it is closed.
+    """Bracket of the target and the method that closes it.
 
     Args:
-        parameter: what is looked for, its range, and where to look first.
-        build: the plan with a value of it.
-        target: what is to be met.
-        tolerance: relative, on the parameter; whole numbers are exact.
+        parameter: searched parameter, with its range and first value.
+        build: function from a value to the plan.
+        target: target to meet.
+        tolerance: relative tolerance of the parameter; whole numbers are exact.
         gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
 
     Attributes:
-        limited: after :meth:`run`, why the bracket is wider than the tolerance, or why it is not known whether its
-            other side misses the target; ``None`` where neither is so.
+        limited: after :meth:`run`, the reason why the bracket is wider than the tolerance, or why its other side may
+            meet the target; ``None`` otherwise.
     """
 
     def __init__(self, parameter: Parameter, build: Build, target: Target, tolerance: float, gap: float | None) -> None:
@@ -71,21 +71,22 @@ class Search:
         self._met: Sample | None = None
         self._not: Sample | None = None
         self._last: list[Sample] = []
-        self._slope = -1.0  # of the excess, where nothing better is known
-        self._near = False  # whether the first value is thought to be near the answer
-        self._slow, self._width = 0, math.inf  # steps since the bracket had that width, and was halved
+        self._slope = -1.0  # default slope of the excess
+        self._near = False  # True if the first value is expected to be near the answer
+        self._slow, self._width = 0, math.inf  # steps since the bracket had this width and was halved
         self.limited: str | None = None
 
     def run(self) -> tuple[Sample, Sample | None]:
-        """What meets the target and what, just beside it, does not.
+        """Return the value that meets the target and the one just beside it that does not.
 
-        Its states: *outward*, one side is missing and the search steps towards it, to the end of the range if need be;
-        *closing*, both sides are there and the bracket is wider than the tolerance; *unsure*, it is closed, but the
-        interval of the side that does not meet the target holds the target: a value at the far end of the tolerance is
-        measured once, or a whole number again with all the work that is left; *closed*.
+        The search has four states. *Outward*: one side is missing, and the search steps towards it, up to the end of
+        the range. *Closing*: both sides exist, and the bracket is wider than the tolerance. *Unsure*: the bracket is
+        closed, but the interval of the side that does not meet the target contains the target; a value at the far end
+        of the tolerance is measured once, or a whole number again with all remaining work. *Closed*: the search is
+        done.
 
         Raises:
-            UnreachableError: nothing does.
+            UnreachableError: no value meets the target.
         """
         root = self._located()
         if root is None:
@@ -93,7 +94,7 @@ class Search:
         else:
             self._beside(root)
         sure = False
-        for _ in range(MOST):
+        for _ in range(MAX_STEPS):
             if self._met is None or self._not is None:
                 end = self._outwards()
                 if end is not None:
@@ -105,21 +106,20 @@ class Search:
             elif self._parameter.whole:
                 sure = not self._asked_again()
             else:
-                # so near to the root that the interval does not tell: the tolerance has room for one that does
+                # too near to the root for the interval to decide; the tolerance has room for a value farther away
                 sure = True
                 value = self._value(self._met.y - FAR_SIDE * self._tolerance)
                 if value != self._not.value:
                     farther = self._measure(value)
                     self._not = self._not if farther.met else farther
-        assert self._met is not None  # else the end of the range was reached, in far fewer steps
+        assert self._met is not None  # otherwise the search reached the end of the range, in far fewer steps
         if self._not is not None and not self._target.missed(self._not.bound):
             self.limited = self.limited or self._not.bound.reason or (USED_UP if short() else None)
         return self._met, self._not
 
     def _located(self) -> float | None:
-        """The y of the root by Newton's method (``directions/located.py``), where that finds one: a place to measure.
-
-        For whole numbers it is between two of them.
+        """The y of the root by Newton's method (``directions/located.py``), if it finds one, as a place to measure. For
+        whole numbers it lies between two of them.
         """
         point = self._target.point
         if point is None or self._build(self._parameter.start).whole:
@@ -135,14 +135,14 @@ class Search:
         )
 
     def _beside(self, root: float) -> None:
-        """Measure on both sides of a root that is thought to be right: the search goes on from what is found there."""
+        """Measure on both sides of a predicted root; the search continues from the results."""
         self._near = True
         if self._parameter.whole:
             met = self._measure(self._value(root))
             value = met.value + (1 if self._parameter.costs else -1)
             value = min(max(value, self._parameter.least), self._parameter.most)
         else:
-            start = self._parameter.start  # which may be the very value that the target was had from
+            start = self._parameter.start  # may be exactly the value that gave the target
             at_start = abs(root - self._y(start)) <= MARGIN * self._tolerance
             met = self._measure(start if at_start else self._value(root + MARGIN * self._tolerance))
             value = self._value(met.y - FAR_SIDE * self._tolerance)
@@ -150,9 +150,9 @@ class Search:
             self._measure(value)
 
     def _guessed(self, start: float, enough: float) -> float:
-        """The value to look at first: the root of a quick guess at the excess, which also says how steep that is."""
+        """The first value to measure: the root of a quick guess of the excess, which also gives its slope."""
         value, last = start, None
-        # few rounds are what the guess is worst at: good enough for Newton's method, and not to be measured
+        # the guess is poor for few rounds: it suffices for Newton's method, but not for a measurement
         for _ in range(0 if self._parameter.whole and enough == GUESSED else GUESSES):
             excess = self._target.rough_excess(self._build(value))
             if excess is None or not math.isfinite(excess):
@@ -188,13 +188,13 @@ class Search:
         return -log if self._parameter.costs else log
 
     def _nearest(self, y: float) -> float:
-        """The value at a y; of whole numbers the nearest."""
+        """Value at a y, rounded to the nearest whole number if needed."""
         value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
         value = min(max(value, self._parameter.least), self._parameter.most)
         return float(round(value)) if self._parameter.whole else value
 
     def _value(self, y: float) -> float:
-        """The value at a y; of whole numbers the next one on the safe side."""
+        """Value at a y, rounded to the safe side if it must be whole."""
         value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
         value = min(max(value, self._parameter.least), self._parameter.most)
         if not self._parameter.whole:
@@ -208,7 +208,8 @@ class Search:
         with part(SHARE):
             bound = self._bound(plan)
         sample = Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
-        # the truth is monotone: what is certified at the met end holds beyond it, whatever a wide interval says there
+        # by monotonicity, the certified bound at the meeting end holds beyond it, whatever a wide interval there
+        # contains
         if sample.met and (self._met is None or y < self._met.y):
             self._met = sample
             self._not = None if self._not is not None and self._not.y >= y else self._not
@@ -218,9 +219,8 @@ class Search:
         return sample
 
     def _asked_again(self) -> bool:
-        """Whether the whole number beside the answer meets the target after all, where its interval was short of work.
-
-        It is then the new answer, and the search for the number beside it goes on.
+        """Return True if the whole number beside the answer meets the target when measured with more work. It is then
+        the new answer, and the search for the number beside it continues.
         """
         beside = self._not
         assert beside is not None
@@ -234,7 +234,7 @@ class Search:
         return True
 
     def _bound(self, plan: Plan) -> Bound:
-        """What is measured: roughly while that is far from the target, and as was asked near to it."""
+        """Interval of a plan, rough if far from the target, with the wanted gap near to it."""
         rough = self._target.rough_gap
         far = not (abs(self._last[-1].excess) < NEAR if self._last else self._near)
         if far and rough is not None and (self._gap is None or self._gap < rough):
@@ -244,7 +244,7 @@ class Search:
         return self._target.measure(plan, self._gap)
 
     def _outwards(self) -> Sample | None:
-        """Measure farther towards the side that is missing; the end of the range, if the target is met even there."""
+        """Measure farther towards the missing side; return the end of the range if even that meets the target."""
         safer = self._met is None
         last = self._not if self._met is None else self._met
         assert last is not None
@@ -255,7 +255,7 @@ class Search:
             raise UnreachableError(self._unreachable(last))
         y = self._root()
         step = (y - last.y) if y is not None else min(abs(last.excess / self._slope), UNTRIED_STEP)
-        step = abs(step) * BEYOND + 2 * self._tolerance if math.isfinite(step) else LONGEST_STEP
+        step = abs(step) * OVERSHOOT + 2 * self._tolerance if math.isfinite(step) else LONGEST_STEP
         if len(self._last) > 1 and self._last[0].met == last.met:
             step = max(step, 2 * abs(last.y - self._last[0].y))
         step = min(step, LONGEST_STEP)
@@ -275,7 +275,7 @@ class Search:
         )
 
     def _root(self) -> float | None:
-        """The place where the secant through the last two samples meets 0; None where there is none."""
+        """Zero of the secant through the last two samples; None if there is none."""
         if len(self._last) < 2:
             return None
         one, two = self._last
@@ -285,7 +285,7 @@ class Search:
         return two.y - two.excess / slope
 
     def _next(self) -> float:
-        """The value to look at next, strictly inside the bracket."""
+        """Next value to measure, strictly inside the bracket."""
         assert self._met is not None
         assert self._not is not None
         root = self._root()

@@ -1,26 +1,27 @@
-"""Samples of a privacy loss: what simulated runs say of delta and epsilon, with a confidence and never for certain.
+"""Confidence intervals for delta and epsilon from simulated privacy losses; they are never certain.
 
-Let L be the privacy loss of a whole plan in one direction, drawn under P. Its delta is a mean of numbers from 0 to 1,
+Let L be the privacy loss of a whole plan in one direction, drawn under P. Delta is a mean of numbers from 0 to 1,
 
     delta(eps) = E_P[ max(0, 1 - e^(eps - L)) ],
 
-so that of n independent losses the mean m of these numbers estimates it. By Hoeffding 1963 [Hoe63], Theorem 1, a mean
+so the mean m of these numbers over n independent losses estimates it. By Hoeffding 1963 [Hoe63], Theorem 1, a mean
 of independent numbers from 0 to 1 with expectation delta is at most ``m < delta`` with probability at most ``exp(-n
-KL(m, delta))``, where KL is the divergence of two coins of these chances; numbers taken from 1 give the same for ``m >
-delta``. With n KL = log(1 / alpha) that is an upper end, and a lower one, each wrong with probability at most alpha.
+KL(m, delta))``, where KL is the divergence of two coins with these probabilities; the complements give the same for ``m
+> delta``. With n KL = log(1 / alpha) this gives an upper end and a lower end, each wrong with probability at most
+alpha.
 
-**Epsilon.** At a given delta let u be the largest mean whose upper end is delta. The upper end is the least epsilon at
-which the mean is at most u. Is the truth e larger, then at every epsilon between the two the upper end of delta is too
-small. For one fixed epsilon below e that has probability at most alpha, and these events grow to the whole as epsilon
-grows to e: nothing is lost by looking at all epsilons. The lower end is likewise the largest epsilon at which the mean
-is at least l, the least mean whose lower end is delta.
+**Epsilon.** At a given delta let u be the largest mean whose upper end is delta. The upper end is the smallest epsilon
+at which the mean is at most u. If the truth e is larger, then at every epsilon between the two the upper end of delta
+is too small. For one fixed epsilon below e this has probability at most alpha, and these events increase to the whole
+event as epsilon grows to e, so considering all epsilons loses nothing. The lower end is likewise the largest epsilon at
+which the mean is at least l, the smallest mean whose lower end is delta.
 
-**Two directions.** Their samples may depend on one another in any way: each end of each direction has an equal share
-of what is left of the confidence, and by the union bound all hold together. The largest lower and the largest upper
-ends are those of the plan.
+**Two directions.** Their samples may depend on one another in any way: each end of each direction gets an equal share
+of the allowed error probability, and by the union bound all hold together. The largest lower and the largest upper ends
+are those of the plan.
 
-Means are sums of n rounded numbers, widened by :data:`SPARE`. What the samples themselves are (independent, of the plan
-that is meant, under P) is for whoever simulates to see to, and no answer here is called certified.
+Means are sums of n rounded numbers, widened by :data:`RELATIVE_SLACK`. The caller must ensure that the samples are
+independent, under P, and of the right plan, so no answer here is called certified.
 """
 
 from __future__ import annotations
@@ -41,38 +42,37 @@ from hockeystick.values.refused import refusal
 
 Array = npt.NDArray[np.float64]
 
-SPARE = 1e-9
-"""Relative: a sum of n doubles from 0 to 1, in pairs, is off by ``2^-52 log2(n)`` of itself, each by a few of these."""
+RELATIVE_SLACK = 1e-9
+"""Relative error bound of a sum of n doubles from 0 to 1, added in pairs: ``2^-52 log2(n)``, and a few roundings each."""
 
 PRECISION = 1e-12
-"""Relative, of the epsilon at which a mean crosses a threshold; the end that is taken is beyond it."""
+"""Relative accuracy of the epsilon at which a mean crosses a threshold; the end taken lies beyond it."""
 
-LEAST = 1e-300  # the chance beside which roots are looked for: by it any mean can be divided
+MIN_PROBABILITY = 1e-300  # smallest probability considered, by which any mean can be divided
 
 CONFIDENCE = domains.Domain(
     "a number between 0 and 1",
     {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
     "probability with which all ends hold together",
 )
-"""Domain of the confidence."""
 
-FAR = 1e3
-"""Losses beyond the epsilon that is asked about by so much, or more, count as infinite: ``1 - e^-1000`` is 1."""
+MAX_EXCESS_LOSS = 1e3
+"""Losses this far beyond epsilon count as infinite: ``1 - e^-1000`` is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval(Shows):
-    """Two ends between which the truth lies with a stated probability over the samples; neither is certified.
+    """Interval that contains the truth with a stated probability over the samples; neither end is certified.
 
-    ``float()`` refuses it, as of an estimate: a number that may be wrong by chance is quoted with its confidence.
+    ``float()`` refuses it, like an estimate: a number that may be wrong by chance is quoted with its confidence.
 
     Attributes:
-        lower: the lower end.
-        estimate: the value of the samples themselves, between the two ends.
-        upper: the upper end; ``inf`` where the samples are too few, as ``reason`` says.
-        confidence: probability with which both ends hold, at least; each by itself is wrong with half the rest.
-        samples: the number of losses, of the direction that has fewest.
-        reason: why an end is infinite; ``None`` otherwise.
+        lower: lower end.
+        estimate: value of the samples, between the two ends.
+        upper: upper end; ``inf`` for too few samples, as ``reason`` explains.
+        confidence: least probability with which both ends hold; each alone is wrong with half the rest.
+        samples: number of losses in the direction with fewest.
+        reason: reason for an infinite end; ``None`` otherwise.
         accountant: ``"monte-carlo"``.
     """
 
@@ -94,17 +94,17 @@ class ConfidenceInterval(Shows):
 
     @property
     def guarantee(self) -> str:
-        """The probability, in words: never "certified"."""
+        """Confidence in words; never "certified"."""
         return f"with confidence {self.confidence:g}"
 
     @property
     def quoted(self) -> float:
-        """The number to quote, with its confidence: the upper end."""
+        """Number to quote with its confidence: the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The numbers by name: lower, estimate, upper."""
+        """Numbers by name: lower, estimate, upper."""
         return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
 
     def _instead(self) -> str:
@@ -112,18 +112,18 @@ class ConfidenceInterval(Shows):
             "an interval by samples is wrong with some probability, and no number: take .upper, and say its .confidence"
         )
 
-    if not TYPE_CHECKING:  # readers of types refuse it by themselves
+    if not TYPE_CHECKING:  # type checkers refuse it by themselves
         __float__ = refusal("float()")
 
 
 class SampledLoss:
-    """Simulated privacy losses of a plan, in one direction or in several.
+    """Simulated privacy losses of a plan, in one or several directions.
 
     Args:
-        losses: one array of finite or infinite losses for each direction, of any lengths.
+        losses: array of finite or infinite losses for each direction, of any lengths.
 
     Raises:
-        InvalidInputError: no direction, an empty array, or one with something that is no number.
+        InvalidInputError: there is no direction, or an array is empty or has an item that is no number.
 
     Gaussian noise with mu = 1 has normal losses, with mean 1/2 and variance 1, in both directions:
 
@@ -143,10 +143,10 @@ class SampledLoss:
         return f"SampledLoss({', '.join(f'<{len(losses):,} losses>' for losses in self._losses)})"
 
     def delta(self, epsilon: float, *, confidence: float = 0.99) -> ConfidenceInterval:
-        """Delta at an epsilon.
+        """Return delta at an epsilon.
 
         Args:
-            epsilon: 0 or greater.
+            epsilon: epsilon, 0 or greater.
             confidence: probability with which both ends hold.
 
         Raises:
@@ -156,15 +156,18 @@ class SampledLoss:
         ends = []
         for losses in self._losses:
             mean, divergence = _mean(losses, epsilon), self._log_odds(confidence) / len(losses)
-            lower, upper = _lower(mean * (1 - SPARE), divergence), _upper(min(mean * (1 + SPARE), 1.0), divergence)
+            lower, upper = (
+                _lower(mean * (1 - RELATIVE_SLACK), divergence),
+                _upper(min(mean * (1 + RELATIVE_SLACK), 1.0), divergence),
+            )
             ends.append((lower, mean, upper))
         return self._interval(ends, confidence)
 
     def epsilon(self, delta: float, *, confidence: float = 0.99) -> ConfidenceInterval:
-        """Epsilon at a delta.
+        """Return epsilon at a delta.
 
         Args:
-            delta: greater than 0, and below 1.
+            delta: delta, greater than 0 and below 1.
             confidence: probability with which both ends hold.
 
         Raises:
@@ -177,9 +180,9 @@ class SampledLoss:
             most, least = _least_safe(delta, divergence), _most_safe(delta, divergence)
             ends.append(
                 (
-                    0.0 if least is None else _crossing(losses, least / (1 - SPARE), above=False),
+                    0.0 if least is None else _crossing(losses, least / (1 - RELATIVE_SLACK), above=False),
                     _crossing(losses, delta, above=True),
-                    math.inf if most is None else _crossing(losses, most / (1 + SPARE), above=True),
+                    math.inf if most is None else _crossing(losses, most / (1 + RELATIVE_SLACK), above=True),
                 )
             )
         needed = math.ceil(self._log_odds(confidence) / -math.log1p(-delta))
@@ -211,13 +214,12 @@ class SampledLoss:
 
 
 DELTA = domains.Domain("a number between 0 and 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1}, "delta")
-"""Domain of the deltas of which samples can say something."""
 
 
 def _checked(given: npt.ArrayLike) -> Array:
     try:
         losses = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):  # no numbers, no array, or beyond the range of a double
+    except (TypeError, ValueError, OverflowError):  # not numbers, not an array, or beyond the range of a double
         losses = np.empty((0, 0))
     if losses.ndim != 1 or not len(losses) or np.isnan(losses).any():
         raise InvalidInputError(
@@ -229,19 +231,19 @@ def _checked(given: npt.ArrayLike) -> Array:
 
 
 def _mean(losses: Array, epsilon: float) -> float:
-    """The mean of ``max(0, 1 - e^(epsilon - L))``, of sorted losses."""
+    """The mean of ``max(0, 1 - e^(epsilon - L))`` of sorted losses."""
     beyond = losses[np.searchsorted(losses, epsilon, side="right") :]
-    return float(-np.expm1(np.maximum(epsilon - beyond, -FAR)).sum()) / len(losses)
+    return float(-np.expm1(np.maximum(epsilon - beyond, -MAX_EXCESS_LOSS)).sum()) / len(losses)
 
 
 def _divergence(mean: float, chance: float) -> float:
-    """KL of a coin of chance ``mean`` from one of ``chance``, which is between 0 and 1; rounded down."""
+    """KL of a coin with probability ``mean`` from one with ``chance``, which is between 0 and 1; rounded down."""
     parts = _part(mean, chance, chance - mean), _part(1 - mean, 1 - chance, mean - chance)
     return sum(parts) - 1e-15 * sum(map(abs, parts))
 
 
 def _part(share: float, other: float, difference: float) -> float:
-    """``share * log(share / other)``, where ``difference`` is ``other - share``; 0 where the share is 0."""
+    """``share * log(share / other)``, with ``difference`` equal to ``other - share``; 0 for a share of 0."""
     if share == 0:
         return 0.0
     near = other > 0.5 * share
@@ -249,17 +251,19 @@ def _part(share: float, other: float, difference: float) -> float:
 
 
 def _upper(mean: float, divergence: float) -> float:
-    """A number that the expectation does not exceed: the chance at which the coins diverge by so much, or 1."""
+    """Upper bound on the expectation: the larger probability at which the coins diverge this much, or 1."""
     last = 1 - 2.0**-53
     if mean >= last or _divergence(mean, last) <= divergence:
         return 1.0
-    near = root(lambda chance: _divergence(mean, chance) - divergence, mean or LEAST, last, xtol=1e-300, rtol=1e-13)
+    near = root(
+        lambda chance: _divergence(mean, chance) - divergence, mean or MIN_PROBABILITY, last, xtol=1e-300, rtol=1e-13
+    )
     return min(near * (1 + 1e-12), 1.0)
 
 
 def _lower(mean: float, divergence: float) -> float:
-    """A number that the expectation is not below: the lesser chance where the coins diverge by so much, or 0."""
-    first = LEAST
+    """Lower bound on the expectation: the smaller probability at which the coins diverge this much, or 0."""
+    first = MIN_PROBABILITY
     if mean <= first or _divergence(mean, first) <= divergence:
         return 0.0
     near = root(lambda chance: _divergence(mean, chance) - divergence, first, mean, xtol=1e-300, rtol=1e-13)
@@ -267,7 +271,7 @@ def _lower(mean: float, divergence: float) -> float:
 
 
 def _least_safe(delta: float, divergence: float) -> float | None:
-    """The largest mean below delta that diverges from it by so much; ``None`` where not even 0 does."""
+    """The largest mean below delta that diverges from it this much; ``None`` if not even 0 does."""
     if _divergence(0.0, delta) < divergence:
         return None
     near = root(lambda mean: _divergence(mean, delta) - divergence, 0.0, delta, xtol=1e-300, rtol=1e-13)
@@ -275,7 +279,7 @@ def _least_safe(delta: float, divergence: float) -> float | None:
 
 
 def _most_safe(delta: float, divergence: float) -> float | None:
-    """The least mean above delta that diverges from it by so much; ``None`` where not even 1 does."""
+    """The smallest mean above delta that diverges from it this much; ``None`` if not even 1 does."""
     if _divergence(1.0, delta) < divergence:
         return None
     near = root(lambda mean: _divergence(mean, delta) - divergence, delta, 1.0, xtol=1e-300, rtol=1e-13)
@@ -283,17 +287,17 @@ def _most_safe(delta: float, divergence: float) -> float | None:
 
 
 def _crossing(losses: Array, threshold: float, above: bool) -> float:
-    """Where the mean, which falls with epsilon, crosses a threshold: at or above that epsilon, or at or below it.
+    """The epsilon at which the decreasing mean crosses a threshold, rounded up (``above``) or down.
 
     Returns:
-        ``inf`` where infinite losses alone are more than the threshold; 0 where the mean at 0 is not.
+        ``inf`` if infinite losses alone exceed the threshold; 0 if the mean at 0 does not.
     """
     if _mean(losses, 0.0) <= threshold:
         return 0.0
     if float(np.isposinf(losses).sum()) / len(losses) > threshold:
         return math.inf
     finite = losses[np.isfinite(losses)]
-    low, high = 0.0, float(finite[-1])  # from the largest finite loss on the mean is that of the infinite ones
+    low, high = 0.0, float(finite[-1])  # beyond the largest finite loss only infinite ones contribute
     while high - low > PRECISION * high:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _mean(losses, middle) > threshold else (low, middle)

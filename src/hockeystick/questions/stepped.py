@@ -1,7 +1,7 @@
-"""The history of a stepped accountant as sums that are kept from question to question, where it is one for them.
+"""The history of a stepped accountant as sums kept from question to question, where possible.
 
-Those are histories of Poisson-sampled Gaussian rounds of so many different kinds that a plan takes them as one factor
-of a contour (``pairs/sampled/bundles.py``), and those of one kind, whose answers are the plan's to the last bit
+Sums serve histories of Poisson-sampled Gaussian rounds of so many kinds that a plan makes them one factor of a contour
+(``pairs/sampled/bundles.py``). They also serve those of one kind, with answers equal to the plan's to the last bit
 (``directions/repeated.py``). Any other history is answered as its plan.
 """
 
@@ -21,16 +21,16 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 
-FEWEST = 4  # kinds: of fewer a plan takes as long, and an answer is the plan's to the last bit
-LEAST_RATE = 1e-9  # below, single losses decide, of which a contour sees little
-REMOVING = (Direction.REMOVE, Direction.ZERO_OUT)  # in which a record's law comes first
+MIN_KINDS = 4  # with fewer kinds a plan is as fast, and its answer is used
+LEAST_RATE = 1e-9  # below it single losses decide, which a contour resolves badly
+REMOVING = (Direction.REMOVE, Direction.ZERO_OUT)  # directions in which the law with the record comes first
 
 
 class SummedHistory:
-    """A history that may grow, as the sums of its rounds and the schemes that an answer is about.
+    """Growing history as the sums of its rounds, with the schemes that its answers assume.
 
     Args:
-        adjacency: of the accountant.
+        adjacency: adjacency of the accountant.
     """
 
     def __init__(self, adjacency: Adjacency) -> None:
@@ -42,7 +42,7 @@ class SummedHistory:
         self._repeated: Repeated | None = None
 
     def epsilon(self, history: Sequence[Round], delta: float, gap: float | None) -> Bound | None:
-        """Epsilon at delta of the history, which may have grown since; ``None`` where its plan has to be asked.
+        """Return epsilon at delta of the history, which may have grown; ``None`` if its plan must answer.
 
         Raises:
             InvalidInputError: a value outside its domain.
@@ -56,7 +56,7 @@ class SummedHistory:
         return None if found is None else told(found, self._about, target)
 
     def delta(self, history: Sequence[Round], epsilon: float, gap: float | None) -> DeltaBound | None:
-        """Delta at epsilon of the history, likewise.
+        """Return delta at epsilon of the history, likewise.
 
         Raises:
             InvalidInputError: a value outside its domain.
@@ -70,9 +70,9 @@ class SummedHistory:
         return None if found is None else told(found, self._about, found.quoted)
 
     def _followed(self, history: Sequence[Round]) -> Stepped | None:
-        """The sums, which know all of the history; ``None`` where it is none for them.
+        """The sums of the whole history; ``None`` if it has none.
 
-        A step that another thread takes meanwhile is left for the next question.
+        A step taken meanwhile by another thread waits for the next question.
         """
         entries = len(history)
         for number in range(max(self._read - 1, 0), entries):
@@ -80,10 +80,10 @@ class SummedHistory:
                 return None
             self._put(number, history[number], self._stepped)
         self._read = entries
-        return self._stepped if len(self._kinds) >= FEWEST and self._rounds <= MOST_ROUNDS else None
+        return self._stepped if len(self._kinds) >= MIN_KINDS and self._rounds <= MOST_ROUNDS else None
 
     def _one(self) -> Repeated | None:
-        """The one kind of which the history that was followed is; ``None`` where there are others."""
+        """The only kind of the history; ``None`` if there are others."""
         if self._stepped is None or len(self._kinds) != 1:
             return None
         if self._repeated is None:
@@ -97,7 +97,7 @@ class SummedHistory:
             self._stepped = None
             return
         mu, rate = 1 / mechanism.noise_multiplier, sampling.sample_rate
-        assert rate is not None  # it follows from the sizes
+        assert rate is not None  # derived from the sizes
         if not (DISTANCES[0] <= mu <= DISTANCES[1] and LEAST_RATE <= rate <= LARGEST_RATE):
             self._stepped = None
             return
@@ -108,7 +108,7 @@ class SummedHistory:
         self._minded(sampling)
 
     def _minded(self, sampling: Sampling) -> None:
-        """Keep the schemes that an answer is about: all say the same, but for the smallest dataset."""
+        """Record the sampling schemes of the answers, which differ only in the smallest dataset."""
         records = sampling.dataset_records
         least = self._about[0].dataset_records if self._about else None
         if not self._about or (records is not None and (least is None or records < least)):

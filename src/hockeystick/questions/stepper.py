@@ -1,10 +1,9 @@
-"""An accountant that is stepped as training goes: what was run so far, and what it has cost.
+"""An accountant that is stepped during training and answers for the steps so far.
 
-The history is run-length encoded in the order of the steps, and an answer depends on it alone: it has the same bits
-however the steps were taken and asked after, and wherever the state was saved and loaded in between. It is that of the
-plan to which the history adds up; of four and more different Poisson-sampled Gaussian steps it is found from sums that
-are kept from question to question (``directions/stepped.py``), certified and as narrow, and may differ from the plan's
-in the last digits.
+The history is run-length encoded in the order of the steps. An answer depends on it alone, to the last bit, however
+steps and questions alternated and wherever the state was saved and loaded. It is the answer of the history's plan. For
+four and more different Poisson-sampled Gaussian steps it comes from sums kept from question to question
+(``directions/stepped.py``); it is certified and as narrow, but may differ from the plan's in the last digits.
 """
 
 from __future__ import annotations
@@ -32,27 +31,30 @@ from hockeystick.values.outward import html_table
 if TYPE_CHECKING:
     from hockeystick.plan.profile import Profile
 
-T = TypeVar("T")  # what is answered
+T = TypeVar("T")  # type of an answer
 
 RECORDING = threading.RLock()
-"""Held while a step is recorded, so that none is lost where several threads step one accountant; all share it, as an
-accountant with a lock of its own could not be pickled."""
+"""Lock held while a step is recorded, so that none is lost if several threads step one accountant.
+
+All accountants share it, since one with its own lock could not be pickled.
+"""
 
 STATE_KEYS = ("adjacency", "history")
-"""Keys of the state that an accountant saves."""
+"""Keys of an accountant's saved state."""
 
 
 class Accountant:
-    """Counts the steps of a training run and says what they cost.
+    """Accountant that counts the steps of a training run and bounds their privacy.
 
-    Valid where the parameters of a step do not depend on what earlier steps answered: fixed beforehand, or a function
-    of the step's number. For parameters chosen after looking at private results a privacy filter is needed.
+    The bounds are valid if the parameters of a step do not depend on the results of earlier steps: they are fixed
+    beforehand, or a function of the step's number. Parameters chosen after seeing private results need a privacy
+    filter.
 
     Args:
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"``, ``"replace-one"`` or ``"zero-out"``.
 
     Raises:
-        InvalidInputError: an unknown adjacency.
+        InvalidInputError: the adjacency is unknown.
 
     >>> accountant = Accountant()
     >>> for _ in range(1000):
@@ -63,7 +65,7 @@ class Accountant:
     2.12451 to 2.12452 (certified)
     """
 
-    _again: tuple[float, float, Round] | None = None  # noise and rate of the last step given so, and its round
+    _again: tuple[float, float, Round] | None = None  # noise and rate of the last step of DP-SGD, and its round
 
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self._adjacency = Adjacency.parse(adjacency)
@@ -75,18 +77,18 @@ class Accountant:
         return f"{type(self).__name__}({self._adjacency.value!r}: {steps} step{'s' if steps != 1 else ''} taken)"
 
     def _repr_html_(self) -> str:
-        """The steps as notebooks show them: the plan that they add up to."""
+        """Return the plan of the steps as notebooks show it."""
         return html_table(repr(self), []) if not self._history else self.plan._repr_html_()
 
     def __copy__(self) -> Self:
-        """A copy that goes on by itself: a step of either is no step of the other."""
+        """Return an independent copy."""
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update(self.__dict__)
         other._history, other._summed = list(self._history), None
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what is kept between questions, which a history brings back by itself."""
+        """Return the pickled state, without the sums, which the history restores."""
         return {**self.__dict__, "_summed": None}
 
     @named_arguments
@@ -101,14 +103,14 @@ class Accountant:
         """Record one step, or ``count`` equal ones.
 
         Args:
-            item: any round; its own count is multiplied by ``count``. Or give the next two, for a step of DP-SGD:
-            others: nothing; the numbers of a step are given by name.
+            item: any round, whose count is multiplied by ``count``; or, for a step of DP-SGD, the next two arguments.
+            others: must be empty, since the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm.
             sample_rate: probability that a record enters the batch.
-            count: how often.
+            count: number of steps.
 
         Raises:
-            InvalidInputError: neither or both ways of saying what was run, or a value outside its domain.
+            InvalidInputError: both or neither of a round and a step of DP-SGD are given, or a value is invalid.
         """
         if others:
             raise InvalidInputError(
@@ -140,8 +142,8 @@ class Accountant:
                 self._history.append(item)
 
     def _round_of(self, noise: float, rate: float) -> Round:
-        """The round of a step of DP-SGD; the last one if it had the same noise and rate, which were looked at then."""
-        last = self._again  # another thread may put its own there meanwhile
+        """The round of a step of DP-SGD; the last one again if noise and rate are equal, without new checks."""
+        last = self._again  # another thread may replace it meanwhile
         if last is not None and type(noise) is type(rate) is float and last[:2] == (noise, rate):
             return last[2]
         item = Round(Gaussian(noise), Poisson(rate))
@@ -150,36 +152,36 @@ class Accountant:
 
     @property
     def history(self) -> tuple[Round, ...]:
-        """What was run, in order; equal steps in a row are one round with a count."""
+        """Steps so far, in order; equal steps in a row are one round with a count."""
         return tuple(self._history)
 
     @property
     def plan(self) -> Plan:
-        """The plan that the history adds up to."""
+        """Plan of the history."""
         return Plan(self._history, self._adjacency)
 
     def profile(self) -> Profile:
-        """All that the steps so far mean: see :meth:`hockeystick.Plan.profile`."""
+        """Return the privacy profile of the steps so far: see :meth:`hockeystick.Plan.profile`."""
         return self.plan.profile()
 
     def __len__(self) -> int:
-        """The number of steps so far."""
+        """Return the number of steps so far."""
         return sum(item.steps for item in self._history)
 
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False, **others: object) -> Bound:
-        """What was spent so far: see :meth:`Plan.epsilon`.
+        """Return epsilon of the steps so far: see :meth:`Plan.epsilon`.
 
         Args:
-            delta: in [0, 1).
+            delta: delta, in [0, 1).
             gap: widest relative width wanted of the interval.
-            proof: whether to prove the interval by ball arithmetic, or to refuse.
-            others: none; the options of :meth:`Plan.epsilon` (``accountant``, for one) are asked of :attr:`plan`.
+            proof: True to prove the interval by ball arithmetic, or else refuse.
+            others: must be empty; other options of :meth:`Plan.epsilon`, such as ``accountant``, need :attr:`plan`.
 
         Raises:
-            InvalidInputError: an option that there is none of, or a value outside its domain.
+            InvalidInputError: an option is unknown, or a value is outside its domain.
 
-        Of four and more different sampled Gaussian steps it is found from sums that are kept from question to question,
-        and has the same bits however often it was asked; its interval is as narrow as the plan's, which it overlaps.
+        For four and more different sampled Gaussian steps, epsilon comes from sums kept from question to question. It
+        has the same bits however often it is computed; its interval overlaps the plan's and is as narrow.
 
         >>> accountant = Accountant()
         >>> for number in range(50):
@@ -192,17 +194,16 @@ class Accountant:
         return self.plan.epsilon(delta, gap=gap, proof=proof) if found is None else found
 
     def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False, **others: object) -> DeltaBound:
-        """What was spent so far: see :meth:`Plan.delta`; of many different steps as :meth:`epsilon`."""
+        """Return delta of the steps so far: see :meth:`Plan.delta`, and :meth:`epsilon` for many different steps."""
         _refuse(others, "delta(epsilon")
         found = None if proof else self._asked(lambda summed: summed.delta(self._history, epsilon, gap))
         return self.plan.delta(epsilon, gap=gap, proof=proof) if found is None else found
 
     def _asked(self, ask: Callable[[SummedHistory], T]) -> T:
-        """The answer to a question, by the sums of the history.
+        """Answer a question by the sums of the history.
 
-        They are taken away while the question is asked, so that no other thread has them, and are put back where
-        the question came to its end and the history is still that one: what an interrupt cut short is lost, and the
-        history brings it back.
+        The sums are removed during the computation, so that no other thread uses them. They are put back if it finishes
+        and the history is unchanged. Sums lost by an interrupt are rebuilt from the history.
         """
         history = self._history
         summed = self.__dict__.pop("_summed", None) or SummedHistory(self._adjacency)
@@ -213,20 +214,20 @@ class Accountant:
 
     @counted
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
-        """How many more steps at these settings keep the whole within (epsilon, delta): the largest number, exactly.
+        """Return the largest number of further steps at these settings that keeps the whole within (epsilon, delta).
 
-        A step more is not within it by the certified upper end. 0 where nothing more fits, or what was run has spent
-        it all. Where the answers near it are wide for want of work (their ``reason`` says so), it is the largest number
-        that was seen to be within the target, and a larger one may be, too.
+        With one step more, the certified upper end exceeds the target. The number is 0 if nothing more fits. If answers
+        near it are wide because the work limit was reached (see their ``reason``), it is the largest number confirmed,
+        and a larger one may fit.
 
         Args:
             noise_multiplier: standard deviation of the noise / clipping norm of the steps to come.
-            sample_rate: probability that a record enters a batch of theirs.
-            epsilon: the target epsilon.
-            delta: the target delta.
+            sample_rate: probability that a record enters one of their batches.
+            epsilon: target epsilon.
+            delta: target delta.
 
         Raises:
-            InvalidInputError: a value outside its domain.
+            InvalidInputError: a value is outside its domain.
 
         >>> accountant = Accountant()
         >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=1000)
@@ -252,7 +253,7 @@ class Accountant:
             return 0
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, all that is needed to go on elsewhere, in types that JSON has; for checkpoints.
+        """Return the state for a checkpoint, everything needed to continue elsewhere, in JSON types.
 
         >>> accountant = Accountant()
         >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=3)
@@ -265,10 +266,10 @@ class Accountant:
         return {"adjacency": self._adjacency.value, "history": entries}
 
     def load_state_dict(self, state: Any) -> None:
-        """Replace the history by a saved one, whole or not at all.
+        """Replace the history by a saved one, completely or not at all.
 
         Raises:
-            InvalidInputError: it is not what :meth:`state_dict` gives; the message names the key.
+            InvalidInputError: the state is no result of :meth:`state_dict`; the message names the key.
         """
         if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
             raise InvalidInputError(
@@ -282,14 +283,14 @@ class Accountant:
 
 
 def _refuse(others: Mapping[str, object], question: str) -> None:
-    """Raise if a question has an option that only plans take.
+    """Refuse an option that only plans have.
 
     Args:
-        others: the options that are none of the accountant's own, by name.
-        question: the call of a plan, up to its first argument.
+        others: options that the accountant lacks, by name.
+        question: call of a plan, up to its first argument.
 
     Raises:
-        InvalidInputError: there is one; the message names the first.
+        InvalidInputError: there is such an option; the message names the first.
     """
     for key in others:
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""What a plan is calibrated to: one class a target, each measured by a certified interval and met on its safe side."""
+"""Targets of a calibration, one class each; a target is measured by a certified interval and met on its safe side."""
 
 from __future__ import annotations
 
@@ -26,70 +26,70 @@ OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """A number that is not to be exceeded (or, for an attacker's errors, not to be fallen short of)."""
+    """Upper limit of a number (or lower limit, for an attacker's errors)."""
 
     name: ClassVar[str]
-    rough_gap: ClassVar[float | None] = None  # at which it is measured sooner, where that is enough
+    rough_gap: ClassVar[float | None] = None  # gap of a faster measurement far from the target
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     @property
     def limit(self) -> float:
-        """The number that the safe end is held against."""
+        """Number that the safe end is compared with."""
         return float(getattr(self, self.name))
 
     @property
     def at_delta(self) -> float | None:
-        """The delta that the target is about, where it is about one; a delta of 1/dataset_size or more is warned of."""
+        """Delta of the target, if it has one; deltas of 1/dataset_size or more give a warning."""
         return None
 
     @abstractmethod
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of a plan."""
+        """Return the certified interval of a plan."""
 
     def safe_end(self, found: Bound) -> float:
-        """The end of an interval that has to meet the target."""
+        """Return the end of an interval that must meet the target."""
         return found.upper
 
     def met(self, found: Bound) -> bool:
-        """Whether the safe end of an interval meets the target."""
+        """Return True if the safe end of an interval meets the target."""
         return found.upper <= self.limit
 
     def missed(self, found: Bound) -> bool:
-        """Whether the interval shows that the target is missed."""
+        """Return True if the interval proves that the target is missed."""
         return found.lower > self.limit
 
     def excess(self, found: Bound) -> float:
-        """How far the safe end is on the wrong side: smooth in the logarithm of a parameter; only its sign counts."""
+        """Return the excess of the safe end over the target, smooth in a parameter's logarithm; its sign counts."""
         return _log_ratio(found.upper, self.limit)
 
     def rough_excess(self, plan: Plan) -> float | None:
-        """A quick guess at the excess of a plan, where there is one."""
+        """Return a quick guess of a plan's excess, if there is one."""
         return None
 
     @property
     def point(self) -> tuple[float, float] | None:
-        """The point (epsilon, delta) through which the privacy curve has to pass, where that is the whole target."""
+        """Point (epsilon, delta) that the privacy curve must pass, if that is the whole target."""
         return None
 
     @property
     def searched(self) -> Target:
-        """The target by which a value is searched, this one or an equivalent one that tells more on the way."""
+        """Target used by the search: this one, or an equivalent one with a more informative excess."""
         return self
 
     def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """The interval that is told of a plan of which :meth:`measure` has shown whether it meets the target."""
+        """Return the interval shown for a plan for which :meth:`measure` has decided if it meets the target."""
         return self.measure(plan, gap)
 
     def described(self) -> dict[str, Any]:
-        """The target by its keys."""
+        """Return the target by its keys."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Epsilon(Target):
-    """Epsilon at a delta.
+    """Upper limit of epsilon at a delta.
 
     >>> Epsilon(1.0, delta=1e-6).limit
     1.0
@@ -102,16 +102,16 @@ class Epsilon(Target):
 
     @property
     def at_delta(self) -> float:
-        """The delta at which epsilon is asked."""
+        """Delta at which epsilon is limited."""
         return self.delta
 
     @property
     def point(self) -> tuple[float, float] | None:
-        """Epsilon at delta, but for pure privacy, and for an epsilon of 0, which all deltas from some on have."""
+        """The target itself, except for pure privacy and for epsilon 0, which all deltas from some point on have."""
         return (self.epsilon, self.delta) if self.epsilon > 0 and self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the plan's epsilon at the target's delta."""
+        """Return the certified interval of the plan's epsilon at the target's delta."""
         if plan.whole:
             return _interval(whole_epsilon(plan, self.delta, gap))
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
@@ -122,14 +122,14 @@ class Epsilon(Target):
         return _Nothing(self.delta, 0.0) if self.epsilon == 0 and self.delta > 0 else self
 
     def rough_excess(self, plan: Plan) -> float | None:
-        """A guess at the excess by the leading saddle-point term."""
+        """Return a guess of the excess by the leading saddle-point term."""
         guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 and not plan.whole else None
         return None if guess is None else _log_ratio(guess, self.limit)
 
 
 @dataclass(frozen=True)
 class Delta(Target):
-    """The delta of a plan at an epsilon, at most this."""
+    """Upper limit of delta at an epsilon."""
 
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
@@ -138,22 +138,22 @@ class Delta(Target):
 
     @property
     def at_delta(self) -> float:
-        """The delta that is not to be exceeded."""
+        """Upper limit of delta."""
         return self.delta
 
     @property
     def point(self) -> tuple[float, float] | None:
-        """Delta at the target's epsilon, but for 0, where no step of a search is a share of epsilon."""
+        """The target itself, except for epsilon 0, where no step of a search is a share of epsilon."""
         return (self.epsilon, self.delta) if self.epsilon > 0 and self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the plan's delta at the target's epsilon."""
+        """Return the certified interval of the plan's delta at the target's epsilon."""
         if plan.whole:
             return _interval(whole_delta(plan, self.epsilon, gap))
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
-        """The excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
+        """Return the excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
         log = math.log(found.upper) if found.upper > 0 else -math.inf
         return -_log_ratio(-log, -math.log(self.limit))
 
@@ -170,32 +170,32 @@ class _Nothing(Delta):
 
 @dataclass(frozen=True)
 class GaussianDP(Target):
-    """The tight mu of Gaussian differential privacy; see :meth:`hockeystick.plan.profile.Profile.gdp`."""
+    """Upper limit of the tight mu of Gaussian privacy; see :meth:`~hockeystick.plan.profile.Profile.gdp`."""
 
     mu: Annotated[float, POSITIVE.of("the target mu")]
     name: ClassVar[str] = "mu"
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the plan's tight mu."""
+        """Return the certified interval of the plan's tight mu."""
         return plan.profile(gap).mu()
 
 
 @dataclass(frozen=True)
 class Advantage(Target):
-    """The advantage of a membership attack: largest true-positive rate less false-positive rate."""
+    """Upper limit of a membership attack's advantage: largest true-positive rate less false-positive rate."""
 
     advantage: Annotated[float, OPEN.of("the target advantage")]
     name: ClassVar[str] = "advantage"
     rough_gap: ClassVar[float | None] = 1e-2
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the advantage: delta at epsilon 0."""
+        """Return the certified interval of the advantage: delta at epsilon 0."""
         return AutoAccountant().delta(plan.directions, 0.0, gap)
 
 
 @dataclass(frozen=True)
 class TruePositiveRate(Target):
-    """The true-positive rate of a membership attack at a false-positive rate; more than that rate itself."""
+    """Upper limit of a membership attack's true-positive rate at a false-positive rate; larger than that rate."""
 
     tpr: Annotated[float, OPEN.of("the target true-positive rate")]
     fpr: Annotated[float, OPEN.of("false-positive rate")]
@@ -206,17 +206,17 @@ class TruePositiveRate(Target):
         _more_than(self.tpr, "tpr", self.fpr, "fpr", "guessing reaches it")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the true-positive rate at the target's false-positive rate."""
+        """Return the certified interval of the true-positive rate at the target's false-positive rate."""
         return _bound(plan.profile(gap).tpr(self.fpr))
 
     def excess(self, found: Bound) -> float:
-        """How far what is gained over guessing is on the wrong side, as a logarithm."""
+        """Return the excess of the gain over guessing, as a logarithm."""
         return _log_ratio(found.upper - self.fpr, self.limit - self.fpr)
 
 
 @dataclass(frozen=True)
 class BayesRisk(Target):
-    """The least probability of error of an attacker with a prior: at least this."""
+    """Lower limit of the smallest error probability of an attacker with a prior."""
 
     risk: Annotated[float, OPEN.of("the least probability of error")]
     prior: Annotated[float, OPEN.of("prior probability of one of the two datasets")] = 0.5
@@ -231,29 +231,29 @@ class BayesRisk(Target):
         return min(self.prior, 1 - self.prior)
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The certified interval of the Bayes risk at the target's prior."""
+        """Return the certified interval of the Bayes risk at the target's prior."""
         return _bound(plan.profile(gap).bayes_risk(self.prior))
 
     def safe_end(self, found: Bound) -> float:
-        """The lower end of an interval has to meet the target."""
+        """Return the lower end, which must meet the target."""
         return found.lower
 
     def met(self, found: Bound) -> bool:
-        """The lower end is the safe one."""
+        """Return True if the lower end meets the target."""
         return found.lower >= self.limit
 
     def missed(self, found: Bound) -> bool:
-        """Whether even the upper end is less than the target."""
+        """Return True if even the upper end is below the target."""
         return found.upper < self.limit
 
     def excess(self, found: Bound) -> float:
-        """How far what is gained over guessing is on the wrong side, as a logarithm."""
+        """Return the excess of the gain over guessing, as a logarithm."""
         return _log_ratio(self._guessing - found.lower, self._guessing - self.limit)
 
 
 @dataclass(frozen=True)
 class Reconstruction(Target):
-    """The success of reconstructing a record, where guessing without it succeeds with probability ``baseline``."""
+    """Upper limit of the success of reconstructing a record, if guessing succeeds with probability ``baseline``."""
 
     success: Annotated[float, OPEN.of("the target success of reconstruction")]
     baseline: Annotated[float, OPEN.of("success of guessing without the record")]
@@ -264,16 +264,16 @@ class Reconstruction(Target):
         _more_than(self.success, "success", self.baseline, "baseline", "guessing reaches it")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The bound on the success."""
+        """Return the bound on the success."""
         return _bound(plan.profile(gap).reconstruction(self.baseline))
 
     def excess(self, found: Bound) -> float:
-        """How far what is gained over guessing is on the wrong side, as a logarithm."""
+        """Return the excess of the gain over guessing, as a logarithm."""
         return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
 
 
 def _interval(found: Bound | UpperBound) -> Bound:
-    """An answer with or without a lower end as an interval, from 0 on where nothing is known from below."""
+    """The answer as an interval, from 0 on if it has no lower end."""
     if isinstance(found, Bound):
         return found
     return Bound(0.0, found.upper, found.upper, accountant=found.accountant, reason=found.reason)
@@ -289,7 +289,7 @@ def _more_than(more: float, key: str, less: float, other: str, why: str) -> None
 
 
 def _log_ratio(value: float, limit: float) -> float:
-    """``log(value / limit)``; plus or minus infinity where one of them is 0."""
+    """``log(value / limit)``; plus or minus infinity if one of them is 0."""
     if value <= 0:
         return -math.inf
     if limit <= 0 or math.isinf(value):
