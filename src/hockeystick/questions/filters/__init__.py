@@ -1,26 +1,25 @@
 """Privacy filters and an odometer: budgets for rounds whose parameters are chosen after looking at earlier results.
 
-A *filter* is asked before each round whether it still fits; what was run while it said yes is private, however the
-parameters were chosen (Rogers, Roth, Ullman, Vadhan 2016 [RRUV16]). An *odometer* says at every moment what
-was spent. Only what is proven is here:
+A *filter* decides before each round if it still fits. All rounds that it allowed are private together, however their
+parameters were chosen (Rogers, Roth, Ullman, Vadhan 2016 [RRUV16]). An *odometer* reports at every moment the privacy
+spent. Only proved rules are here:
 
 - ``pure``: the largest losses of the rounds add up to at most epsilon [RRUV16];
 - ``rdp``: the Renyi divergences of one fixed order add up to at most the budget (Feldman, Zrnic 2021 [FZ21]);
 - ``zcdp``: likewise rho ([FZ21]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]);
 - ``gdp``: ``sum mu_i^2 <= mu^2`` (Koskela, Tobaben, Honkela 2023 [KTH23]);
 - ``approximate-dp``: ``sum delta_i <= delta''``, and ``sum eps_i <= eps`` or ``sqrt(2 log(1/delta') sum eps_i^2) +
-  sum eps_i^2 / 2 <= eps`` ([RRUV16, WRRW23]; that either will do is proven in
+  sum eps_i^2 / 2 <= eps`` ([RRUV16, WRRW23]; either suffices, as proved in
   :class:`ApproximateDpFilter`).
 
-What was *spent* and what the *budget* is have names of their own. Every filter counts in a ``currency`` and has
-``spent``, ``budget`` and ``remaining`` in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows
-together. No filter has an ``epsilon``: with parameters chosen on the way, what was spent up to a moment has in general
-no epsilon that follows from the filter [RRUV16]. :class:`Odometer` has one, ``epsilon(delta)``, and there it
-is what was spent.
+*Spent* and *budget* are separate. Every filter counts in a ``currency`` and has ``spent``, ``budget`` and ``remaining``
+in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows together. No filter has an ``epsilon``:
+with adaptively chosen parameters, the part spent so far has in general no epsilon that follows from the filter
+[RRUV16]. :class:`Odometer` has one, ``epsilon(delta)``, which is the part spent.
 
-Composing the curves that were realised and stopping where they cross the budget (a filter on trade-off functions or
-loss distributions) is not here: it is invalid in general [TKRH26, RHL+26], and is refused. The separation
-of filters and odometers is that of [RRUV16].
+A filter that composes the realised curves (trade-off functions or loss distributions) and stops where they cross the
+budget is refused, since it is invalid in general [TKRH26, RHL+26]. The separation of filters and odometers is that of
+[RRUV16].
 """
 
 from __future__ import annotations
@@ -55,20 +54,20 @@ UNSOUND = (
     "parameters depend on earlier results [TKRH26, RHL+26, RRUV16]: "
     "use 'pure', 'rdp', 'zcdp', 'gdp' or 'approximate-dp'"
 )
-"""Why no filter by realised curves is offered."""
+"""Reason for refusing a filter by realised curves."""
 
 FILTERS: Mapping[str, Callable[..., PrivacyFilter]] = {
     kind.name: kind for kind in (PureDpFilter, RdpFilter, ZcdpFilter, GdpFilter, ApproximateDpFilter)
 }
-"""All filters by name."""
+"""All filters, by name."""
 
 
 def privacy_filter(name: str, **budget: float) -> PrivacyFilter:
-    """A filter by its name, with its budget.
+    """Return a filter by name, with its budget.
 
     Raises:
-        UnsupportedError: a filter that is not valid, with the reason.
-        InvalidInputError: there is none of that name, or a value outside its domain.
+        UnsupportedError: the filter is not valid; the message has the reason.
+        InvalidInputError: the name is unknown, or a value is outside its domain.
 
     >>> privacy_filter("gdp", budget=0.5).name
     'gdp'

@@ -18,9 +18,9 @@ from hockeystick.values.outward import six_digits
 
 
 class Guarantees(Spending):
-    """Rounds known by (epsilon_i, delta_i): sums of the epsilons, of their squares and of the deltas.
+    """Rounds given by (epsilon_i, delta_i): sums of the epsilons, of their squares and of the deltas.
 
-    The deltas add up to at most ``delta'' = delta - delta'``; delta', the slack, is for the losses of the others.
+    The deltas add up to at most ``delta'' = delta - delta'``; delta', the slack, is reserved for finite losses.
     """
 
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
@@ -42,64 +42,63 @@ class Guarantees(Spending):
 
     @property
     def _room(self) -> Fraction:
-        """The most that the deltas of the rounds may add up to: ``delta'' = delta - delta'``, exact."""
+        """Exact limit of the sum of the rounds' deltas: ``delta'' = delta - delta'``."""
         return decimal(self._delta) - decimal(self._slack)
 
     @property
     def _log(self) -> float:
-        """The logarithm of ``1 / delta'``."""
+        """Logarithm of ``1 / delta'``."""
         return -math.log(self._slack)
 
     @property
     def spent_delta(self) -> float:
-        """The sum of the deltas of the rounds so far, rounded up."""
+        """Sum of the deltas of the rounds so far, rounded up."""
         return rounded_up(self._sums[2])
 
     @property
     def budget_delta(self) -> float:
-        """What the deltas of the rounds may add up to, which is delta less slack, rounded down."""
+        """Limit of the sum of the rounds' deltas, which is delta less slack, rounded down."""
         return rounded_down(self._room)
 
     def said(self) -> str:
-        """What the deltas add up to."""
+        """Return the spent and allowed sum of deltas as text."""
         return f"delta: {six_digits(self.spent_delta)} of {six_digits(self.budget_delta)} is spent"
 
 
 class ApproximateDpFilter(Guarantees, PrivacyFilter):
-    """Rounds known by (epsilon_i, delta_i), allowed while basic or advanced composition keeps within the target.
+    """Filter of rounds given by (epsilon_i, delta_i), allowed while basic or advanced composition meets the target.
 
-    With A the sum of the epsilons, S that of their squares and D that of the deltas, a round is allowed where with it
+    With A the sum of the epsilons, S that of their squares and D that of the deltas, a round is allowed if, including it,
 
         D <= delta'' = delta - delta'   and   (A <= epsilon   or   sqrt(2 S log(1/delta')) + S / 2 <= epsilon).
 
-    Both rules are fixed at the start with the same slack delta', and either will do at any moment: few large rounds
-    keep within the first, many small ones within the second.
+    Both rules are fixed at the start with the same slack delta', and either suffices at any moment: few large rounds
+    meet the first, many small ones the second.
 
-    **What it allows together is (epsilon, delta)-private, however the rounds are chosen.** Proof. Let P and Q be the
-    laws of all outputs on neighbouring datasets, and T the last round that is run; it may depend on the outputs.
+    **All allowed rounds together are (epsilon, delta)-private, however they are chosen.** Proof. Let P and Q be the
+    laws of all outputs on neighbouring datasets, and T the last round run; it may depend on the outputs.
 
     1. *The losses.* Given the past, round i is a random function of the black-box pair of (epsilon_i, delta_i)
        (Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4): its outcome has loss +infinity with P-probability
-       delta_i, else +-epsilon_i. Add these outcomes to the outputs: to forget them again is post-processing, and who
-       chooses the rounds does not see them. So with ``L = L_T``, ``L_n`` the sum of the first n losses, ``delta_{P||Q}
-       (epsilon) <= E_P (1 - e^(epsilon - L))_+ <= P(L > epsilon)``.
-    2. *Infinite losses.* delta_i is known before round i is run, and ``sum_{i <= T} delta_i <= delta''`` on every
-       path. So ``P(some loss up to T is infinite) <= E_P sum_{i <= T} delta_i <= delta''``.
-    3. *Finite losses where basic composition holds at T.* ``L <= A <= epsilon`` for certain.
-    4. *Finite losses where it does not.* Then advanced composition holds at T: ``S_T <= s``, s the number at which the
-       formula is epsilon. For any t > 0 fixed beforehand ``M_n = exp(t L_n - t (1 + t) S_n / 2)``, and 0 once a loss
-       was infinite, is a non-negative supermartingale with ``M_0 = 1``: the finite loss of a round has ``E_P e^(t L_i)
-       <= exp(t (1 + t) epsilon_i^2 / 2)`` (Bun, Steinke 2016 [BS16], Proposition 3.3), whatever the past
-       that chose epsilon_i. Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also where T is unbounded).
-       Take ``t = sqrt(2 log(1/delta') / s)``. Where ``L > epsilon`` and ``S_T <= s``, M_T is above ``exp(t epsilon - t
-       (1 + t) s / 2) = 1/delta'``. By Markov's inequality that has probability at most delta'.
+       delta_i, else +-epsilon_i. Add these outcomes to the outputs: dropping them is post-processing, and the choice of
+       rounds does not see them. So with ``L = L_T``, ``L_n`` the sum of the first n losses, ``delta_{P||Q} (epsilon) <=
+       E_P (1 - e^(epsilon - L))_+ <= P(L > epsilon)``. 2. *Infinite losses.* delta_i is known before round i is run,
+       and ``sum_{i <= T} delta_i <= delta''`` on every path. So ``P(some loss up to T is infinite) <= E_P sum_{i <= T}
+       delta_i <= delta''``. 3. *Finite losses if basic composition holds at T.* ``L <= A <= epsilon`` for certain.
+       4. *Finite losses if it does not.* Then advanced composition holds at T: ``S_T <= s``, s the number at which
+       the formula is epsilon. For any t > 0 fixed beforehand ``M_n = exp(t L_n - t (1 + t) S_n / 2)``, and 0 once a
+       loss was infinite, is a non-negative supermartingale with ``M_0 = 1``: the finite loss of a round has ``E_P e^(t
+       L_i) <= exp(t (1 + t) epsilon_i^2 / 2)`` (Bun, Steinke 2016 [BS16], Proposition 3.3), for every past that chose
+       epsilon_i. Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also for unbounded T). Take ``t =
+       sqrt(2 log(1/delta') / s)``. If ``L > epsilon`` and ``S_T <= s``, M_T is above ``exp(t epsilon - t (1 + t) s / 2)
+       = 1/delta'``. By Markov's inequality this has probability at most delta'.
 
-    Together ``P(L > epsilon) <= delta'' + delta' = delta``. The slack is set aside under basic composition, too: which
-    of the rules will hold at the end is not known before.
+    Together ``P(L > epsilon) <= delta'' + delta' = delta``. The slack is reserved under basic composition, too, since
+    the rule that holds at the end is not known beforehand.
 
     Args:
-        epsilon: the target.
-        delta: the target; what ``slack`` does not take is left to the rounds.
+        epsilon: target epsilon.
+        delta: target delta; the rounds get the part beyond ``slack``.
         slack: delta', by default half of delta.
         adjacency: neighbouring relation.
 
@@ -135,7 +134,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
 
     @property
     def currency(self) -> str:
-        """Epsilon, that is the sum or what advanced composition makes of the squares, whichever is less."""
+        """Unit of the budget: epsilon, the smaller of basic and advanced composition."""
         return "epsilon"
 
     @property
@@ -145,13 +144,13 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
 
     @property
     def budget(self) -> float:
-        """The target epsilon. That of the deltas is ``budget_delta``."""
+        """Target epsilon; ``budget_delta`` is the limit of the deltas."""
         return self._epsilon
 
     def budget_epsilon(self, delta: float) -> float:
-        """The target, at its delta or a larger one; infinite below."""
+        """Return the target at its delta or a larger one; infinity below."""
         return self._epsilon if domains.TARGET_DELTA.check(delta, "delta") >= self._delta else math.inf
 
     def said(self) -> str:
-        """Epsilon and delta, spent and budget."""
+        """Return epsilon and delta, spent and budget, as text."""
         return f"{PrivacyFilter.said(self)}; {super().said()}"

@@ -1,8 +1,8 @@
-"""What filters and the odometer have in common: rounds are declared before they are run, and their costs add up.
+"""Base classes of filters and the odometer: rounds are declared before they are run, and their costs add up.
 
-A round costs a few rational numbers (one for each direction, or its epsilon, its square and its delta); what was
-declared is the list of rounds and the exact sums of their costs. Whether a round fits is asked of the sums that there
-would be with it, and these are kept if it does: what is asked and what is recorded cannot differ.
+A round costs a few rational numbers (one for each direction, or its epsilon, its square and its delta). The state is
+the list of declared rounds and the exact sums of their costs. The test if a round fits computes the sums with it, and
+these are kept if it does, so the tested and the recorded costs cannot differ.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from hockeystick.values.errors import BudgetError, InvalidInputError, Unsupporte
 from hockeystick.values.outward import html_table, six_digits
 
 SLACK = 1e-13
-"""Relative: pays for the roundings of a formula of a few operations, each of which errs by at most some 1e-15."""
+"""Relative slack for the roundings of a formula of a few operations, each with an error of at most some 1e-15."""
 
 
-MOST_ROWS = 20  # of a table in a notebook, which holds no more at a glance
-ROW = 200  # characters of one of them
+MOST_ROWS = 20  # rows shown in a notebook
+ROW = 200  # longest row in characters
 
 
 class Spending(ABC):
-    """Rounds that are declared before they are run.
+    """Collection of rounds declared before they are run.
 
     Attributes:
-        name: for people, and for :func:`hockeystick.filters.privacy_filter`.
+        name: name for people and for :func:`hockeystick.filters.privacy_filter`.
     """
 
     name: ClassVar[str]
@@ -47,7 +47,7 @@ class Spending(ABC):
         return f"{type(self).__name__}({self.said()})"
 
     def _repr_html_(self) -> str:
-        """What was declared, as notebooks show it: a row for each round, under what was spent."""
+        """Return the declared rounds as a table under the spent budget, as notebooks show them."""
         rows = [(str(number), cut(repr(item), ROW)) for number, item in enumerate(self._history, start=1)]
         left = len(rows) - MOST_ROWS
         if left > 0:
@@ -55,30 +55,30 @@ class Spending(ABC):
         return html_table(self.said(), rows, ("", "round") if rows else ())
 
     def __copy__(self) -> Self:
-        """A copy that goes on by itself: what is spent on either is not spent on the other."""
+        """Return an independent copy."""
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update({key: copy.copy(value) for key, value in self.__dict__.items()})
         return other
 
     @property
     def history(self) -> tuple[Round, ...]:
-        """The rounds that were spent, in order."""
+        """Declared rounds, in order."""
         return tuple(self._history)
 
     def allows(self, item: Round) -> bool:
-        """Whether a round (with its count) still fits.
+        """Return True if a round (with its count) still fits.
 
         Raises:
-            UnsupportedError: a round for which this kind of budget has no proven cost.
+            UnsupportedError: the round has no proved cost in this kind of budget.
         """
         return self._fits(self._sums_with(item))
 
     def spend(self, item: Round) -> None:
-        """Record a round, before it is run.
+        """Record a round before it is run.
 
         Raises:
             BudgetError: it does not fit; nothing is recorded.
-            UnsupportedError: a round for which this kind of budget has no proven cost.
+            UnsupportedError: the round has no proved cost in this kind of budget.
         """
         sums = self._sums_with(item)
         if not self._fits(sums):
@@ -94,33 +94,33 @@ class Spending(ABC):
 
     @abstractmethod
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        """What one run of the round adds to the sums: each number exact, or an upper bound."""
+        """Cost of one run of the round, as it is added to the sums: each number exact, or an upper bound."""
 
     @abstractmethod
     def _fits(self, sums: tuple[Fraction, ...]) -> bool: ...
 
     @abstractmethod
     def said(self) -> str:
-        """What was spent of what, for people."""
+        """Return the spent budget as text."""
 
 
 class PrivacyFilter(Spending):
-    """A budget that adaptively chosen rounds are held to."""
+    """Budget that limits adaptively chosen rounds."""
 
     @property
     @abstractmethod
     def currency(self) -> str:
-        """What the budget is counted in, the unit of ``spent``, ``budget`` and ``remaining``."""
+        """Unit of ``spent``, ``budget`` and ``remaining``."""
 
     @property
     @abstractmethod
     def spent(self) -> float:
-        """What was spent so far, in the filter's currency, rounded up. It is no statement about privacy by itself."""
+        """Amount spent so far in the filter's currency, rounded up. By itself it is no statement about privacy."""
 
     @property
     @abstractmethod
     def budget(self) -> float:
-        """What may be spent in all, in the filter's currency."""
+        """Total that may be spent, in the filter's currency."""
 
     @property
     def remaining(self) -> float:
@@ -129,13 +129,13 @@ class PrivacyFilter(Spending):
 
     @abstractmethod
     def budget_epsilon(self, delta: float) -> float:
-        """An epsilon at a delta that everything the filter allows together has, whatever is chosen, spent or not."""
+        """Return an epsilon at a delta for everything the filter allows together, whatever is chosen, spent or not."""
 
     def epsilon(self, delta: float) -> NoReturn:
-        """Filters have none: ``epsilon`` is what was spent, elsewhere, and a filter proves what its budget is.
+        """Refuse: filters guarantee the epsilon of their budget, not that of the part spent.
 
         Raises:
-            UnsupportedError: always; the message names what to ask for.
+            UnsupportedError: always; the message names the alternatives.
         """
         raise UnsupportedError(
             f"a filter has no epsilon({domains.shown(delta)}): budget_epsilon is that of all that it allows together, "
@@ -143,14 +143,14 @@ class PrivacyFilter(Spending):
         )
 
     def said(self) -> str:
-        """Spent and budget, in the filter's currency."""
+        """Return spent and budget in the filter's currency, as text."""
         return f"{self.currency}: {six_digits(self.spent)} of {six_digits(self.budget)} is spent"
 
 
 class AdditiveFilter(PrivacyFilter):
-    """A budget of one number a round that adds up; each direction has the budget for itself.
+    """Filter by one additive number a round; each direction has the budget to itself.
 
-    The theorems are about an ordered pair of neighbouring datasets, hence hold in each direction by itself.
+    The theorems concern an ordered pair of neighbouring datasets, so they hold in each direction separately.
     """
 
     def __init__(self, budget: Fraction, adjacency: Adjacency | str) -> None:
@@ -162,15 +162,15 @@ class AdditiveFilter(PrivacyFilter):
 
     @property
     def spent(self) -> float:
-        """What was spent so far in the worse direction, in the filter's currency, rounded up."""
+        """Amount spent so far in the worse direction, in the filter's currency, rounded up."""
         return rounded_up(max(self._sums))
 
     @property
     def budget(self) -> float:
-        """What may be spent in all, in the filter's currency, rounded up so that no sum that is allowed exceeds it."""
+        """Total that may be spent, in the filter's currency, rounded up so that no allowed sum exceeds it."""
         return rounded_up(self._budget)
 
     @property
     def remaining(self) -> float:
-        """What may still be spent in every direction, in the filter's currency, rounded down."""
+        """Amount left in every direction, in the filter's currency, rounded down."""
         return rounded_down(self._budget - max(self._sums))

@@ -1,7 +1,7 @@
-"""From a Renyi divergence of one order to epsilon and back, each with its roundings charged.
+"""Conversions between a Renyi divergence of one order and epsilon, with all roundings charged.
 
-Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12: where the divergence of order 1 + t is at most D, the
-epsilon at delta is at most ``D + (log_peak(t) - log delta) / t``, log_peak as in ``pairs/renyi.py``.
+Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12: if the divergence of order 1 + t is at most D, epsilon at delta
+is at most ``D + (log_peak(t) - log delta) / t``, log_peak as in ``pairs/renyi.py``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hockeystick.questions.filters.base import SLACK, PrivacyFilter
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
-STRIDES = (1.05, 1.001, 1.00002)  # of t: the search reaches 131-fold to either side, and comes 2e-5 near
-REACH = 100  # strides to either side; the next stride's reach covers two of this one's
+STRIDES = (1.05, 1.001, 1.00002)  # factors of t: the search reaches 131-fold to either side, to 2e-5
+REACH = 100  # strides to either side; those of the next stride cover two of this one
 
 TARGET = domains.Domain("a number from 1e-6 to 1e4", {"minimum": 1e-6, "maximum": 1e4}, "the target epsilon")
 """Domain of the epsilon for which a budget in another currency is looked up."""
@@ -26,39 +26,39 @@ Budget = TypeVar("Budget", bound=PrivacyFilter)
 
 
 def epsilon_of(divergence: float, t: float, delta: float) -> float:
-    """The epsilon at delta of a divergence of order 1 + t, rounded up."""
+    """Return the epsilon at delta of a divergence of order 1 + t, rounded up."""
     rest, size = _rest(t, delta)
     return max(divergence + rest + SLACK * (divergence + size), 0.0)
 
 
 def divergence_within(epsilon: float, t: float, delta: float) -> float:
-    """The divergence of order 1 + t whose epsilon at delta is the given one, rounded down; negative if there is none.
+    """Return the divergence of order 1 + t with this epsilon at delta, rounded down; negative if there is none.
 
-    It is so much lower that :func:`epsilon_of` gives back at most epsilon.
+    It is low enough for :func:`epsilon_of` to return at most epsilon.
     """
     rest, size = _rest(t, delta)
     return epsilon - rest - 4 * SLACK * (epsilon + size)
 
 
 def balanced_tilt(epsilon: float, log: float) -> float:
-    """The t at which ``t rho = log / t``, where ``rho + 2 sqrt(rho log)`` is epsilon; log > 0 that of 1/delta.
+    """Return the t at which ``t rho = log / t``, with ``rho + 2 sqrt(rho log)`` = epsilon and log = log(1/delta) > 0.
 
-    It is ``sqrt(log / rho)``, ``sqrt(rho) = epsilon / (sqrt(log + epsilon) + sqrt(log))``.
+    It is ``sqrt(log / rho)``, with ``sqrt(rho) = epsilon / (sqrt(log + epsilon) + sqrt(log))``.
     """
     return math.sqrt(log) * (math.sqrt(log + epsilon) + math.sqrt(log)) / epsilon
 
 
 def least(bound: Callable[[float], float], t: float) -> float:
-    """The least value of a bound that holds at every t > 0, searched around one."""
+    """Return the smallest value of a bound that holds at every t > 0, searched around one t."""
     for stride in STRIDES:
         t = min((t * stride**i for i in range(-REACH, REACH + 1)), key=bound)
     return bound(t)
 
 
 def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta: float) -> Budget:
-    """The filter of a budget, lowered as far as it takes for it to say at most epsilon at delta.
+    """Return the filter of a budget, lowered until its epsilon at delta is at most the target.
 
-    Both the search for the budget and that for its epsilon end on the safe side, each of its own last digits.
+    The searches for the budget and for its epsilon both end on the safe side, so their last digits may disagree.
     """
     found, step = make(value), 4 * UNIT_ROUNDOFF
     while found.budget_epsilon(delta) > epsilon:
@@ -71,6 +71,6 @@ def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta
 
 
 def _rest(t: float, delta: float) -> tuple[float, float]:
-    """What the conversion adds to the divergence, and the size of the terms that are rounded."""
+    """Summand of the conversion beside the divergence, and the size of the rounded terms."""
     peak, log = log_peak(t), math.log(delta)
     return (peak - log) / t, (abs(peak) + abs(log)) / t

@@ -25,9 +25,9 @@ BUDGET = domains.Domain("a number from 1e-6 to 1000", {"minimum": 1e-6, "maximum
 
 
 class GdpFilter(AdditiveFilter):
-    """Gaussian differential privacy: ``sum mu_i^2 <= mu^2``, for unsampled Gaussian rounds.
+    """Filter by Gaussian differential privacy: ``sum mu_i^2 <= mu^2``, for unsampled Gaussian rounds.
 
-    The filter counts in squares of mu: of a budget of mu = 2 there are 4 to spend.
+    The filter counts in squares of mu: a budget of mu = 2 allows 4.
 
     Args:
         budget: of mu, from 1e-6 to 1000.
@@ -48,7 +48,7 @@ class GdpFilter(AdditiveFilter):
 
     @classmethod
     def reaching(cls, epsilon: float, delta: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Self:
-        """The largest mu that is (epsilon, delta), to about 1e-12 of itself, on the safe side.
+        """Return the filter with the largest mu that implies (epsilon, delta), to about 1e-12, on the safe side.
 
         Raises:
             InvalidInputError: a value outside its domain, or a target that only a mu below 1e-6 meets.
@@ -68,24 +68,24 @@ class GdpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """The filter counts in squares of mu."""
+        """Unit of the budget: squares of mu."""
         return "mu squared"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
         return tuple(squared_distance(item.pair(direction), item) for direction in self._adjacency.directions)
 
     def budget_epsilon(self, delta: float) -> float:
-        """Epsilon of the whole budget, one Gaussian round of distance mu: exact, certified."""
+        """Return the exact, certified epsilon of the whole budget, one Gaussian round of distance mu."""
         log_delta = _log(domains.TARGET_DELTA.check(delta, "delta"))
         return epsilon_ends((log_delta, log_delta), self.mu)[1]
 
 
 @singledispatch
 def squared_distance(pair: DominatingPair, item: Round) -> Fraction:
-    """mu^2 of one round.
+    """Return mu^2 of one round.
 
     Raises:
-        UnsupportedError: it is no unsampled Gaussian round.
+        UnsupportedError: the round is no unsampled Gaussian.
     """
     raise UnsupportedError(
         "the gdp filter is proven for unsampled Gaussian rounds only; for others use 'rdp' or 'approximate-dp'"
@@ -94,7 +94,7 @@ def squared_distance(pair: DominatingPair, item: Round) -> Fraction:
 
 @squared_distance.register
 def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
-    """The square of mu from the noise as it was written, so that budgets add up; else of the pair, rounded up."""
+    """The square of mu from the noise as written, so that budgets add up; otherwise of the pair, rounded up."""
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:
         for distance in (1, 2):
@@ -104,5 +104,5 @@ def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
 
 
 def _log(delta: float) -> float:
-    """log delta, rounded down: the safe side of a target."""
+    """log delta, rounded down, the safe side of a target."""
     return next_down(math.log(delta), 2)

@@ -1,4 +1,4 @@
-"""What one round satisfies as a black box, exactly or rounded up."""
+"""Guarantee of one round as a black box, exact or rounded up."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ UNBOUNDED = (
     "the loss of this round is unbounded: it has no epsilon of its own; give it as an ApproximateDP round, or use "
     "'rdp', 'zcdp' or 'gdp'"
 )
-"""Why a round with an unbounded loss is refused."""
+"""Reason for refusing a round with an unbounded loss."""
 
 
 def largest_loss(pair: DominatingPair) -> Fraction:
-    """The largest finite loss of a pair, at least 0.
+    """Return the largest finite loss of a pair, at least 0.
 
     Raises:
-        UnsupportedError: there is none.
+        UnsupportedError: the losses are unbounded.
     """
     high = pair.loss_range[1]
     if high == math.inf:
@@ -36,12 +36,12 @@ def largest_loss(pair: DominatingPair) -> Fraction:
 
 
 def guarantee(pairs: Iterable[DominatingPair]) -> tuple[Fraction, Fraction]:
-    """An (epsilon, delta) that a round has in each of the directions of the pairs, and in their opposites.
+    """Return an (epsilon, delta) of a round in each direction of the pairs, and in the opposites.
 
-    All finite losses lie in [-epsilon, epsilon]; neither law of a pair has more than delta where the other has nothing.
-    The opposite matters under an adjacency of one direction, too: a Poisson-sampled black box under ``add`` has no
-    infinite loss, but losses of ``log 1/(1 - q)`` that no loss below 0 makes up for. Only what is mutual is dominated
-    by the black box of the same epsilon and delta (Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4).
+    All finite losses lie in [-epsilon, epsilon], and neither law of a pair has more than delta where the other has no
+    mass. The opposite matters even under an adjacency of one direction: a Poisson-sampled black box under ``add`` has
+    no infinite loss, but losses of ``log 1/(1 - q)`` that no loss below 0 compensates. Only a mutual guarantee is
+    dominated by the black box of the same epsilon and delta (Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4).
 
     Raises:
         UnsupportedError: the finite losses are unbounded.
@@ -51,7 +51,7 @@ def guarantee(pairs: Iterable[DominatingPair]) -> tuple[Fraction, Fraction]:
 
 
 def _largest_size(pair: DominatingPair) -> Fraction:
-    """The largest absolute value of a finite loss."""
+    """Largest absolute value of a finite loss."""
     low, high = pair.loss_range
     if low == -math.inf:
         raise UnsupportedError(UNBOUNDED)
@@ -60,7 +60,7 @@ def _largest_size(pair: DominatingPair) -> Fraction:
 
 
 def _apart(pair: DominatingPair) -> Fraction:
-    """The larger of the masses that either law has where the other has none."""
+    """Larger of the two masses that one law has where the other has none."""
     if pair.worst_of is not None:
         return decimal(pair.worst_of[1])
     atoms = pair.atoms

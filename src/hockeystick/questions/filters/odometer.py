@@ -1,4 +1,4 @@
-"""What was spent so far, at any moment."""
+"""Privacy spent so far, at any moment."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from hockeystick.values.adjacency import Adjacency
 
 
 class Odometer(Guarantees):
-    """What was spent so far, at any moment: with probability ``1 - delta`` the loss never exceeds it.
+    """Odometer of the privacy spent at any moment: with probability ``1 - delta`` the loss never exceeds it.
 
     With ``R_n = sum eps_i^2 / 2``, any order ``alpha > 1`` fixed beforehand, and L_n the loss after n rounds,
     ``exp((alpha - 1) L_n - alpha (alpha - 1) R_n)`` is a supermartingale that starts at 1: a round of pure ``eps_i``,
     however it was chosen, has a Renyi divergence of at most ``alpha eps_i^2 / 2`` [BS16]. By Ville's
-    inequality ``L_n <= alpha R_n + log(1/delta') / (alpha - 1)`` at all n together, but for probability delta'. This is
-    the odometer of [WRRW23] that is tight at a preselected moment: the order is the best one there. Rounds with
+    inequality ``L_n <= alpha R_n + log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'.
+    This is the odometer of [WRRW23] that is tight at a preselected moment: the order is the best one there. Rounds with
     a delta of their own are allowed up to delta'' in all (they are mixtures of a round of pure epsilon and one that
-    fails: see the proof of :class:`ApproximateDpFilter`). Where no loss is infinite ``L_n <= sum eps_i`` for certain,
-    so that the smaller of the two holds with the same probability.
+    fails: see the proof of :class:`ApproximateDpFilter`). If no loss is infinite, ``L_n <= sum eps_i`` for certain, so
+    the smaller of the two holds with the same probability.
 
     Args:
         delta: delta' + delta''.
-        expected: the epsilon at which the odometer is to be tightest.
+        expected: epsilon at which the odometer is tightest.
         slack: delta', by default half of delta.
         adjacency: neighbouring relation.
 
@@ -58,7 +58,7 @@ class Odometer(Guarantees):
 
     @property
     def spent(self) -> float:
-        """The epsilon that was spent so far."""
+        """Epsilon spent so far."""
         return min(rounded_up(self._sums[0]), self._line(self._sums[1]))
 
     def _line(self, squares: Fraction) -> float:
@@ -66,9 +66,9 @@ class Odometer(Guarantees):
         return (0.5 * (1 + self._tilt) * float(squares) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:
-        """What was spent so far, at delta or a larger one; infinite below."""
+        """Return the epsilon spent so far, at delta or a larger one; infinity below."""
         return self.spent if domains.TARGET_DELTA.check(delta, "delta") >= self._delta else math.inf
 
     def said(self) -> str:
-        """Epsilon so far, and what the deltas add up to."""
+        """Return epsilon so far and the spent deltas, as text."""
         return f"epsilon: {self.spent:.6g} is spent; {super().said()}"

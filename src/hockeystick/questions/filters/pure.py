@@ -15,13 +15,13 @@ from hockeystick.values.errors import UnsupportedError
 
 
 class PureDpFilter(AdditiveFilter):
-    """Rounds of pure epsilon: the sum of the largest losses is at most epsilon, and delta is 0.
+    """Filter of rounds of pure epsilon: the sum of the largest losses is at most epsilon, and delta is 0.
 
-    The loss of all rounds is the sum of theirs, hence never above the sum of the largest ones, however each was chosen
-    and whenever it ends. Sums are exact.
+    The loss of all rounds is the sum of their losses, so never above the sum of the largest ones, however each was
+    chosen and whenever they stop. Sums are exact.
 
     Args:
-        epsilon: the budget.
+        epsilon: budget.
         adjacency: neighbouring relation.
 
     >>> from hockeystick import Laplace
@@ -39,7 +39,7 @@ class PureDpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """The filter counts in pure epsilon."""
+        """Unit of the budget: pure epsilon."""
         return "pure epsilon"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:

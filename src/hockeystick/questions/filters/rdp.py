@@ -15,24 +15,24 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
-"""Domain of the one order at which a filter counts."""
+"""Domain of the order at which a filter counts."""
 
-BEYOND = Fraction(2**1025)  # what an infinite bound costs: more than any budget, which is a double
+BEYOND = Fraction(2**1025)  # cost of an infinite bound, above any budget, which is a double
 
 
 class RdpFilter(AdditiveFilter):
-    """Renyi divergences of one order, fixed beforehand; each direction has the budget for itself.
+    """Filter by Renyi divergences of one order, fixed beforehand; each direction has the budget to itself.
 
-    The divergence of a round is a certified upper bound, and the sums of these are exact.
+    Divergences of rounds are certified upper bounds, and their sums are exact.
 
     Args:
-        order: alpha > 1; by keyword.
-        budget: of the Renyi divergence of that order; by keyword.
+        order: order alpha > 1; by keyword.
+        budget: Renyi divergence of that order; by keyword.
         adjacency: neighbouring relation; by keyword.
 
     Raises:
-        InvalidInputError: a value outside its domain, or one without its keyword: two numbers in a row would read as
-            (epsilon, delta), which is what :meth:`reaching` takes.
+        InvalidInputError: a value is outside its domain, or given without its keyword: two numbers in a row would look
+            like the (epsilon, delta) of :meth:`reaching`.
 
     >>> budget = RdpFilter.reaching(epsilon=2.0, delta=1e-6)
     >>> from hockeystick import Gaussian
@@ -67,13 +67,13 @@ class RdpFilter(AdditiveFilter):
         order: float | None = None,
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> Self:
-        """The budget that is (epsilon, delta); the order is by default the best one for unsampled Gaussian noise.
+        """Return the filter whose budget implies (epsilon, delta), by default at the best order for Gaussian noise.
 
-        Sampled rounds want a smaller one: that at which ``plan.epsilon(delta, accountant="rdp")`` answers for a plan
-        like the one in mind (its ``order``).
+        Sampled rounds need a smaller order: the ``order`` of ``plan.epsilon(delta, accountant="rdp")`` for a similar
+        plan.
 
         Raises:
-            InvalidInputError: a value outside its domain, or an order that leaves no budget.
+            InvalidInputError: a value is outside its domain, or the order leaves no budget.
         """
         epsilon = TARGET.check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
@@ -88,7 +88,7 @@ class RdpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """Renyi divergence, of the filter's order."""
+        """Unit of the budget: Renyi divergence of the filter's order."""
         return f"Renyi divergence of order {self.order:.6g}"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
@@ -100,6 +100,6 @@ class RdpFilter(AdditiveFilter):
         return tuple(Fraction(moment) / Fraction(t) if moment < math.inf else BEYOND for moment in moments)
 
     def budget_epsilon(self, delta: float) -> float:
-        """The epsilon of the whole budget, by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12."""
+        """Return the epsilon of the whole budget, by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         return epsilon_of(self.budget, self.order - 1, delta)

@@ -28,13 +28,13 @@ from hockeystick.values.errors import UnsupportedError
 
 
 class ZcdpFilter(AdditiveFilter):
-    """Zero-concentrated differential privacy: rho of each round adds up to at most the budget.
+    """Filter by zero-concentrated differential privacy: the rhos of the rounds add up to at most the budget.
 
     A Gaussian round of distance mu has ``rho = mu^2 / 2``; one of pure epsilon ``eps^2 / 2`` (Bun, Steinke 2016
-    [BS16], Propositions 1.6 and 3.3). Sampled rounds have no proven rho of use here.
+    [BS16], Propositions 1.6 and 3.3). Sampled rounds have no useful proved rho here.
 
     Args:
-        budget: of rho.
+        budget: rho.
         adjacency: neighbouring relation.
 
     >>> from hockeystick import Gaussian
@@ -52,10 +52,10 @@ class ZcdpFilter(AdditiveFilter):
 
     @classmethod
     def reaching(cls, epsilon: float, delta: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Self:
-        """The largest rho that is (epsilon, delta), to about 1e-9 of itself, on the safe side.
+        """Return the filter with the largest rho that implies (epsilon, delta), to about 1e-9, on the safe side.
 
         Raises:
-            InvalidInputError: a value outside its domain.
+            InvalidInputError: a value is outside its domain.
 
         >>> budget = ZcdpFilter.reaching(epsilon=1.0, delta=1e-6)
         >>> print(f"{budget.budget_epsilon(1e-6):.6f}")
@@ -70,14 +70,14 @@ class ZcdpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """The filter counts in rho of zero-concentrated privacy."""
+        """Unit of the budget: rho of zero-concentrated privacy."""
         return "rho"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
         return tuple(_rho(item.pair(direction), item) for direction in self._adjacency.directions)
 
     def budget_epsilon(self, delta: float) -> float:
-        """The epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""
+        """Return the epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         rho = self.budget
         start = math.sqrt(-math.log(delta)) / math.sqrt(rho)
@@ -86,7 +86,7 @@ class ZcdpFilter(AdditiveFilter):
 
 @singledispatch
 def _rho(pair: DominatingPair, item: Round) -> Fraction:
-    """rho of one round: by its largest loss where it is bounded on both sides."""
+    """Rho of one round, by its largest loss if that is bounded on both sides."""
     if item.sampling.name != NoSampling.name:
         raise UnsupportedError("sampled rounds have no proven rho here: use 'rdp'")
     epsilon, delta = guarantee([pair])

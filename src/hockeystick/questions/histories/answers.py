@@ -1,10 +1,9 @@
 """One certified epsilon for each of many histories.
 
-A history is a tuple of (noise multiplier, sample rate, steps), sorted, each pair of noise and rate once. Its plan is
-that of Poisson-sampled Gaussian rounds in this order, unsampled ones at rate 1. Histories of sampled steps are answered
-side by side by ``questions/many.py``, those with unsampled ones beside others one by one, and the bits of an answer do
-not depend on the other histories, on their order or on how many there are: what is computed on many machines is what
-one would say.
+A history is a sorted tuple of (noise multiplier, sample rate, steps), with each pair of noise and rate once. Its plan
+has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. Histories of sampled steps are answered together
+by ``questions/many.py``, those that mix sampled and unsampled ones one by one. An answer does not depend on the other
+histories, their order or their number, to the last bit, so many machines give the same answers as one.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 History = tuple[tuple[float, float, int], ...]
-"""What a user took part in: (noise multiplier, sample rate, steps), sorted, each noise and rate once, steps above 0."""
+"""History of a user: (noise multiplier, sample rate, steps), sorted, each noise and rate once, steps above 0."""
 
 
 def canonical(entries: Iterable[tuple[float, float, float]]) -> History:
-    """The history of some entries: steps of one noise and rate added up, sorted, without what has no steps.
+    """Return the history of entries: steps of equal noise and rate added up, sorted, without entries of no steps.
 
     >>> canonical([(2.0, 0.01, 100), (1.0, 0.01, 50), (2.0, 0.01, 20), (3.0, 1.0, 0)])
     ((1.0, 0.01, 50), (2.0, 0.01, 120))
@@ -41,10 +40,10 @@ def canonical(entries: Iterable[tuple[float, float, float]]) -> History:
 
 
 def plan_of(history: History, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Plan:
-    """The plan of a history.
+    """Return the plan of a history.
 
     Raises:
-        InvalidInputError: a number outside its domain: steps that come to more than 1e12, for one.
+        InvalidInputError: a number is outside its domain, such as more than 1e12 steps in all.
 
     >>> plan_of(((1.0, 0.01, 50), (2.0, 1.0, 3))).steps
     53
@@ -57,12 +56,12 @@ def plan_of(history: History, adjacency: Adjacency | str = Adjacency.ADD_OR_REMO
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is known of each history.
+    """Answers for each history.
 
     Attributes:
-        lower, estimate, upper: certified ends of epsilon, and the guess between, shape (histories,); not a number
-            where there is no answer.
-        reasons: why an interval is wide, an end infinite, or an answer missing; ``None`` otherwise.
+        lower, estimate, upper: certified ends of epsilon, and the estimate between, shape (histories,); NaN without
+            answer.
+        reasons: reason for a wide interval, an infinite end or a missing answer; ``None`` otherwise.
     """
 
     lower: npt.NDArray[np.float64]
@@ -79,19 +78,18 @@ def answers(
     *,
     stop: bool = True,
 ) -> Answers:
-    """The epsilon of each history at one delta.
+    """Return the epsilon of each history at one delta.
 
     Args:
-        histories: any number of them, equal or different.
-        delta: for all of them.
+        histories: any number of histories, equal or different.
+        delta: delta of all histories.
         adjacency: neighbouring relation.
         gap: widest relative width wanted, as for :func:`hockeystick.epsilons`.
-        stop: whether a history that has no answer stops all; else it has no numbers, and the reason.
+        stop: True if a history without an answer raises an error; otherwise it gets a reason in place of numbers.
 
     Raises:
-        InvalidInputError: a delta, adjacency or gap outside its domain; a history with a number outside its domain,
-            where that stops all.
-        UnsupportedError: a history that ``plan.epsilon`` does not answer, likewise.
+        InvalidInputError: delta, adjacency or gap is outside its domain, or, with ``stop``, a number of a history.
+        UnsupportedError: with ``stop``, ``plan.epsilon`` does not answer a history.
 
     >>> found = answers([((1.0, 0.01, 1000),), ()], 1e-5)
     >>> found.upper.round(4).tolist(), found.reasons
@@ -128,7 +126,7 @@ def _ask(
     reasons: list[str | None],
     stop: bool,
 ) -> None:
-    """Put down the answers of a group, each by itself where one of them has none."""
+    """Write the answers of a group, one by one if any of them has none."""
     try:
         found = epsilons([plans[number] for number in group], delta, gap=gap)
     except HockeystickError as error:

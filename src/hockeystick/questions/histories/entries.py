@@ -1,12 +1,12 @@
-"""Rows of (user, noise, rate, steps), in any order and in pieces, become one history for each user.
+"""Conversion of rows of (user, noise, rate, steps), in any order and in pieces, to one history for each user.
 
-Rows are brought down to one *entry* for each user and kind of step (``merging.py``), each time that as many have come
-as there were entries: what has to fit into memory is the entries of all users and about as many rows. Steps are added
-as doubles: sums of whole numbers below 2^53 are exact, and a sum that is not exact is at least 2^53, far more than the
-10^12 steps that a round may have, and is refused with its history.
+Rows are merged into one *entry* for each user and kind of step (``merging.py``) whenever as many have arrived as there
+were entries. Memory must hold the entries of all users and about as many rows. Steps are added as doubles. Sums of
+whole numbers below 2^53 are exact; an inexact sum is at least 2^53, far above the 10^12 steps of a round, and refused
+with its history.
 
-A wrong row leaves its user without a number, whatever the other rows say: a history without it would be too short, and
-its epsilon too small.
+A user with an invalid row gets no number, whatever the other rows are: a history without that row would be too short,
+and its epsilon too small.
 """
 
 from __future__ import annotations
@@ -31,23 +31,21 @@ NOISE = domains.NOISE.of("standard deviation of the noise / norm bound of one us
 """Domain of a noise multiplier: after a step without noise no epsilon is finite."""
 
 RATE = domains.RATE.of("probability that the user enters the batch")
-"""Domain of a sample rate."""
 
 STEPS = domains.whole_numbers().of("number of steps")
-"""Domain of a number of steps."""
 
 DOMAINS = {"noise_multiplier": NOISE, "sample_rate": RATE, "steps": STEPS}
-"""The domain of each number of a row."""
+"""Domain of each number of a row."""
 
 MANY = 1 << 24
-"""Rows that may wait until they are joined: half a gigabyte of them."""
+"""Largest number of rows that wait to be merged: half a gigabyte."""
 
 BLOCK = 1 << 18
-"""Rows that are looked at at once: a column of them has 2 MB."""
+"""Number of rows processed together: a column of them has 2 MB."""
 
 
 def refusal(noise: object, rate: object, steps: object) -> str | None:
-    """What is wrong with the numbers of a row, in one line; ``None`` where nothing is.
+    """Return the error in the numbers of a row, in one line; ``None`` if they are valid.
 
     >>> print(refusal(1.0, 0.01, 100), refusal(1.0, 1.5, 100), sep=chr(10))
     None
@@ -62,7 +60,7 @@ def refusal(noise: object, rate: object, steps: object) -> str | None:
 
 
 def sound(noise: Array, rate: Array, steps: Array) -> Mask:
-    """Which rows have all their numbers inside their domains: what :func:`refusal` says, in whole arrays."""
+    """Return a mask of the rows with all numbers in their domains, as :func:`refusal` does for one row."""
     low, high = NOISE.keywords["minimum"], NOISE.keywords["maximum"]
     within: Mask = (noise >= low) & (noise <= high)
     within &= ((rate >= RATE.keywords["minimum"]) & (rate <= RATE.keywords["maximum"])) | (rate == RATE.also)
@@ -73,14 +71,14 @@ def sound(noise: Array, rate: Array, steps: Array) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The users of all rows, each with its history.
+    """Users of all rows, each with its history.
 
     Attributes:
-        users: their numbers, shape (users,), in the order in which they first came, where that is wanted.
-        history: the number of each one's history, shape (users,).
-        starts: where each distinct history begins in the next three, shape (histories + 1,); the last is their end.
-        noise, rate, steps: of its kinds of step, sorted by noise and rate.
-        wrong: what is wrong with a row of a user, by the user's number, who has no history then.
+        users: numbers of the users, shape (users,), in order of first appearance if that is wanted.
+        history: index of each user's history, shape (users,).
+        starts: begin of each distinct history in the next three, and their end, shape (histories + 1,).
+        noise, rate, steps: kinds of step of the histories, sorted by noise and rate.
+        wrong: error in a row of a user without history, by the user's number.
     """
 
     users: Numbers
@@ -93,16 +91,16 @@ class Grouped:
 
     @property
     def histories(self) -> list[History]:
-        """The distinct histories, as they are asked."""
+        """Distinct histories as tuples."""
         said = list(zip(self.noise.tolist(), self.rate.tolist(), map(int, self.steps.tolist()), strict=True))
         return [tuple(said[start:end]) for start, end in itertools.pairwise(self.starts.tolist())]
 
 
 class Entries:
-    """The entries of rows that come in pieces.
+    """Entries of rows that arrive in pieces.
 
     Args:
-        ordered: whether users are wanted in the order in which they first come; else in any.
+        ordered: True to keep users in order of first appearance.
 
     >>> entries = Entries()
     >>> ones = np.ones(4)
@@ -117,7 +115,7 @@ class Entries:
         self._kinds = Pairs()
         self._rows = 0
         self._parts: list[merging.Shared | merging.Entries] = []
-        self._joined, self._waiting = 0, 0  # entries, and rows, among the parts
+        self._joined, self._waiting = 0, 0  # number of entries and of rows among the parts
         self._wrong: dict[int, str] = {}
 
     def add(
@@ -131,19 +129,17 @@ class Entries:
         wrong: Mask | None = None,
         said: Callable[[int], str] | None = None,
     ) -> None:
-        """Take a piece of the rows; the arrays have shape (rows,).
+        """Add a piece of the rows; the arrays have shape (rows,).
 
         Args:
-            users: the number of each row's user.
-            noise, rate, steps: noise multiplier, sample rate, number of steps; not a number where there is none.
-            counted: which rows are steps to be counted; all by default. The others are not looked at, but their users
-                are among the answers.
-            wrong: rows that are known to be wrong for another reason.
-            said: what is wrong with the row of that number in the piece, in words; it may raise, which stops all.
-                By default the numbers are refused as :func:`refusal` says.
+            users: number of each row's user.
+            noise, rate, steps: noise multiplier, sample rate, number of steps; NaN for a missing value.
+            counted: mask of the rows to count; by default all. The others are ignored, but their users get answers.
+            wrong: mask of rows that are invalid for another reason.
+            said: function from a row's index in the piece to its error; it may raise. By default :func:`refusal`.
 
         Raises:
-            InvalidInputError: what ``said`` raises.
+            InvalidInputError: ``said`` raises it.
         """
         say = said or (lambda row: str(refusal(float(noise[row]), float(rate[row]), float(steps[row]))))
         for start in range(0, len(users), BLOCK):
@@ -162,7 +158,7 @@ class Entries:
         say: Callable[[int], str],
         start: int,
     ) -> None:
-        """Take a block of rows, which begins at a row of the piece."""
+        """Add a block of rows, which begins at row ``start`` of the piece."""
         good = sound(noise, rate, steps)
         if wrong is not None:
             good &= ~wrong
@@ -187,12 +183,12 @@ class Entries:
             self._joined, self._waiting = sum(len(part) for part in joined), 0
         rows = self._rows + len(users)
         first = np.arange(self._rows, rows, dtype=np.min_scalar_type(max(rows, 1 << 31))) if self._ordered else None
-        # a copy in any case: whoever gives pieces may fill the same arrays again
+        # always a copy, since the caller may reuse its arrays
         self._parts.append(merging.Shared.among_buckets(merging.Entries(users, kind, steps, first)))
         self._rows, self._waiting = rows, self._waiting + len(users)
 
     def grouped(self) -> Grouped:
-        """All users of the rows so far, each with its history."""
+        """Return all users of the rows so far, each with its history."""
         sequences = Sequences()
         users, histories, firsts = [], [], []
         for entries in merging.merged(self._parts, len(self._kinds)):
@@ -216,7 +212,7 @@ class Entries:
         return Grouped(found[0], found[1], starts, noise, rate, steps, dict(self._wrong))
 
     def _said(self, sequences: Sequences) -> tuple[Numbers, Array, Array, Array]:
-        """Where each history begins, and its noise, rate and steps, which are sorted, and without what has no steps."""
+        """Begin of each history, with its noise, rate and steps, sorted and without kinds of no steps."""
         busy = sequences.symbols != merging.NO_KIND
         history = np.repeat(np.arange(len(sequences)), np.diff(sequences.starts))[busy]
         kind, steps = sequences.symbols[busy], sequences.amounts[busy]

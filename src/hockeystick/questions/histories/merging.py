@@ -1,8 +1,8 @@
-"""Rows and entries of users, in any order and in several parts, become one entry for each user and kind of step.
+"""Merging of users' rows and entries, in any order and in several parts, to one entry for each user and kind of step.
 
-Users are shared among *buckets* by the last bits of their numbers, so that the entries of a bucket stay near the
-processor; there they are sorted by user and kind, sixteen bits at a time, without a comparison. What is as long as the
-table is read and written in long runs, and never in random order.
+Users are shared among *buckets* by the last bits of their numbers, so that the entries of a bucket stay in the cache.
+There a radix sort, sixteen bits at a time, orders them by user and kind. Arrays as long as the table are read and
+written in long runs, never in random order.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 NO_KIND = -1
-"""The kind of a row that is no step of its user: one of 0 steps, one after the cut, a wrong one."""
+"""Kind of a row that is no step of its user: one of 0 steps, after the cut, or invalid."""
 
 BITS = 8
-"""Bits of a user's number by which its bucket is found: one of 256."""
+"""Bits of a user's number that determine its bucket: one of 256."""
 
 NEAR = 1 << 17
-"""Entries that are not shared among buckets: 3 MB of them."""
+"""Number of entries below which there are no buckets: 3 MB."""
 
 FAR = 1 << 19
-"""Entries of a bucket that is shared among buckets once more, by the next bits."""
+"""Number of entries from which on a bucket is split again by the next bits."""
 
 DIGITS = 16
-"""Bits by which NumPy sorts at once without comparisons."""
+"""Bits that NumPy sorts at once by radix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Users, kinds and steps.
+    """Entries: users, kinds and steps.
 
     Attributes:
-        user: their numbers, shape (entries,).
-        kind: the numbers of the kinds, shape (entries,).
-        steps: how many, as doubles.
-        first: the number of the first row of each, in whose order those of one user and kind follow each other; None
-            where nobody asks for it.
+        user: numbers of the users, shape (entries,).
+        kind: numbers of the kinds, shape (entries,).
+        steps: numbers of steps, as doubles.
+        first: index of the first row of each, in whose order entries of one user and kind stand; None if unused.
     """
 
     user: Numbers
@@ -53,22 +52,22 @@ class Entries:
     first: npt.NDArray[np.integer[Any]] | None
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Return the number of entries."""
         return len(self.user)
 
     def some(self, chosen: slice | Mask) -> Entries:
-        """Some of the entries, in the order in which they stand."""
+        """Return some of the entries, in their order."""
         first = None if self.first is None else self.first[chosen]
         return Entries(self.user[chosen], self.kind[chosen], self.steps[chosen], first)
 
     def at(self, places: Numbers) -> Entries:
-        """The entries at some places."""
+        """Return the entries at some indices."""
         first = None if self.first is None else self.first.take(places)
         return Entries(self.user.take(places), self.kind.take(places), self.steps.take(places), first)
 
     @classmethod
     def together(cls, parts: Sequence[Entries]) -> Entries:
-        """Parts one after the other."""
+        """Return parts one after the other."""
         if len(parts) == 1:
             return parts[0]
         firsts = [part.first for part in parts if part.first is not None]
@@ -80,7 +79,7 @@ class Entries:
         )
 
     def without_idle(self, starts: Numbers) -> Entries:
-        """Without the entries of no kind of users who have others; they come first among a user's entries."""
+        """Return the entries without those of no kind, which come first, of users who have others."""
         idle = self.kind == NO_KIND
         if not idle.any():
             return self
@@ -91,11 +90,11 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Entries by bucket, in the order that they had.
+    """Entries by bucket, in their original order.
 
     Attributes:
-        entries: of one bucket after the other.
-        ends: where each bucket begins, and where the last one ends.
+        entries: entries of one bucket after the other.
+        ends: begin of each bucket, and end of the last one.
     """
 
     entries: Entries
@@ -103,19 +102,19 @@ class Shared:
 
     @classmethod
     def among_buckets(cls, entries: Entries, skipped: int = 0) -> Self:
-        """Entries by the last bits of their users' numbers, but for so many that are skipped."""
+        """Return entries by the last bits of their users' numbers, after ``skipped`` bits."""
         bucket = (entries.user >> skipped).astype(np.uint8)
         ends = np.cumsum(np.bincount(bucket, minlength=1 << BITS))
         return cls(entries.at(np.argsort(bucket, kind="stable")), [0, *ends.tolist()])
 
 
 def merged(parts: Sequence[Shared | Entries], kinds: int, skipped: int = 0) -> Iterator[Entries]:
-    """One entry for each user and kind, bucket by bucket; in a bucket they are sorted by user and then by kind.
+    """Yield one entry for each user and kind, bucket by bucket, sorted by user and then by kind.
 
     Args:
-        parts: entries, of which those with an earlier first row come first; they may be shared among buckets already.
-        kinds: how many there are.
-        skipped: so many bits at the end of all users' numbers are the same.
+        parts: entries in the order of their first rows, possibly in buckets already.
+        kinds: number of kinds.
+        skipped: number of last bits that all users' numbers share.
     """
     total = sum(len(part.entries if isinstance(part, Shared) else part) for part in parts)
     if total <= NEAR:
@@ -136,12 +135,12 @@ def merged(parts: Sequence[Shared | Entries], kinds: int, skipped: int = 0) -> I
 
 
 def _joined(entries: Entries, skipped: int, kinds: int) -> Entries:
-    """One entry for each user and kind, by user and then by kind.
+    """One entry for each user and kind, sorted by user and then by kind.
 
     Args:
-        entries: at least one.
-        skipped: so many bits at the end of all users' numbers are the same.
-        kinds: how many there are.
+        entries: at least one entry.
+        skipped: number of last bits that all users' numbers share.
+        kinds: number of kinds.
     """
     user = entries.user
     low, high = int(user.min()), int(user.max())
@@ -161,23 +160,23 @@ def _joined(entries: Entries, skipped: int, kinds: int) -> Entries:
 
 
 def sorting(keys: npt.NDArray[Any], bits: int) -> Numbers:
-    """The order that sorts whole numbers, equal ones as they stand, shape (keys,).
+    """Return the permutation that sorts whole numbers, stable, shape (keys,).
 
     Args:
-        keys: from 0 on.
-        bits: how many the largest of them has at most.
+        keys: whole numbers from 0 on.
+        bits: bound on the number of bits of the largest.
 
     >>> sorting(np.array([70000, 3, 70000, 65536]), 17)
     array([1, 3, 0, 2])
     """
-    order = np.argsort(keys.astype(np.uint16), kind="stable")  # of the last bits
+    order = np.argsort(keys.astype(np.uint16), kind="stable")  # order by the last bits
     for shift in range(DIGITS, bits, DIGITS):
         order = order[np.argsort((keys >> keys.dtype.type(shift)).astype(np.uint16)[order], kind="stable")]
     return order
 
 
 def starts_of(sorted_values: npt.NDArray[Any]) -> Numbers:
-    """Where each run of equal values begins."""
+    """Return the begin of each run of equal values."""
     return np.flatnonzero(np.concatenate([[True], sorted_values[1:] != sorted_values[:-1]]))
 
 

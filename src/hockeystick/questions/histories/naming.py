@@ -1,9 +1,9 @@
-"""Equal things get equal numbers: values of an array, pairs of values, and sequences of different lengths.
+"""Exact numbering of equal things: values of an array, pairs of values, and sequences of different lengths.
 
-Numbers are given by comparing the things themselves, so that two sequences have the same number where they are equal
-and nowhere else: a collision of hashes would give a user somebody else's epsilon. A hash only says with what a thing is
-to be compared. A value is looked up in a table of slots, and what does not stand there among the sorted values. A
-sequence is compared with the first one that had its digest, and where it is another one, it is found by its bytes.
+Numbers are assigned by comparing the things themselves, so two sequences share a number if and only if they are equal:
+a hash collision would give a user somebody else's epsilon. A hash only proposes a candidate for comparison. A value is
+looked up in a table of slots, or else among the sorted values. A sequence is compared with the first one of its digest,
+and found by its bytes if it differs.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 
 BLOCK = 1 << 20
-"""Values that are looked up at once: arrays of 8 MB, of which a few fit where memory is near."""
+"""Number of values looked up together: arrays of 8 MB, a few of which fit into the cache."""
 
 SLOTS = 17
-"""Binary digits of the number of a slot: 2^17 slots stay in the second cache of a core, and ten thousand values are
-nearly all alone in theirs."""
+"""Binary digits of a slot's index: 2^17 slots fit into the second cache of a core, and ten thousand values rarely share
+one."""
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number near 2^64 divided by the golden ratio: the first digits of its multiples spread neighbours apart."""
+"""Odd multiplier near 2^64 over the golden ratio: the first digits of its multiples spread neighbours apart."""
 
 OTHER_SPREAD = np.uint64(0xD1342543DE82EF95)
-"""Another odd number, for the second of two."""
+"""Second odd multiplier."""
 
 
 class Names:
-    """Numbers 0, 1, ... for the distinct values of arrays that come one after the other.
+    """Numbering 0, 1, ... of the distinct values of successive arrays.
 
     Args:
-        dtype: of the values, numbers of eight bytes; not a number (NaN) and -0.0 are none of them.
+        dtype: type of the values, numbers of eight bytes without NaN and -0.0.
 
     >>> names = Names(np.float64)
     >>> names.of(np.array([2.5, 1.0, 2.5])).tolist(), names.of(np.array([7.0, 1.0])).tolist()
@@ -44,22 +44,22 @@ class Names:
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._sorted = np.empty(0, dtype=dtype)
-        self._number = np.empty(0, dtype=np.int64)  # of each of the sorted values
-        self._in_slot = np.zeros(1 << SLOTS, dtype=np.int64)  # a place among the sorted ones
+        self._number = np.empty(0, dtype=np.int64)  # number of each of the sorted values
+        self._in_slot = np.zeros(1 << SLOTS, dtype=np.int64)  # index among the sorted ones
 
     def __len__(self) -> int:
-        """How many distinct values have come."""
+        """Return how many distinct values there are."""
         return len(self._sorted)
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """The distinct values, shape (numbers,): number n is that of ``values[n]``."""
+        """Distinct values, shape (numbers,): number n belongs to ``values[n]``."""
         values = np.empty_like(self._sorted)
         values[self._number] = self._sorted
         return values
 
     def of(self, values: npt.NDArray[Any]) -> Numbers:
-        """The number of each value, shape as given; values that have not come before get the next ones."""
+        """Return the number of each value, in the given shape; new values get the next numbers."""
         out = np.empty(len(values), dtype=np.int64)
         for start in range(0, len(values), BLOCK):
             out[start : start + BLOCK] = self._of_block(values[start : start + BLOCK])
@@ -75,11 +75,11 @@ class Names:
             self._number = np.insert(self._number, at, numbers)
             self._in_slot[_slots(self._sorted)] = np.arange(len(self._sorted))
             place, known = self._looked_up(block)
-            assert known.all()  # a value that is not equal to itself has no number
+            assert known.all()  # NaN has no number
         return self._number[place]
 
     def _looked_up(self, block: npt.NDArray[Any]) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-        """Where each value stands among the sorted ones, and whether it does."""
+        """Index of each value among the sorted ones, and a mask of those found."""
         if not len(self._sorted):
             return np.zeros(len(block), dtype=np.int64), np.zeros(len(block), dtype=bool)
         place = self._in_slot[_slots(block)]
@@ -93,14 +93,14 @@ class Names:
 
 
 def _slots(values: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """The slot of each value."""
+    """Slot of each value."""
     spread = values.view(np.uint64) * SPREAD  # modulo 2^64
     spread >>= np.uint64(64 - SLOTS)
     return spread
 
 
 class Pairs:
-    """Numbers 0, 1, ... for the distinct pairs of two arrays of doubles that come one after the other.
+    """Numbering 0, 1, ... of the distinct pairs of two successive arrays of doubles.
 
     >>> pairs = Pairs()
     >>> pairs.of(np.array([1.0, 2.0, 1.0]), np.array([0.1, 0.1, 0.1])).tolist(), len(pairs)
@@ -115,11 +115,11 @@ class Pairs:
         self._in_slot = np.zeros(1 << SLOTS, dtype=np.int32)  # a number
 
     def __len__(self) -> int:
-        """How many distinct pairs have come."""
+        """Return how many distinct pairs there are."""
         return len(self.first)
 
     def of(self, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """The number of each pair, shape as given."""
+        """Return the number of each pair, in the given shape."""
         slots = self._slots(first, second)
         number = self._in_slot[slots]
         if len(self):
@@ -134,7 +134,7 @@ class Pairs:
         return number
 
     def _one_by_one(self, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """The numbers of pairs by those of their values."""
+        """Number of each pair, by the numbers of its values."""
         both = self._firsts.of(first) * MOST_VALUES + self._seconds.of(second)
         assert max(len(self._firsts), len(self._seconds)) < MOST_VALUES  # as many values would take 16 GB
         number = self._both.of(both)
@@ -154,11 +154,11 @@ class Pairs:
 
 
 class Sequences:
-    """Numbers 0, 1, ... for the distinct sequences of pairs (whole number, double) that come some after the other.
+    """Numbering 0, 1, ... of the distinct sequences of pairs (whole number, double) that arrive in batches.
 
     Attributes:
-        starts: where the sequence of each number begins in the other two, shape (numbers + 1,); the last is their end.
-        symbols, amounts: the elements of the distinct sequences.
+        starts: begin of each distinct sequence in the other two, and their end, shape (numbers + 1,).
+        symbols, amounts: elements of the distinct sequences.
 
     >>> sequences = Sequences()
     >>> symbols, amounts = np.array([4, 7, 4, 7, 7], dtype=np.int32), np.array([1.0, 2.0, 1.0, 2.0, 2.0])
@@ -172,27 +172,25 @@ class Sequences:
         self.starts = np.zeros(1, dtype=np.int64)
         self.symbols, self.amounts = np.empty(0, dtype=np.int32), np.empty(0)
         self._digests = Names(np.int64)
-        self._of_digest = np.empty(0, dtype=np.int64)  # the number of the first sequence that had it
-        self._by_bytes: dict[bytes, int] = {}  # numbers of those whose digest another one has
+        self._of_digest = np.empty(0, dtype=np.int64)  # number of the first sequence with each digest
+        self._by_bytes: dict[bytes, int] = {}  # numbers of sequences that share an earlier one's digest
 
     def __len__(self) -> int:
-        """How many distinct sequences have come."""
+        """Return how many distinct sequences there are."""
         return len(self.starts) - 1
 
     def of(self, symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], starts: Numbers) -> Numbers:
-        """The number of each sequence, shape (sequences,), equal for equal ones and for no others.
+        """Return the number of each sequence, shape (sequences,), equal if and only if the sequences are.
 
         Args:
-            symbols, amounts: the sequences one after the other, shape (elements,); amounts are numbers, and not -0.0.
-            starts: where each begins, ascending from 0; none is empty.
+            symbols, amounts: sequences one after the other, shape (elements,); amounts contain neither NaN nor -0.0.
+            starts: begin of each sequence, ascending from 0; none is empty.
         """
         ends = np.append(starts[1:], len(symbols))
         digest = self._digests.of(digests(symbols, amounts, starts))
         if len(self._digests) > len(self._of_digest):
             others = np.flatnonzero(digest >= len(self._of_digest))
-            new = others[
-                np.unique(digest[others], return_index=True)[1]
-            ]  # the first one of each digest, in their order
+            new = others[np.unique(digest[others], return_index=True)[1]]  # first sequence of each digest, in order
             self._of_digest = np.append(self._of_digest, len(self) + np.arange(len(new)))
             self._keep(symbols, amounts, starts[new], ends[new])
         number = self._of_digest[digest]
@@ -213,12 +211,12 @@ class Sequences:
         ends: Numbers,
         number: Numbers,
     ) -> Numbers:
-        """Which sequences are not those of their numbers."""
+        """Indices of the sequences that differ from those of their numbers."""
         lengths, known = ends - starts, self.starts[number]
         same = self.starts[number + 1] - known == lengths
         place = np.repeat(known - starts, lengths)
         place += np.arange(len(symbols))
-        np.minimum(place, len(self.symbols) - 1, out=place)  # beyond the end where lengths differ
+        np.minimum(place, len(self.symbols) - 1, out=place)  # past the end if lengths differ
         equal = self.symbols[place] == symbols
         equal &= self.amounts[place] == amounts
         if not equal.all():
@@ -228,7 +226,7 @@ class Sequences:
     def _keep(
         self, symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], starts: Numbers, ends: Numbers
     ) -> None:
-        """Give the next numbers to some sequences."""
+        """Assign the next numbers to some sequences."""
         lengths = ends - starts
         until = np.cumsum(lengths)
         place = np.repeat(starts - (until - lengths), lengths) + np.arange(int(lengths.sum()))
@@ -238,8 +236,8 @@ class Sequences:
 
 
 def digests(symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], starts: Numbers) -> Numbers:
-    """A number of 64 bits for each sequence, equal where they are equal, and hardly ever else."""
-    mixed = symbols.astype(np.uint64) * OTHER_SPREAD  # modulo 2^64, as all that follows
+    """Return a 64-bit digest of each sequence, equal for equal ones and rarely otherwise."""
+    mixed = symbols.astype(np.uint64) * OTHER_SPREAD  # modulo 2^64, like all that follows
     mixed += amounts.view(np.uint64)
     for shift in (32, 29):
         mixed ^= mixed >> np.uint64(shift)
@@ -253,6 +251,6 @@ def digests(symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], st
 
 
 MOST_VALUES = 1 << 31
-"""More than there are distinct values: a pair of their numbers fits into one of 63 bits."""
+"""Bound on the number of distinct values, so that a pair of their numbers fits into 63 bits."""
 
 __all__ = ["Names", "Pairs", "Sequences"]
