@@ -43,7 +43,7 @@ from hockeystick.values.refused import refusal
 Array = npt.NDArray[np.float64]
 
 RELATIVE_SLACK = 1e-9
-"""Relative error bound of a sum of n doubles from 0 to 1, added in pairs: ``2^-52 log2(n)``, and a few roundings each."""
+"""Relative error bound of a sum of n doubles from 0 to 1, added in pairs: ``2^-52 log2(n)``, and a few roundings."""
 
 PRECISION = 1e-12
 """Relative accuracy of the epsilon at which a mean crosses a threshold; the end taken lies beyond it."""
