@@ -68,7 +68,7 @@ class Guarantees(Spending):
 class ApproximateDpFilter(Guarantees, PrivacyFilter):
     """Filter of rounds given by (epsilon_i, delta_i), allowed while basic or advanced composition meets the target.
 
-    Let A, S and D be the sums of the epsilons, of their squares and of the deltas, the new round included. It is allowed if
+    Let A, S and D be the sums of the epsilons, of their squares and of the deltas, with the new round. It is allowed if
 
         D <= delta'' = delta - delta'   and   (A <= epsilon   or   sqrt(2 S log(1/delta')) + S / 2 <= epsilon).
 

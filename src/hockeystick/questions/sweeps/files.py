@@ -1,4 +1,4 @@
-"""A sweep as the bytes of a file: CSV or Parquet, the same from the same rows."""
+"""Sweeps as CSV or Parquet files; equal rows give equal bytes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from hockeystick.values.domains import place, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
-ENDINGS = (".csv", ".parquet")  # of the files that a sweep may be written to
+ENDINGS = (".csv", ".parquet")  # suffixes of sweep files
 
-PARQUET = ("pyarrow", "polars")  # what writes Parquet, in the order in which it is looked for
+PARQUET = ("pyarrow", "polars")  # packages that write Parquet, in order of preference
 
-FRAMES = ("pandas", "polars")  # what has data frames, in the order in which it is looked for
+FRAMES = ("pandas", "polars")  # packages with data frames, in order of preference
 
 
 def checked_ending(path: str | Path) -> str:
-    """The ending of a file that a sweep can be written to, with what writes it there.
+    """Return the suffix of a sweep's file, if the package that writes it is installed.
 
     Raises:
         InvalidInputError: another ending.
@@ -42,17 +42,17 @@ def checked_ending(path: str | Path) -> str:
 
 
 def written(columns: Mapping[str, Sequence[Any]], path: str | Path) -> bytes:
-    """The bytes of a file with these columns, by its ending.
+    """Return the content of a file with these columns, in the format of its suffix.
 
     Raises:
-        InvalidInputError: another ending.
-        HockeystickError: nothing that writes Parquet is installed.
+        InvalidInputError: the suffix is another.
+        HockeystickError: no package that writes Parquet is installed.
     """
     return as_csv(columns).encode() if checked_ending(path) == ".csv" else _as_parquet(columns)
 
 
 def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    r"""Columns as comma-separated lines: each number as the shortest text of its double, nothing where there is none.
+    r"""Return columns as CSV, each number as the shortest text of its double, missing ones empty.
 
     >>> as_csv({"noise": [0.5, 1.0], "upper": [0.1, float("nan")], "reason": ["", "a, b"]})
     'noise,upper,reason\n0.5,0.1,\n1.0,,"a, b"\n'
@@ -72,7 +72,7 @@ def _cell(value: Any) -> str:
 
 
 def _as_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
-    """Columns as a Parquet file: doubles, whole numbers and texts; ``null`` where there is no number."""
+    """Columns as a Parquet file of doubles, whole numbers and texts, with ``null`` for missing numbers."""
     out = io.BytesIO()
     values = {name: [None if value != value else value for value in column] for name, column in columns.items()}
     if _one_of(PARQUET, "a Parquet file", "pyarrow") == "pyarrow":
@@ -92,15 +92,15 @@ def _as_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], kind: str | None) -> Any:
-    """Columns as a data frame of pandas or Polars.
+    """Return columns as a data frame of pandas or Polars.
 
     Args:
         columns: lists by name.
-        kind: ``"pandas"`` or ``"polars"``; what is installed by default, pandas first.
+        kind: ``"pandas"`` or ``"polars"``; by default the installed one, pandas first.
 
     Raises:
-        InvalidInputError: another kind.
-        HockeystickError: it is not installed.
+        InvalidInputError: the kind is unknown.
+        HockeystickError: the package is not installed.
     """
     if kind is not None and kind not in FRAMES:
         raise InvalidInputError(f"kind must be 'pandas' or 'polars'; received {shown(kind)}", "kind")
@@ -110,16 +110,16 @@ def frame_of(columns: Mapping[str, Sequence[Any]], kind: str | None) -> Any:
 
 
 def _kind(values: Sequence[Any]) -> type:
-    """The kind of a column: doubles where one value is a double."""
+    """Type of a column: doubles if one value is a double."""
     kinds = {type(value) for value in values}
     return next(kind for kind in (str, float, int) if kind in kinds)
 
 
 def _one_of(names: Sequence[str], what: str, remedy: str, otherwise: str = "") -> str:
-    """The first of these packages that is installed.
+    """The first installed one of these packages.
 
     Raises:
-        HockeystickError: none is.
+        HockeystickError: none is installed.
     """
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""The Pareto front of two numbers, less of each of which is better."""
+"""Pareto front of two numbers, both to be minimised."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 
 def front(first: Sequence[float], second: Sequence[float], places: Sequence[int]) -> list[int]:
-    """The places at which no other place has less of one number and no more of the other, by the first number.
+    """Return the indices of points that no other point dominates, in order of the first number.
 
-    Of places with the same two numbers the first stands for all.
+    A point dominates another if it has less of one number and no more of the other. Only the first of equal points is returned.
 
     Args:
-        first: one number at each place.
-        second: the other.
-        places: among which is chosen.
+        first: first number of each point.
+        second: second number of each point.
+        places: indices to choose from.
 
     >>> front([1.0, 2.0, 2.0, 3.0, 4.0], [9.0, 5.0, 6.0, 7.0, 1.0], range(5))
     [0, 1, 4]

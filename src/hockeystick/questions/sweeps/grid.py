@@ -1,8 +1,8 @@
-"""The grid of a sweep: the parameters that change, their values, and the plan at each point.
+"""The grid of a sweep: the varied parameters, their values, and the plan at each point.
 
-Points are numbered from 0 as an odometer counts: the last parameter changes fastest. A plan at a point is made from the
-template by setting one parameter after the other, in the order of :data:`SETTING` and not in that of the grid, so that
-a template that says epochs keeps them, whatever the batch size, and the point alone says which plan it is.
+Points are numbered from 0 with the last parameter changing fastest. The plan at a point is made from the template by
+setting one parameter after the other, in the order of :data:`SETTING` and not of the grid. A template with epochs
+therefore keeps them, whatever the batch size, and the point alone determines the plan.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from hockeystick.values import domains
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
 
-DELTA = "delta"  # the axis that is of the question and not of the plan
+DELTA = "delta"  # axis that belongs to the question, not to the plan
 
-COUNT = "count"  # what plan files call steps, where a round is one
+COUNT = "count"  # name of steps in plan files, if a round is one step
 
 SETTING = (
     "sample-rate", "batch-size", "check-in", "noise-multiplier", "scale", "epsilon", "noise", "steps", "epochs",
 )  # fmt: skip
-"""The order in which parameters are set: how often follows from the batch size, and a common factor from the noise."""
+"""Order in which parameters are set: counts derive from the batch size, and a common factor from the noise."""
 
 APART = (
     ("sample-rate", "batch-size"),
@@ -33,26 +33,26 @@ APART = (
     ("noise", "noise-multiplier"),
     ("noise", "scale"),
 )
-"""Parameters of which one undoes the other, so that no plan has both."""
+"""Groups of parameters that override each other, so that no plan has several of a group."""
 
 MOST_POINTS = 10**7
-"""Points of a grid, at most: an hour of the quickest plans, and a gigabyte of answers."""
+"""Largest number of points: an hour of the quickest plans, and a gigabyte of answers."""
 
-NUMBER = domains.Domain("a finite number", {})  # what it may be is said by the plan, of each row by itself
+NUMBER = domains.Domain("a finite number", {})  # the plan validates the value, row by row
 
-MOST_AXES = 8  # parameters that one plan can have at once, with delta
+MOST_AXES = 8  # largest number of parameters in one plan, delta included
 
 Point = tuple[float, ...]
-"""The value of each parameter at a point, in the order of the grid."""
+"""Value of each parameter at a point, in the order of the grid."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter and the values that it takes.
+    """Parameter and its values.
 
     Attributes:
-        name: as a column is called, such as ``"noise_multiplier"``.
-        values: in the order in which they are asked, each once.
+        name: name as a column, such as ``"noise_multiplier"``.
+        values: distinct values in the order of the grid.
     """
 
     name: str
@@ -60,16 +60,16 @@ class Axis:
 
     @property
     def parameter(self) -> str:
-        """The name of the parameter, such as ``"noise-multiplier"``; count is steps."""
+        """Name of the parameter, such as ``"noise-multiplier"``; count is steps."""
         return parameter_of(self.name)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The axes of a sweep.
+    """Axes of a sweep.
 
     Attributes:
-        axes: the first changes slowest.
+        axes: axes, of which the first changes slowest.
     """
 
     axes: tuple[Axis, ...]
@@ -79,11 +79,11 @@ class Grid:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the axes, as columns are called."""
+        """Names of the axes as columns."""
         return tuple(axis.name for axis in self.axes)
 
     def point(self, number: int) -> Point:
-        """The values at the point of that number.
+        """Return the values at the point of this number.
 
         >>> grid = Grid((Axis("noise_multiplier", (1.0, 2.0)), Axis("steps", (10, 20, 30))))
         >>> grid.point(4)
@@ -97,16 +97,16 @@ class Grid:
 
 
 def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
-    """The grid that a mapping describes, once everything in it has been looked at.
+    """Return the validated grid of a mapping.
 
     Args:
-        template: the plan whose parameters change.
-        given: values by name: a number, or any sequence of them.
-        free: the parameter that is calibrated at each point, which the grid may not have.
+        template: plan whose parameters vary.
+        given: values by name: a number, or any sequence of numbers.
+        free: parameter calibrated at each point, which the grid must not have.
 
     Raises:
-        InvalidInputError: no mapping, no axis, an unknown parameter, one that the plan does not have, two of which one
-            undoes the other, values that are no numbers, or more points than :data:`MOST_POINTS`.
+        InvalidInputError: there is no mapping or no axis, a parameter is unknown or missing from the plan, two
+            parameters override each other, a value is no number, or there are more points than :data:`MOST_POINTS`.
 
     >>> from hockeystick import dp_sgd
     >>> grid = grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "count": 100})
@@ -136,10 +136,10 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
 
 
 def plan_at(template: Plan, grid: Grid, point: Sequence[float]) -> Plan:
-    """The plan at a point.
+    """Return the plan at a point.
 
     Raises:
-        InvalidInputError: there is no such plan: a value outside its domain, or a batch larger than the dataset.
+        InvalidInputError: the plan is invalid: a value is outside its domain, or a batch larger than the dataset.
 
     >>> from hockeystick import dp_sgd
     >>> template = dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=10)
@@ -159,12 +159,12 @@ def plan_at(template: Plan, grid: Grid, point: Sequence[float]) -> Plan:
 
 
 def parameter_of(name: str) -> str:
-    """The parameter that a column stands for."""
+    """Return the parameter of a column."""
     return "steps" if name == COUNT else name.replace("_", "-")
 
 
 def _order(grid: Grid) -> list[int]:
-    """The places of the axes that are parameters of the plan, in the order in which they are set."""
+    """Indices of the axes that are parameters of the plan, in the order in which they are set."""
     places = [place for place, axis in enumerate(grid.axes) if axis.name != DELTA]
     return sorted(places, key=lambda place: SETTING.index(grid.axes[place].parameter))
 
@@ -178,10 +178,10 @@ def _name(key: object) -> str:
 
 
 def _values(name: str, given: Any) -> Point:
-    """The values of an axis, each checked, in their order.
+    """Validated values of an axis, in their order.
 
     Raises:
-        InvalidInputError: none, what is no number, a part of what is counted, or one value twice.
+        InvalidInputError: there is no value, or a value is no number, a fraction of a count, or repeated.
     """
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else [given]
     if not listed:
@@ -206,10 +206,10 @@ def _check_together(parameters: Sequence[str], free: str | None) -> None:
 
 
 def _check_had(template: Plan, grid: Grid, free: str | None) -> None:
-    """Raise for a parameter that the template does not have, and for counts of rounds of several steps.
+    """Refuse a parameter that the template lacks, and counts of rounds of several steps.
 
     Raises:
-        InvalidInputError: there is one; the message says what the plan lacks.
+        InvalidInputError: there is one; the message names what the plan lacks.
     """
     for axis in grid.axes:
         if axis.name == DELTA:

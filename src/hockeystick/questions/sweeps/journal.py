@@ -1,10 +1,9 @@
-"""What a sweep has answered so far, kept so that a kill or a power cut loses nothing and repeats nothing.
+"""The journal of a sweep's answers so far, so that a kill or a power cut neither loses nor repeats work.
 
-The journal stands beside the output. Its first line says of which sweep it is; every other line holds the rows of one
-job, in full precision, and is written, flushed and handed to the disk before the next job counts as done. Each line
-begins with the checksum of what follows, so that a line that was cut off, which can only be the last, is known and
-dropped: its rows are asked again. The answers themselves are written whole, in one step, once all are there; then the
-journal is removed.
+The journal lies beside the output. Its first line identifies the sweep. Every other line holds the rows of one job in
+full precision, and is written, flushed and synced to disk before the next job counts as done. Each line begins with a
+checksum of the rest. A truncated line, which can only be the last, is thus detected and dropped, and its rows are
+computed again. Once all answers exist, they are written atomically, and the journal is removed.
 """
 
 from __future__ import annotations
@@ -22,29 +21,29 @@ from hockeystick.values.domains import place
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import cause, write_bytes
 
-ENDING = ".journal"  # of the name, after that of the output
+ENDING = ".journal"  # suffix appended to the output's name
 
-KIND = "hockeystick sweep"  # by which the first line of a journal is known
+KIND = "hockeystick sweep"  # mark of a journal's first line
 
 MOST_HEADER = 4096
-"""Bytes of the first line, at most: a file without a line end in so many is no journal."""
+"""Longest first line in bytes: a file without a line end in them is no journal."""
 
 
 class Journal:
-    """The journal of one sweep, open for writing, of which no other process has hold.
+    """Journal of one sweep, open for writing and locked against other processes.
 
     Attributes:
-        rows: what was found in it: answers by the number of their point.
+        rows: answers found in it, by the number of their point.
 
     Args:
-        output: the file of which this is the journal.
-        sweep: the checksum of template, grid, question and version.
-        points: how many points the sweep has.
-        fresh: whether what another sweep has left is thrown away.
+        output: output file of the sweep.
+        sweep: checksum of template, grid, question and version.
+        points: number of points of the sweep.
+        fresh: True to discard an existing journal.
 
     Raises:
-        InvalidInputError: a journal of another sweep, what is no journal or is damaged, one that another process
-            writes, or a place that cannot be written.
+        InvalidInputError: the file is the journal of another sweep, no journal, damaged, locked by another process, or
+            cannot be written.
     """
 
     def __init__(self, output: str | Path, sweep: str, points: int, fresh: bool = False) -> None:
@@ -66,13 +65,13 @@ class Journal:
             raise
 
     def add(self, start: int, rows: Sequence[Row]) -> None:
-        """Keep the rows of one job: when this returns they outlast the process and the machine."""
+        """Append the rows of one job; they are on disk when this returns."""
         self._file.write(_line({"at": start, "rows": rows}))
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the journal, which stays where it is."""
+        """Close and unlock the journal, which stays on disk."""
         self._file.close()
 
     def remove(self) -> None:
@@ -81,14 +80,14 @@ class Journal:
         self._file.close()
 
     def _lock(self) -> None:
-        """Take hold of the file until it is closed, or the process ends in whatever way; not where there is no fcntl.
+        """Lock the file until it is closed or the process ends; no lock without fcntl.
 
         Raises:
-            InvalidInputError: another process has it.
+            InvalidInputError: another process has locked it.
         """
         try:
             import fcntl
-        except ImportError:  # Windows, which keeps a file that is open from being replaced
+        except ImportError:  # Windows, where an open file cannot be replaced
             return
         with contextlib.suppress(FileNotFoundError):
             try:
@@ -101,10 +100,10 @@ class Journal:
         raise InvalidInputError(f"{place(self.path)}: another process writes this sweep; wait for it, or end it")
 
     def _read(self, header: dict[str, Any]) -> None:
-        """Take in what is there, and cut off a last line that is not whole.
+        """Read the existing lines, and cut off an incomplete last line.
 
         Raises:
-            InvalidInputError: it is another sweep's, none at all, or damaged before its last line.
+            InvalidInputError: the file is another sweep's, no journal, or damaged before its last line.
         """
         first = self._file.readline(MOST_HEADER)
         found = _read(first)
@@ -130,17 +129,17 @@ class Journal:
         self._file.truncate()
 
 
-ANEW = "anew with fresh=True (--fresh)"  # the remedy for a journal that cannot be gone on with
+ANEW = "anew with fresh=True (--fresh)"  # remedy for an unusable journal
 
 
 def _line(content: dict[str, Any]) -> bytes:
-    """Content as a line: the checksum of what follows it, a blank, JSON; numbers as the shortest text of the double."""
+    """Content as a line: the checksum of the rest, a blank, JSON; numbers as the shortest text of the double."""
     text = json.dumps(content, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
-    """The content of a line; ``None`` where it is not whole, or not what was written.
+    """Content of a line; ``None`` if it is incomplete or changed.
 
     >>> _read(_line({"at": 0, "rows": [[0.1]]})), _read(_line({"at": 0})[:-1])
     ({'at': 0, 'rows': [[0.1]]}, None)

@@ -1,4 +1,4 @@
-"""What a sweep asks at each point: epsilon at a delta, delta at an epsilon, or the value that meets a target."""
+"""The question of a sweep at each point: epsilon at a delta, delta at an epsilon, or the value that meets a target."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from hockeystick.values.outward import shortest
 
 Kind = Literal["epsilon", "delta", "target"]
 
-FREE = "noise-multiplier"  # what is calibrated where nobody says what
+FREE = "noise-multiplier"  # default of the calibrated parameter
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question, the same at every point but for the delta, which may be an axis.
+    """Question at every point, the same except for delta, which may be an axis.
 
     Attributes:
         kind: ``"epsilon"`` (at a delta), ``"delta"`` (at an epsilon) or ``"target"`` (the value that meets one).
-        delta: the delta of every point, of ``"epsilon"`` and of a target epsilon; ``None`` where the grid has it.
-        epsilon: the epsilon of ``"delta"``, or the target epsilon.
-        target: the target, where it is another one than epsilon at the delta of the point.
-        free: the parameter that is calibrated; ``None`` where nothing is.
+        delta: delta of every point, for ``"epsilon"`` and a target epsilon; ``None`` if it is an axis.
+        epsilon: epsilon of ``"delta"``, or the target epsilon.
+        target: target, unless it is epsilon at the delta of the point.
+        free: calibrated parameter, if any.
         gap: widest relative width wanted of the intervals; the default of the engines if ``None``.
         tolerance: relative, on the value that is calibrated.
     """
@@ -43,20 +43,20 @@ class Question:
     tolerance: float = TOLERANCE
 
     def delta_at(self, grid: Grid, point: Point) -> float | None:
-        """The delta at a point."""
+        """Return the delta at a point."""
         return point[grid.names.index(DELTA)] if DELTA in grid.names else self.delta
 
     def target_at(self, grid: Grid, point: Point) -> Target:
-        """The target at a point, of a question for one."""
+        """Return the target at a point, for a question with one."""
         if self.target is not None:
             return self.target
         delta = self.delta_at(grid, point)
-        assert self.epsilon is not None  # else the target is another one
+        assert self.epsilon is not None  # otherwise the target is not epsilon
         assert delta is not None
         return Epsilon(self.epsilon, delta)
 
     def described(self) -> dict[str, Any]:
-        """The question by its keys, in values that JSON has; two with the same description ask the same."""
+        """Return the question by its keys, as JSON values; equal questions have equal descriptions."""
         target = None if self.target is None else [type(self.target).__name__, self.target.described()]
         free = None if self.free is None else {"parameter": self.free, "tolerance": self.tolerance}
         return {
@@ -65,7 +65,7 @@ class Question:
         }  # fmt: skip
 
     def said(self) -> str:
-        """The question in words.
+        """Return the question in words.
 
         >>> Question("epsilon", delta=1e-5).said()
         'epsilon at delta = 1e-5'
@@ -93,20 +93,21 @@ def question_of(
     gap: float | None,
     tolerance: float | None,
 ) -> Question:
-    """The question that the arguments of a sweep describe.
+    """Return the question that the arguments of a sweep describe.
 
     Args:
-        template: the plan, for its own delta.
-        has_delta: whether delta is an axis of the grid.
-        delta: of every point; the plan's own by default.
-        epsilon: at which delta is asked.
-        target: an epsilon at the delta of each point, or one of ``hockeystick.targets``.
-        parameter: what is calibrated, with a target.
+        template: plan, for its own delta.
+        has_delta: True if delta is an axis of the grid.
+        delta: delta of every point; the plan's own by default.
+        epsilon: epsilon at which delta is wanted.
+        target: epsilon at the delta of each point, or one of ``hockeystick.targets``.
+        parameter: calibrated parameter, with a target.
         gap: widest relative width wanted.
-        tolerance: relative, on what is calibrated.
+        tolerance: relative tolerance of the calibrated parameter.
 
     Raises:
-        InvalidInputError: two questions at once, a delta that is given twice or nowhere, a number outside its domain.
+        InvalidInputError: there are two questions, delta is given twice or not at all, or a number is outside its
+            domain.
     """
     gap = None if gap is None else domains.share(gap, "gap", "widest relative width wanted of the interval")
     if target is None and (parameter is not None or tolerance is not None):

@@ -1,6 +1,6 @@
-"""The answers at some points of a sweep: what a process computes in one go, and hands back as plain values.
+"""The answers at some points of a sweep: one process computes them together and returns plain values.
 
-A row depends on its point alone, to the last bit: not on the other points, on their order, or on who asks.
+A row depends on its point alone, to the last bit: neither on the other points, nor their order, nor the caller.
 """
 
 from __future__ import annotations
@@ -23,26 +23,25 @@ from hockeystick.questions.targets import Epsilon
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import one_line
 
-REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: no answer, and why not; a fault of this library
+REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: no answer with its reason; a bug of this library
 
 Errors = Literal["row", "stop"]
 
 
 class Row(NamedTuple):
-    """The answer at one point; ``nan`` for what is not known.
+    """Answer at one point; ``nan`` for an unknown number.
 
     Attributes:
-        value: what was calibrated; ``nan`` where nothing was.
-        steps: of the plan; 0 where there is no plan.
-        lower: certified lower end of what was asked, or of what the calibrated plan has.
-        estimate: a guess between both; no guarantee.
+        value: calibrated value, if any.
+        steps: steps of the plan; 0 without a plan.
+        lower: certified lower end of the answer, or of the calibrated plan.
+        estimate: estimate between both ends, without a guarantee.
         upper: certified upper end.
-        accountant: by what the ends were found; empty where there are none.
-        guarantee: what the ends are worth: ``"certified"``, ``"upper bound"`` (the lower end is 0 and says nothing),
-            ``"refused"`` or ``"failed"``.
-        reason: why the interval is wide, or why there is none; empty otherwise.
+        accountant: accountant of the ends; may be empty.
+        guarantee: ``"certified"``, ``"upper bound"`` (the lower end is 0), ``"refused"`` or ``"failed"``.
+        reason: reason for a wide or missing interval; empty otherwise.
         noise: standard deviation of the noise on a coordinate of the averaged gradient, in units of the clipping norm.
-        gradients: how many gradients are computed in all, in expectation.
+        gradients: expected number of gradients in all.
     """
 
     value: float
@@ -59,15 +58,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """Some points of a sweep, and what is asked there.
+    """Some points of a sweep, with their question.
 
     Attributes:
-        template: the plan whose parameters change.
-        grid: of the sweep.
-        question: asked at each point.
+        template: plan whose parameters vary.
+        grid: grid of the sweep.
+        question: question at each point.
         start: number of the first point.
-        stop: number after that of the last.
-        errors: what becomes of a point without an answer: a row that says why, or an exception.
+        stop: number after the last point.
+        errors: treatment of a point without an answer: a row with the reason, or an exception.
     """
 
     template: Plan
@@ -79,11 +78,11 @@ class Job:
 
 
 def answered(job: Job) -> tuple[list[Row], float]:
-    """The rows of a job, and the seconds that they took by the wall clock.
+    """Return the rows of a job, and their wall-clock seconds.
 
     Raises:
-        HockeystickError: a point without an answer, where errors are to stop the sweep; its message begins with the
-            number of the row and with the values there.
+        HockeystickError: a point has no answer, and errors stop the sweep; the message begins with the row's number and
+            values.
     """
     begun = time.perf_counter()
     rows = _targets(job) if job.question.kind == "target" else _bounds(job)
@@ -91,7 +90,7 @@ def answered(job: Job) -> tuple[list[Row], float]:
 
 
 def place_of(grid: Grid, number: int) -> str:
-    """A row as messages name it: its number from 0, and its values.
+    """Return a row's name in messages: its number from 0, and its values.
 
     >>> from hockeystick.questions.sweeps.grid import Axis
     >>> place_of(Grid((Axis("noise_multiplier", (1.0, 2.0)), Axis("steps", (10, 20)))), 3)
@@ -102,7 +101,7 @@ def place_of(grid: Grid, number: int) -> str:
 
 
 def _bounds(job: Job) -> list[Row]:
-    """Epsilons or deltas: of plans that can be laid side by side together, of all others one by one."""
+    """Epsilons or deltas, together for plans that the batch handles, one by one for all others."""
     grid, question = job.grid, job.question
     rows: dict[int, Row] = {}
     plans: dict[int, Plan] = {}
@@ -134,7 +133,7 @@ def _bounds(job: Job) -> list[Row]:
     together = [number for number, plan in plans.items() if side_by_side(plan)]
     try:
         rows |= zip(together, asked(together), strict=True) if together else ()
-    except HockeystickError:  # one of them: asked by themselves below, it is found and the others are answered
+    except HockeystickError:  # a plan raised it: computing one by one below finds it and answers the others
         together = []
     for number in plans:
         if number not in rows:
@@ -143,9 +142,9 @@ def _bounds(job: Job) -> list[Row]:
 
 
 def _targets(job: Job) -> list[Row]:
-    """The value that meets the target at each point, with what the plan with that value has.
+    """The value that meets the target at each point, with the interval of the plan with that value.
 
-    Noise multipliers for an epsilon are searched side by side; what is left of them, and all else, is asked one by one.
+    Noise multipliers for an epsilon are searched side by side; the remaining points are calibrated one by one.
     """
     together = _noises(job) if job.question.free == FREE else {}
     return [
@@ -155,8 +154,8 @@ def _targets(job: Job) -> list[Row]:
 
 
 def _noises(job: Job) -> dict[int, Row]:
-    """The rows whose noise multiplier is found side by side with the others, by their numbers."""
-    leaving = replace(job, errors="row")  # what is wrong with a point is said where it is asked by itself
+    """Rows whose noise multiplier is found side by side with others, by number."""
+    leaving = replace(job, errors="row")  # errors are raised when a point is calibrated alone
     numbers, plans, targets = [], [], []
     for number in range(job.start, job.stop):
         point = job.grid.point(number)
@@ -205,7 +204,7 @@ def _row(plan: Plan, value: float, ends: Sequence[float], accountant: str, guara
 
 
 def _utility(plan: Plan) -> tuple[float, float]:
-    """Noise per coordinate of the averaged gradient and gradients in all; ``nan`` where batches have no size.
+    """Noise per coordinate of the averaged gradient, and number of gradients; ``nan`` if batches have no size.
 
     The sum of the clipped gradients of a batch gets noise of ``noise_multiplier`` clipping norms on every coordinate,
     and is divided by the (expected) batch size.
@@ -220,12 +219,12 @@ def _utility(plan: Plan) -> tuple[float, float]:
 
 
 def _tried(job: Job, number: int, ask: Callable[[], Any]) -> Any:
-    """What is asked for; where that is refused the row that says so, or the exception with the row's place before it.
+    """The result of ``ask``; after a refusal the row with its reason, or the exception prefixed with the row's place.
 
-    A fault of this library is no refusal: its row says ``failed``, and the other rows stand.
+    A bug of this library is no refusal: its row is ``failed``, and the other rows stand.
 
     Raises:
-        HockeystickError: it is refused, and errors are to stop the sweep.
+        HockeystickError: it is refused, and errors stop the sweep.
     """
     try:
         return ask()

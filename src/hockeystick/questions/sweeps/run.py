@@ -1,7 +1,7 @@
-"""How the points of a sweep are handed out and their rows gathered: here, to processes, or to any executor.
+"""Distribution of a sweep's points: in this process, to several processes, or to any executor.
 
-Jobs are made so long that each takes about a second, for what is lost by a kill is the jobs that are under way. How
-long they are, who does them and in which order they end shows in no row.
+Jobs are sized to take about a second each, since a kill loses the running jobs. Their sizes, workers and order of
+completion do not affect any row.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from hockeystick.questions.sweeps.rows import Job, Row, answered
 from hockeystick.values.errors import HockeystickError
 
-FIRST = 8  # points of the first job, of which nothing is known: plans take from a tenth of a millisecond to seconds
-MOST = 2048  # points of a job: more are not laid side by side at once
-LONG, SHORT = 2.0, 0.5  # seconds of a job beyond which the next ones have half as many points, or twice as many
+FIRST = 8  # points of the first job: plans take from a tenth of a millisecond to seconds
+MOST = 2048  # largest number of points of a job, as many as the batch handles at once
+LONG, SHORT = 2.0, 0.5  # seconds of a job above or below which the next ones have half or twice as many points
 
 Keep = Callable[[int, list[Row]], None]
-"""Told of the rows of each job, with the number of the first, as soon as they are there."""
+"""Function called with the rows of each finished job and the number of the first."""
 
 
 @dataclass
 class _Sizes:
-    """How many points the next job has."""
+    """Number of points of the next job."""
 
     points: int = FIRST
 
     def learn(self, job: Job, seconds: float) -> None:
-        """Take in how long a job took; one of another size than the present one says nothing of it."""
+        """Learn from the time of a job, unless its size is not the present one."""
         many = job.stop - job.start
         if seconds > LONG and many <= self.points:
             self.points = max(many // 2, 1)
@@ -38,17 +38,17 @@ class _Sizes:
 
 
 def run(job: Job, known: Mapping[int, Row], executor: Executor | None, pending: int, keep: Keep) -> None:
-    """Answer all points of a job that are not known.
+    """Answer all unknown points of a job.
 
     Args:
-        job: the whole sweep as one job.
-        known: rows that are there already, by the number of their point.
-        executor: who does the jobs; this thread where it is ``None``.
-        pending: jobs that are handed out at once.
-        keep: told of each job's rows.
+        job: whole sweep as one job.
+        known: known rows, by the number of their point.
+        executor: executor of the jobs; ``None`` for this thread.
+        pending: number of jobs submitted at once.
+        keep: function called with the rows of each job.
 
     Raises:
-        HockeystickError: a point without an answer, where that is to stop the sweep; or the executor broke down.
+        HockeystickError: a point has no answer and that stops the sweep, or the executor broke down.
     """
     sizes = _Sizes()
     jobs = _jobs(job, known, sizes)
@@ -77,7 +77,7 @@ def run(job: Job, known: Mapping[int, Row], executor: Executor | None, pending: 
 
 
 def _jobs(whole: Job, known: Mapping[int, Row], sizes: _Sizes) -> Iterator[Job]:
-    """Jobs over the points that are not known, in order, each as long as is thought right when it is taken."""
+    """Jobs over the unknown points, in order, each sized when it is taken."""
     at = whole.start
     while at < whole.stop:
         if at in known:
@@ -92,10 +92,10 @@ def _jobs(whole: Job, known: Mapping[int, Row], sizes: _Sizes) -> Iterator[Job]:
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
-    """So many processes of this machine, each a fresh interpreter, which end when this one does, however it ends.
+    """Run ``jobs`` processes, each a fresh interpreter, which end with this one, however it ends.
 
     Raises:
-        HockeystickError: they cannot be started.
+        HockeystickError: the processes cannot be started.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -115,9 +115,9 @@ def processes(jobs: int) -> Iterator[Executor]:
 
 
 def _begun() -> None:
-    """What a process does first: it leaves Ctrl-C to the one that started it, and ends when that one is gone.
+    """Prepare a worker process: ignore Ctrl-C, and end when the parent has ended.
 
-    A process that waits for work would not notice that nobody is left to send it any.
+    A process waiting for work would not notice that its parent is gone.
     """
     import multiprocessing
     import os
@@ -127,7 +127,7 @@ def _begun() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    assert parent is not None  # it was started by one
+    assert parent is not None  # a worker has a parent
 
     def watch() -> None:
         wait_for([parent.sentinel])

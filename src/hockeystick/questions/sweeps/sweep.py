@@ -1,4 +1,4 @@
-"""A sweep: one question about a plan at every point of a grid, kept on disk as it goes, so that no kill matters."""
+"""Sweeps: one question about a plan at every point of a grid, saved while running so that a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import write_bytes
 from hockeystick.values.version import __version__
 
-MOST_JOBS = 1024  # processes, at most: more than any machine has cores
+MOST_JOBS = 1024  # largest number of processes
 
 ELSEWHERE = 16
-"""Jobs that are handed to an executor at once, for each of ``jobs``: it may have many workers, and does not say so."""
+"""Jobs submitted to an executor at once, for each of ``jobs``: it may have many workers without saying so."""
 
-ERRORS = ("row", "stop")  # what may become of a point without an answer
+ERRORS = ("row", "stop")  # treatments of a point without an answer
 
 Told = Callable[[int, int], None]
-"""Told how many rows are there, of how many."""
+"""Function called with the number of finished rows and the total."""
 
 
 def sweep(
@@ -53,38 +53,38 @@ def sweep(
     executor: Executor | None = None,
     progress: Told | None = None,
 ) -> Sweep:
-    """One question about a plan at every point of a grid: a table of certified intervals, a row for each point.
+    """Answer one question about a plan at every point of a grid, as a table of certified intervals.
 
     Args:
-        template: the plan whose parameters change; epochs that it says stay, and steps follow the batch size.
-        grid: values by name: those that ``calibrate`` takes, ``count`` (steps, where a round is one) and ``delta``.
-            All combinations are asked; the last name changes fastest.
-        delta: at which epsilon is asked; the plan's own by default.
-        epsilon: asks for delta at this epsilon, in place of epsilon.
-        target: asks for the value of ``parameter`` that meets a target: an epsilon (at the delta of each point), or one
-            of ``hockeystick.targets``.
-        parameter: what is calibrated with a target; ``"noise-multiplier"`` by default.
+        template: plan whose parameters vary; its epochs stay, and steps derive from the batch size.
+        grid: values by name: the parameters of ``calibrate``, ``count`` (steps, if a round is one) and ``delta``. All
+            combinations are computed; the last name changes fastest.
+        delta: delta at which epsilon is wanted; the plan's own by default.
+        epsilon: epsilon at which delta is wanted instead.
+        target: target that the value of ``parameter`` must meet: an epsilon (at the delta of each point), or one of
+            ``hockeystick.targets``.
+        parameter: parameter calibrated to a target; ``"noise-multiplier"`` by default.
         gap: widest relative width wanted of the intervals.
-        tolerance: relative, on what is calibrated; 1e-6 by default.
-        errors: what becomes of a point without an answer: ``"row"``, a row whose ``reason`` says why, or ``"stop"``, an
+        tolerance: relative tolerance of the calibrated parameter; 1e-6 by default.
+        errors: treatment of a point without an answer: ``"row"`` for a row with a ``reason``, ``"stop"`` for an
             exception that names the row and its values.
-        output: a file for the table, ``.csv`` or ``.parquet``. What is found is kept beside it as it comes, in a
-            journal: the same call goes on where an earlier one was killed, and ends with the same file.
-        fresh: whether a journal that is there is thrown away.
-        jobs: processes of this machine; 1 computes here.
-        executor: who computes in their place: any ``concurrent.futures.Executor``, such as ``get_executor()`` of a Dask
-            client; it gets 16 times ``jobs`` pieces of about a second at once.
-        progress: told how many rows are there, of how many.
+        output: file of the table, ``.csv`` or ``.parquet``. Rows are saved in a journal beside it as they come: the
+            same call continues where an earlier one was killed, and ends with the same file.
+        fresh: True to discard an existing journal.
+        jobs: number of processes; 1 computes in this one.
+        executor: any ``concurrent.futures.Executor`` to use instead, such as ``get_executor()`` of a Dask client; it
+            gets 16 times ``jobs`` pieces of about a second at once.
+        progress: function called with the number of finished rows and the total.
 
     Returns:
         The table. Its numbers depend neither on ``jobs`` and ``executor`` nor on interruptions, to the last bit.
 
     Raises:
-        InvalidInputError: a bad grid or question, or an output or a journal that cannot be used; what a point raises,
-            where errors are to stop.
-        UnsupportedError: what a point raises, where errors are to stop.
-        UnreachableError: a target that no value meets, where errors are to stop.
-        HockeystickError: nothing that writes Parquet is installed; or processes that cannot be started.
+        InvalidInputError: the grid or the question is invalid, or the output or the journal unusable; with
+            ``errors="stop"``, a point raises it.
+        UnsupportedError: with ``errors="stop"``, a point raises it.
+        UnreachableError: with ``errors="stop"``, no value meets the target at a point.
+        HockeystickError: no package that writes Parquet is installed, or processes cannot be started.
 
     >>> import hockeystick as hs
     >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
@@ -124,7 +124,7 @@ def _answers(
     executor: Executor | None,
     progress: Told | None,
 ) -> Sweep:
-    """The table, by what a journal has and by what is computed; where there is an output it is written at the end."""
+    """The table, from the journal and by computation; it is written to the output, if any, at the end."""
     points = len(grid)
     journal = None if output is None else Journal(output, _checksum(template, grid, question), points, fresh)
     try:
@@ -157,7 +157,7 @@ def _answers(
 
 
 def _checksum(template: Plan, grid: Grid, question: Question) -> str:
-    """What two sweeps have in common if and only if their rows are the same: plan, grid, question and version."""
+    """Checksum of plan, grid, question and version, equal for two sweeps if and only if their rows are the same."""
     said = {
         "plan": template.to_dict(),
         "grid": [[axis.name, list(axis.values)] for axis in grid.axes],

@@ -1,4 +1,4 @@
-"""The table of a sweep: a row for each point, with the ends that were found there and what they are worth."""
+"""The table of a sweep: a row for each point, with its ends and their guarantee."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from hockeystick.values.outward import DIGITS, DOWN, NEAREST, UP, html_table, ro
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NOISE, GRADIENTS = "noise_per_coordinate", "gradients"  # columns that people choose by
+NOISE, GRADIENTS = "noise_per_coordinate", "gradients"  # columns for the choice among points
 
-MOST_ROWS = 20  # of a table in a notebook, which holds no more at a glance
+MOST_ROWS = 20  # rows shown in a notebook
 
 CERTAIN = ("certified", "upper bound")  # guarantees of rows with an upper end to quote
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """The answers of a sweep, as columns of equal length.
+    """Answers of a sweep, as columns of equal length.
 
     Attributes:
-        question: what was asked at every point, in words.
-        axes: the values of each parameter of the grid, by its name.
-        quantity: what the ends are about: ``"epsilon"``, ``"delta"``, or the name of the target.
-        calibrated: the column of what was calibrated, such as ``"noise_multiplier"``; ``None`` where nothing was.
-        columns: lists by name: the parameters of the grid; what was calibrated; ``steps``; ``lower``, ``estimate`` and
-            ``upper``; ``accountant``, ``guarantee`` and ``reason``; and where batches have a size
-            ``noise_per_coordinate`` (of the averaged gradient, in clipping norms) and ``gradients`` (computed in all).
-        assumptions: what the programs must do for the numbers to be about them.
-        warnings: what is to be minded with them.
+        question: question in words.
+        axes: values of each parameter of the grid, by name.
+        quantity: quantity of the ends: ``"epsilon"``, ``"delta"``, or the name of the target.
+        calibrated: column of the calibrated parameter, such as ``"noise_multiplier"``, if any.
+        columns: lists by name: the parameters of the grid; the calibrated one; ``steps``; ``lower``, ``estimate`` and
+            ``upper``; ``accountant``, ``guarantee`` and ``reason``; and, if batches have a size,
+            ``noise_per_coordinate`` (of the averaged gradient, in clipping norms) and ``gradients`` (in all).
+        assumptions: conditions that the programs must satisfy.
+        warnings: warnings on the numbers.
     """
 
     question: str
@@ -61,24 +61,24 @@ class Sweep:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A dictionary for each point, in the order of the grid."""
+        """Dictionary for each point, in the order of the grid."""
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
 
     @property
     def unanswered(self) -> int:
-        """How many rows have no answer; their ``reason`` says why."""
+        """Number of rows without an answer; their ``reason`` explains it."""
         return sum(guarantee in (REFUSED, FAILED) for guarantee in self.columns["guarantee"])
 
     @property
     def failed(self) -> int:
-        """How many rows have no answer by a fault of this library."""
+        """Number of rows without an answer because of a bug of this library."""
         return sum(guarantee == FAILED for guarantee in self.columns["guarantee"])
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The table as comma-separated text, in full precision; written to a file, too, whole or not at all.
+        """Return the table as CSV in full precision, and write it to a file if ``path`` is given.
 
         Raises:
-            InvalidInputError: a file that cannot be written.
+            InvalidInputError: the file cannot be written.
         """
         text = as_csv(self.columns)
         if path is not None:
@@ -86,10 +86,10 @@ class Sweep:
         return text
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the table as a Parquet file, whole or not at all.
+        """Write the table as a Parquet file.
 
         Raises:
-            InvalidInputError: another ending, or a file that cannot be written.
+            InvalidInputError: the suffix is another, or the file cannot be written.
             HockeystickError: neither pyarrow nor Polars is installed.
         """
         if Path(path).suffix.lower() != ".parquet":
@@ -97,31 +97,32 @@ class Sweep:
         write_bytes(path, written(self.columns, path))
 
     def frame(self, kind: str | None = None) -> Any:
-        """The table as a data frame of pandas or Polars, whichever is installed; pandas where both are.
+        """Return the table as a data frame of pandas or Polars; by default pandas, if it is installed.
 
         Args:
             kind: ``"pandas"`` or ``"polars"``.
 
         Raises:
-            InvalidInputError: another kind.
-            HockeystickError: it is not installed.
+            InvalidInputError: the kind is unknown.
+            HockeystickError: the package is not installed.
         """
         return frame_of(self.columns, kind)
 
     def pareto(self, at_most: float | None = None, least_steps: float = 0) -> Sweep:
-        """The points of which none is better in both things that people choose by, from the fewest gradients on.
+        """Return the Pareto front of noise and number of gradients, from the fewest gradients on.
 
-        Less noise on the averaged gradient is better, and fewer gradients in all are: of the rows that are left, less
-        of one costs more of the other. The fewest steps are the best in both, and train nothing, so that a number of
-        steps belongs to the question.
+        Less noise on the averaged gradient is better, and so are fewer gradients in all; among the returned rows, less
+        of one costs more of the other. The fewest steps would be best in both and train nothing, so the choice needs a
+        number of steps.
 
         Args:
-            at_most: the epsilon (or what else was asked) that rows may have at most, by their upper ends; needed where
-                nothing was calibrated, as every row then has its own.
-            least_steps: steps that rows have at least.
+            at_most: largest upper end of epsilon (or of another quantity) of an eligible row; required unless a
+                parameter was calibrated.
+            least_steps: smallest number of steps of an eligible row.
 
         Raises:
-            InvalidInputError: batches without a size, no limit, a limit beside a target, or no row that is left.
+            InvalidInputError: batches have no size, the limit is missing or given beside a target, or no row is
+                eligible.
 
         >>> import hockeystick as hs
         >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
@@ -135,14 +136,14 @@ class Sweep:
         return replace(self, columns=chosen)
 
     def choices(self, at_most: float | None = None, least_steps: float = 0) -> list[int]:
-        """The numbers of the rows among which :meth:`pareto` chooses.
+        """Return the numbers of the rows eligible for :meth:`pareto`.
 
         Args:
             at_most: see :meth:`pareto`.
             least_steps: see :meth:`pareto`.
 
         Raises:
-            InvalidInputError: what :meth:`pareto` raises it for.
+            InvalidInputError: :meth:`pareto` raises it.
         """
         if NOISE not in self.columns:
             raise InvalidInputError(
@@ -174,16 +175,16 @@ class Sweep:
         return places
 
     def plot(self, kind: str = "heat_map", **options: Any) -> Figure:
-        """A figure: ``"heat_map"`` over two axes of the grid, or ``"pareto"``, as ``hockeystick.plot`` draws them.
+        """Draw a figure of ``hockeystick.plot``: ``"heat_map"`` over two axes of the grid, or ``"pareto"``.
 
         Raises:
-            InvalidInputError: an unknown kind or option, or a sweep that has no such figure.
+            InvalidInputError: the kind or an option is unknown, or the sweep has no such figure.
             HockeystickError: matplotlib is missing.
         """
         return sweep_figure(kind, self, **options)
 
     def _repr_html_(self) -> str:
-        """The table as notebooks show it: the ends rounded outward, the first rows of many."""
+        """Return the table as notebooks show it: ends rounded outward, the first rows of many."""
         names = [*self.axes, *([] if self.calibrated is None else [self.calibrated])]
         shown = []
         for row in self.rows[:MOST_ROWS]:
@@ -203,7 +204,7 @@ class Sweep:
 
     @property
     def rounding(self) -> str:
-        """Which way what was calibrated is rounded, so that it still meets its target."""
+        """Direction in which a calibrated value is rounded to meet its target."""
         if self.calibrated is None:
             return NEAREST
         parameter = named(self.calibrated)
@@ -211,13 +212,13 @@ class Sweep:
 
 
 def sweep_of(template: Plan, grid: Grid, question: Question, rows: Sequence[Row]) -> Sweep:
-    """The table of a sweep whose rows are all there.
+    """Return the table of a finished sweep.
 
     Args:
-        template: the plan, for what its numbers assume.
-        grid: of the sweep.
-        question: that was asked.
-        rows: one for each point, in the order of the grid.
+        template: plan, for the assumptions of the numbers.
+        grid: grid of the sweep.
+        question: question of the sweep.
+        rows: row of each point, in the order of the grid.
     """
     points = [grid.point(number) for number in range(len(grid))]
     columns: dict[str, tuple[Any, ...]] = {
@@ -245,7 +246,7 @@ def sweep_of(template: Plan, grid: Grid, question: Question, rows: Sequence[Row]
 
 
 def _largest_delta(axes: Sequence[Axis], question: Question) -> float | None:
-    """The largest delta that the answers are about; ``None`` where they are about none, or have each its own."""
+    """Largest delta of the answers; ``None`` if they have none, or one each."""
     if question.target is not None:
         return question.target.at_delta
     return next((max(axis.values) for axis in axes if axis.name == DELTA), question.delta)

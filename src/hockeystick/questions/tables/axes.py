@@ -1,21 +1,22 @@
-"""The axes of a table: knots of one parameter, along which epsilon only rises or only falls.
+"""The axes of a table: knots of one parameter in which epsilon is monotone.
 
-*Why knots bracket what lies between them.* One round compares (1 - q) N(0, s^2) + q N(1, s^2) with N(0, s^2), in either
-order: noise multiplier s, rate q. Write H_a for the hockey-stick divergence. Where H_a of one pair is at most that of
-another one for all a >= 0, the other one dominates it, products of so many rounds are ordered likewise [ZDW22], Theorem
-10, and so is epsilon at every delta.
+*Proof of monotonicity, by which knots bracket the points between them.* One round compares (1 - q) N(0, s^2) + q N(1,
+s^2) with N(0, s^2), in either
+order: noise multiplier s, rate q. Write H_a for the hockey-stick divergence. If H_a of one pair is at most that of
+another for all a >= 0, the other dominates it. Products of equally many rounds are then ordered likewise [ZDW22],
+Theorem 10, and so is epsilon at every delta.
 
 - *Noise.* Independent N(0, r^2) added to each outcome turns both laws of s into those of (s^2 + r^2)^(1/2). H_a does
-  not grow by what is done to outcomes alone, so that epsilon does not rise with the noise; nor does it fall with the
-  sensitivity, by which the noise is divided.
+not grow under post-processing, so epsilon does not rise with the noise; nor does it fall with the sensitivity, which
+divides the noise.
 - *Rate.* For q' = c q with c <= 1 the mixture is (1 - c) N(0, s^2) + c times that of q. H_a is jointly convex, hence at
-  most (1 - c) (1 - a)_+ + c H_a(q), in which (1 - a)_+ is H_a of two equal laws, the least there is. Hence H_a(q') <=
-  H_a(q), in both orders, and epsilon does not fall with the rate.
-- *Rounds.* Outcomes of the first rounds are those of all with the others left out: epsilon does not fall.
-- *Delta.* The epsilons that hold at a delta hold at every larger one: epsilon does not rise.
+most (1 - c) (1 - a)_+ + c H_a(q), in which (1 - a)_+ is H_a of two equal laws, the smallest possible. So H_a(q') <=
+H_a(q), in both orders, and epsilon does not fall with the rate.
+- *Rounds.* The outcomes of the first rounds are a post-processing of all outcomes: epsilon does not fall.
+- *Delta.* An epsilon valid at a delta is valid at every larger one: epsilon does not rise.
 
-The worse of both directions is the maximum of two such functions. Nothing here is said of a record that is replaced, of
-other noise or of other ways of sampling; tables refuse them.
+The worse of both directions is the maximum of two such functions. The proof does not cover replaced records, other
+noise or other sampling schemes; tables refuse them.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 MOST_BUCKETS = 1 << 18
-"""Buckets of the index of an axis, so that it stays in the cache of a processor; beyond, knots are searched."""
+"""Largest number of buckets in the index of an axis, so that it stays in the cache; beyond it, knots are searched."""
 
 SIGNS: Mapping[str, int] = {"noise": -1, "rate": 1, "rounds": 1, "delta": -1}
-"""The axes in their order, and whether epsilon rises or falls along each."""
+"""Axes in order, each with the sign of epsilon's slope."""
 
 DOMAINS: Mapping[str, domains.Domain] = {
     "noise": domains.NOISE.of("the noise multiplier"),
@@ -45,16 +46,16 @@ DOMAINS: Mapping[str, domains.Domain] = {
     "rounds": domains.whole_numbers(1, 10**9).of("the number of rounds"),
     "delta": domains.TARGET_DELTA,
 }
-"""What the knots of each axis are among."""
+"""Domain of the knots of each axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """The knots of one parameter, in increasing order.
+    """Knots of one parameter, in increasing order.
 
     Attributes:
         name: one of ``noise``, ``rate``, ``rounds``, ``delta``.
-        knots: finite positive numbers, each larger than the one before.
+        knots: increasing finite positive numbers.
 
     >>> axis = Axis("rate", np.array([0.01, 0.02, 0.04]))
     >>> safe, dangerous = axis.corners(np.array([0.01, 0.03, 0.04]))
@@ -69,10 +70,10 @@ class Axis:
     _last_knot: Places | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Lay out buckets: doubles that agree in their first bits, at most one knot in each, and the last knot so far.
+        """Lay out buckets of doubles that agree in their first bits, with at most one knot each, and the last knot before.
 
-        The bits of positive doubles, read as whole numbers, are ordered as the doubles are, and their first bits are a
-        logarithm by halves of an octave, quarters and so on: a bucket is found without one.
+        The bits of positive doubles, read as whole numbers, have the order of the doubles, and their first bits
+        approximate a logarithm to a fraction of an octave. A bucket is thus found without computing one.
         """
         bits = self.knots.view(np.int64)
         shift, buckets = 0, None
@@ -92,42 +93,42 @@ class Axis:
         return len(self.knots)
 
     def corners(self, at: Array) -> tuple[Places, Places]:
-        """The knots between which values lie: where epsilon is not larger, and where it is not smaller.
+        """Return the knots around values: those where epsilon is not larger, and those where it is not smaller.
 
-        Both are the same at a knot. The last comparison is with the knots themselves.
+        Both are equal at a knot. The last comparison uses the knots themselves.
 
         Args:
-            at: values from the first knot to the last one, of one dimension and contiguous.
+            at: values from the first knot to the last, one-dimensional and contiguous.
         """
         if self._last_knot is None:
             near = np.searchsorted(self.knots, at, side="right") - 1
         else:
             bucket = at.view(np.int64) >> self._shift
             bucket -= self._first
-            near = self._last_knot.take(bucket)  # the knot in the bucket or, where there is none, the one before
+            near = self._last_knot.take(bucket)  # the knot in the bucket, or else the one before
         knot = self.knots.take(near)
         below, above = near - (knot > at), near + (knot < at)
         return (below, above) if SIGNS[self.name] > 0 else (above, below)
 
     def without(self, at: Array) -> npt.NDArray[np.bool_]:
-        """Which values lie outside the axis; NaN does."""
+        """Return a mask of the values outside the axis; NaN is outside."""
         inside: npt.NDArray[np.bool_] = (at >= self.knots[0]) & (at <= self.knots[-1])
         return ~inside
 
     def holds(self, at: Array) -> bool:
-        """Whether all values lie on the axis, from the first knot to the last."""
-        return bool(at.min() >= self.knots[0] and at.max() <= self.knots[-1])  # neither of NaN
+        """Return True if all values lie on the axis, from the first knot to the last."""
+        return bool(at.min() >= self.knots[0] and at.max() <= self.knots[-1])  # False for NaN
 
     def steps(self) -> Array:
-        """Between which neighbours another knot could lie: the quotient of each two, 1 where none could.
+        """Return the quotient of each two neighbours, or 1 if no knot fits between them.
 
-        Between two whole numbers there is no number of rounds.
+        No number of rounds lies between two successive whole numbers.
         """
         quotient = self.knots[1:] / self.knots[:-1]
         return np.where(np.diff(self.knots) <= 1, 1.0, quotient) if self.name == "rounds" else quotient
 
     def split(self, into: Places) -> Axis:
-        """More knots: as many steps as said in place of each one, equal on a logarithmic scale."""
+        """Return the axis with each step split into ``into`` steps, equal on a logarithmic scale."""
         parts = [
             np.exp(np.linspace(np.log(low), np.log(high), many + 1)[:-1])
             for low, high, many in zip(self.knots[:-1], self.knots[1:], into.tolist(), strict=True)
@@ -140,15 +141,15 @@ class Axis:
 
 
 def axis_of(name: str, given: Any) -> Axis:
-    """An axis through the numbers that are given: one of them, or several in any order.
+    """Return an axis through the given numbers: one, or several in any order.
 
     Raises:
-        InvalidInputError: no number, or one outside the domain of the axis.
+        InvalidInputError: there is no number, or one outside the domain of the axis.
     """
     numbers = np.unique(domains.array(given, name).ravel())
     if not numbers.size:
         raise InvalidInputError(f"{name} must be a number or a sequence of numbers; received an empty one", name)
-    for number in numbers[[0, -1]].tolist():  # NaN is last
+    for number in numbers[[0, -1]].tolist():  # NaN sorts last
         DOMAINS[name].check(number, name)
     if name == "rounds" and np.any(numbers != np.floor(numbers)):
         DOMAINS[name].check(float(numbers[numbers != np.floor(numbers)][0]), name)

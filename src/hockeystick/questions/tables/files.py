@@ -1,9 +1,9 @@
-"""Files of tables: a line of JSON that says what follows, and the numbers, with a hash over all of it.
+"""Files of tables: a header line of JSON, and the numbers, with a hash over both.
 
-The first line is a JSON object: ``format``, ``version``, what the table says of itself, how many knots each axis has,
-and ``sha256``, the hash of that object without this key, a line break, and all bytes behind the line. The bytes are
-doubles, little-endian: the knots of each axis, the lower ends, the upper ends. Nothing in a file is unpacked or run,
-and its length follows from its first line.
+The first line is a JSON object with ``format``, ``version``, the properties of the table, the number of knots of each
+axis, and ``sha256``. It is the hash of the object without this key, a line break, and all bytes after the line. The
+bytes are little-endian doubles: the knots of each axis, the lower ends, the upper ends. Nothing in a file is unpacked
+or run, and the first line determines its length.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.files import cause, write_bytes
 
 FORMAT, VERSION = "hockeystick table", 1
-"""What the first line calls the file, and the version of the layout."""
+"""Name and version of the format in the first line."""
 
 MOST_KNOTS = 20_000_000
-"""Knots of a table: 320 MB in a file, and an hour and more to ask for."""
+"""Largest number of knots: 320 MB in a file, and an hour or more of computation."""
 
 LONGEST_LINE = 4096
-"""Bytes of the first line, which has less than 500."""
+"""Longest first line in bytes; it has less than 500."""
 
 KEYS = ("format", "version", "adjacency", "accuracy", "fine", "knots", "sha256")
-"""The keys of the first line, in their order."""
+"""Keys of the first line, in order."""
 
 
 def head_of(adjacency: Adjacency, accuracy: float, fine: tuple[str, ...], knots: Knots) -> dict[str, Any]:
-    """What the first line says, without the hash."""
+    """Return the first line without the hash."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -49,13 +49,13 @@ def head_of(adjacency: Adjacency, accuracy: float, fine: tuple[str, ...], knots:
 
 
 def body_of(knots: Knots) -> bytes:
-    """The bytes behind the first line."""
+    """Return the bytes after the first line."""
     parts = [*(axis.knots for axis in knots.axes), knots.lower.ravel(), knots.upper.ravel()]
     return b"".join(part.astype("<f8").tobytes() for part in parts)
 
 
 def digest(head: dict[str, Any], body: bytes) -> str:
-    """The hash of a file's content, in hexadecimal digits.
+    """Return the hash of a file's content, in hexadecimal.
 
     >>> digest({}, b"")[:8]
     'ca3d163b'
@@ -66,20 +66,20 @@ def digest(head: dict[str, Any], body: bytes) -> str:
 
 
 def write(path: str | Path, head: dict[str, Any], body: bytes) -> None:
-    """Write a table into one file, whole or not at all.
+    """Write a table to one file atomically.
 
     Raises:
-        InvalidInputError: a place that cannot be written.
+        InvalidInputError: the file cannot be written.
     """
     line = json.dumps({**head, "sha256": digest(head, body)})
     write_bytes(path, line.encode() + b"\n" + body)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
-    """What the first line of a file says, and its knots.
+    """Return the first line of a file, and its knots.
 
     Raises:
-        InvalidInputError: no such file, no table, one that is damaged, or of another version of the format.
+        InvalidInputError: the file is missing, no table, damaged, or of another version of the format.
     """
     try:
         with Path(path).open("rb") as file:
@@ -106,7 +106,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
 
 
 def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """The first line of a file, and how many knots there are of each axis."""
+    """First line of a file, and the number of knots of each axis."""
     foreign = InvalidInputError(f"{place(path)}: no table: a file must be one that Table.save wrote")
     try:
         head = json.loads(line) if line.endswith(b"\n") else None
@@ -132,7 +132,7 @@ def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...
 
 
 def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
-    """The numbers of a file as knots, whose order is that of a table."""
+    """Numbers of a file as knots, with checked order."""
     numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
     ends = np.cumsum([*shape, math.prod(shape)])
     *knots, lower, upper = np.split(numbers, ends)
@@ -149,7 +149,7 @@ def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
 
 
 def _ordered(name: str, knots: Array) -> bool:
-    """Whether the knots of an axis increase, and lie in its domain."""
+    """True if the knots of an axis increase, and lie in its domain."""
     if not np.all(np.diff(knots) > 0) or (name == "rounds" and np.any(knots != np.floor(knots))):
         return False
     try:
@@ -161,6 +161,6 @@ def _ordered(name: str, knots: Array) -> bool:
 
 
 def _monotone(ends: Array, number: int) -> bool:
-    """Whether ends rise along an axis along which epsilon rises, or fall where it falls."""
+    """True if ends are monotone along an axis in the direction of epsilon."""
     steps = SIGNS[tuple(SIGNS)[number]] * np.sign(np.diff(ends, axis=number)) if ends.shape[number] > 1 else np.zeros(1)
     return bool(np.all(steps >= 0))

@@ -1,8 +1,8 @@
-"""The knots of a table: certified ends at each, and where more of them are wanted.
+"""Knots of a table: certified ends at each, and refinement.
 
-The ends at knots are those of the batch engine. Along an axis that is to be fine, a step between two knots is split
-where the lower end on its safe side is too far below the upper end on its dangerous side, whatever the other
-coordinates; the knots in between are asked, and so on.
+The batch engine computes the ends at knots. Along a fine axis, a step between two knots is split if the lower end on
+its safe side is too far below the upper end on its dangerous side, for any value of the other coordinates. The new
+knots are computed, and so on.
 """
 
 from __future__ import annotations
@@ -25,31 +25,33 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 AT_ONCE = 4096
-"""Plans of one call of the batch engine: a second of work, after which Ctrl-C is heard."""
+"""Number of plans in one call of the batch engine: a second of work between checks for Ctrl-C."""
 
 FINEST = 1e-2
-"""Steps are not split below this share of the accuracy, relative to the knot: epsilon would have to be so much steeper
-than its parameter, which it is where it falls to 0, and there no relative width is reached."""
+"""Smallest step, relative to the knot and to the accuracy: epsilon is only that much steeper than its parameter where
+it
+falls to 0, and no relative width is reachable there.
+"""
 
 MOST_PASSES = 40
-"""Times that steps are looked at: each halves those that are too wide, or better, and a range has fewer halves."""
+"""Largest number of refinements: each at least halves the steps that are too wide, and a range has fewer halvings."""
 
 AIM = 0.98
-"""Share of the accuracy at which the first knots aim, as epsilon is no power of its parameter within a step."""
+"""Share of the accuracy that the first knots aim for, since epsilon is not exactly a power of its parameter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knots:
-    """Four axes and certified ends at each of their knots, in arrays with a dimension for each axis."""
+    """Four axes and the certified ends at their knots, in arrays with a dimension for each axis."""
 
     axes: tuple[Axis, ...]
     lower: Array
     upper: Array
 
     def corners(self) -> tuple[Array, Array]:
-        """The lower end at the safe corner and the upper end at the dangerous one, of each cell.
+        """Return the lower end at the safe corner and the upper end at the dangerous one, for each cell.
 
-        A cell without a step along an axis, which has one knot, is the knot there.
+        Along an axis with one knot, a cell is that knot.
         """
         low, high = self.lower, self.upper
         for number, axis in enumerate(self.axes):
@@ -58,7 +60,7 @@ class Knots:
 
 
 def _safe(ends: Array, number: int, axis: Axis) -> Array:
-    """The ends on the side of each step where epsilon is smaller."""
+    """Ends on the side of each step where epsilon is smaller."""
     if len(axis) == 1:
         return ends
     left, right = np.take(ends, range(len(axis) - 1), number), np.take(ends, range(1, len(axis)), number)
@@ -66,7 +68,7 @@ def _safe(ends: Array, number: int, axis: Axis) -> Array:
 
 
 def _dangerous(ends: Array, number: int, axis: Axis) -> Array:
-    """The ends on the side of each step where epsilon is larger."""
+    """Ends on the side of each step where epsilon is larger."""
     if len(axis) == 1:
         return ends
     left, right = np.take(ends, range(len(axis) - 1), number), np.take(ends, range(1, len(axis)), number)
@@ -74,19 +76,19 @@ def _dangerous(ends: Array, number: int, axis: Axis) -> Array:
 
 
 def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accuracy: float, most: int) -> Knots:
-    """A table of knots through the given ones, with more of them along the fine axes.
+    """Return knots through the given ones, with more along the fine axes.
 
     Args:
         axes: noise, rate, rounds and delta, in this order.
-        adjacency: one of those that tables cover.
-        fine: the names of the axes along which knots are added.
-        accuracy: relative width of a cell that has steps along fine axes alone.
+        adjacency: adjacency that tables cover.
+        fine: names of the axes along which knots are added.
+        accuracy: relative width of a cell with steps along fine axes only.
         most: largest number of knots.
 
     Raises:
-        InvalidInputError: more knots would be needed than ``most``.
+        InvalidInputError: more knots than ``most`` are needed.
     """
-    share = -math.expm1(math.log1p(-accuracy) / max(len(fine), 1))  # of k steps: 1 - (1 - share)^k is the accuracy
+    share = -math.expm1(math.log1p(-accuracy) / max(len(fine), 1))  # for k fine axes, 1 - (1 - share)^k is the accuracy
     _affordable(axes, most, accuracy)
     found = _asked(axes, adjacency)
     for _ in range(MOST_PASSES):
@@ -104,7 +106,7 @@ def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accu
 
 
 def _parts(found: Knots, number: int, share: float, first: bool) -> npt.NDArray[np.intp]:
-    """Into how many steps each step along an axis is to be split: 1 where it is narrow or as short as it may be."""
+    """Number of parts of each step along an axis; 1 if it is narrow or as short as allowed."""
     axis = found.axes[number]
     if len(axis) == 1:
         return np.zeros(0, dtype=np.intp)
@@ -132,7 +134,7 @@ def _affordable(axes: tuple[Axis, ...], most: int, accuracy: float) -> None:
 
 
 def _extended(old: Knots, axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots:
-    """Knots along longer axes, of which only the new ones are asked."""
+    """Knots along longer axes, of which only the new ones are computed."""
     shape = tuple(len(axis) for axis in axes)
     known = np.ix_(*(np.searchsorted(new.knots, was.knots) for new, was in zip(axes, old.axes, strict=True)))
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -151,14 +153,14 @@ def _asked(axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots:
 
 
 def asked(points: Sequence[Array], adjacency: Adjacency) -> tuple[Array, Array]:
-    """Certified ends of epsilon at points, by the engine for many plans.
+    """Return certified ends of epsilon at points, by the batch engine.
 
     Args:
-        points: noise, rate, rounds and delta of each, in this order.
-        adjacency: the neighbouring relation of all.
+        points: noise, rate, rounds and delta of each point, in this order.
+        adjacency: adjacency of all points.
 
     Raises:
-        InvalidInputError: a point outside the domain of plans.
+        InvalidInputError: a point is outside the domain of plans.
     """
     noise, rate, rounds, delta = points
     lower, upper = np.empty(len(noise)), np.empty(len(noise))
@@ -171,15 +173,15 @@ def asked(points: Sequence[Array], adjacency: Adjacency) -> tuple[Array, Array]:
 
 
 def plan_of(noise: float, rate: float, rounds: float, adjacency: Adjacency) -> Plan:
-    """The plan of a point: Gaussian rounds under Poisson sampling, which at a rate of 1 is none."""
+    """Return the plan of a point: Gaussian rounds under Poisson sampling, unsampled at rate 1."""
     sampling = Poisson(rate) if rate < 1 else NoSampling()
     return Plan([Round(Gaussian(noise), sampling, int(rounds))], adjacency)
 
 
 def _monotone(found: Knots) -> Knots:
-    """Each lower end at least that of every safer knot, each upper end at most that of every more dangerous one.
+    """Knots with each lower end at least that of every safer knot, each upper end at most that of every less safe one.
 
-    What is known of a knot is known of those on its one side, so that ends only move towards each other.
+    By monotonicity the ends of a knot bound those on one side, so ends only move towards each other.
     """
     lower, upper = found.lower.copy(), found.upper.copy()
     for number, axis in enumerate(found.axes):

@@ -1,4 +1,4 @@
-"""A certified table of epsilon: brackets of every point between its knots, by the million."""
+"""A certified table of epsilon, which brackets millions of points between its knots."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError, Unsup
 from hockeystick.values.outward import html_table, six_digits
 
 COVERED = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT, Adjacency.REMOVE, Adjacency.ADD)
-"""The neighbouring relations of which epsilon is shown to be monotone (:mod:`~hockeystick.questions.tables.axes`)."""
+"""Adjacencies for which epsilon is proved monotone (:mod:`~hockeystick.questions.tables.axes`)."""
 
 CHUNK = 1 << 14
-"""Rows that are looked up together: what is computed of them stays in the cache of a processor."""
+"""Number of rows looked up together, whose arrays stay in the cache."""
 
 MOST_KNOTS = 200_000
-"""Knots that a table may have where nothing is said: a minute of asking on one core, and a file of 3 MB."""
+"""Default limit of the number of knots: a minute on one core, and a file of 3 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableBand(Band):
-    """What a table knows of many rows, in their order.
+    """Brackets of many rows by a table, in their order.
 
     Attributes:
-        asked: how many different rows were asked of the engine, because they were wider than the gap or outside.
+        asked: number of distinct rows computed by the engine, being wider than the gap or outside the table.
 
     >>> TableBand(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper", asked=1).asked
     1
@@ -44,32 +44,31 @@ class TableBand(Band):
 
 
 class Table:
-    """A certified table of epsilon over noise, rate, rounds and delta of Gaussian rounds.
+    """Certified table of epsilon over noise, rate, rounds and delta of Gaussian rounds.
 
-    A point between knots is bracketed: epsilon falls with the noise and with delta, and rises with the rate and with
-    the rounds, so that it is at least the lower end at the knots on the one side and at most the upper end at those on
-    the other. Along the fine axes knots are laid until a step moves epsilon by the accuracy at most; along the others
-    they are those that are given, between which brackets are as wide as epsilon differs there.
+    Knots bracket the points between them: epsilon decreases in the noise and delta, and increases in the rate and the
+    rounds, so it is at least the lower end at the knots on one side and at most the upper end on the other. Along fine
+    axes knots are added until a step changes epsilon by at most the accuracy. The other axes have the given knots only,
+    and brackets between them are as wide as epsilon varies there.
 
     Args:
-        noise: noise multipliers: a number, or several, the least and the largest of which are the range.
+        noise: noise multipliers: a number, or several, of which the smallest and the largest are the range.
         rate: probabilities that a record enters a batch (Poisson sampling); 1 for rounds that see every record.
         rounds: numbers of rounds.
         delta: target deltas.
         adjacency: ``"add-or-remove"``, ``"zero-out"``, ``"remove"`` or ``"add"``.
-        accuracy: widest relative width, (upper - lower) / upper, of a cell between knots that has steps along fine
-            axes alone.
-        fine: the axes along which knots are laid.
-        most: largest number of knots; the time to build is that many times a quarter of a millisecond.
+        accuracy: widest relative width, (upper - lower) / upper, of a cell with steps along fine axes only.
+        fine: axes along which knots are added.
+        most: largest number of knots; each takes a quarter of a millisecond to compute.
 
     Attributes:
-        adjacency: the neighbouring relation.
-        accuracy: what was asked of the fine axes.
-        fine: their names.
+        adjacency: neighbouring relation.
+        accuracy: accuracy along the fine axes.
+        fine: names of the fine axes.
 
     Raises:
-        InvalidInputError: a value outside its domain, or more knots than ``most`` would be needed.
-        UnsupportedError: a neighbouring relation that is not covered.
+        InvalidInputError: a value is outside its domain, or more knots than ``most`` are needed.
+        UnsupportedError: the adjacency is not covered.
 
     >>> table = Table(noise=[1.0, 1.5], rate=0.01, rounds=[1000, 2000], delta=1e-6, accuracy=0.05)
     >>> found = table.epsilons(noise=[1.0, 1.2], rounds=[1500, 1500])
@@ -91,7 +90,7 @@ class Table:
         fine: Sequence[str] = ("rounds",),
         most: int = MOST_KNOTS,
     ) -> None:
-        """Lay the knots and ask for epsilon at each."""
+        """Lay the knots and compute epsilon at each."""
         self.adjacency = covered(adjacency)
         self.accuracy = checked_accuracy(accuracy)
         self.fine = _fine(fine)
@@ -102,33 +101,33 @@ class Table:
 
     @property
     def knots(self) -> dict[str, Array]:
-        """The knots of each axis by its name, increasing."""
+        """Knots of each axis by name, increasing."""
         return {axis.name: axis.knots.copy() for axis in self._knots.axes}
 
     @property
     def lower(self) -> Array:
-        """The certified lower ends at the knots, an array with a dimension for noise, rate, rounds and delta."""
+        """Certified lower ends at the knots, an array with a dimension for noise, rate, rounds and delta."""
         return self._knots.lower.copy()
 
     @property
     def upper(self) -> Array:
-        """The certified upper ends at the knots, an array with a dimension for noise, rate, rounds and delta."""
+        """Certified upper ends at the knots, an array with a dimension for noise, rate, rounds and delta."""
         return self._knots.upper.copy()
 
     @property
     def widths(self) -> Array:
-        """The relative width of each cell between neighbouring knots, a dimension for each axis.
+        """Relative width of each cell between neighbouring knots, with a dimension for each axis.
 
-        Along an axis with one knot a cell is that knot. Between two successive numbers of rounds nothing lies, and the
-        width there is that of the dangerous one with the next; it is nobody's bracket.
+        Along an axis with one knot a cell is that knot. No point lies between two successive numbers of rounds, so the
+        width there is the bracket of no point.
         """
         low, high = self._knots.corners()
         with np.errstate(invalid="ignore"):
-            return np.where(high > low, 1 - low / high, 0.0)  # 1 of an infinite upper end
+            return np.where(high > low, 1 - low / high, 0.0)  # 1 for an infinite upper end
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the programs must do for the numbers to be about them, one sentence for each way of sampling."""
+        """Conditions that the programs must satisfy, one sentence for each sampling scheme."""
         noise, rate, rounds, _ = self._knots.axes
         plans = [plan_of(noise.knots[0], one, rounds.knots[0], self.adjacency) for one in rate.knots[[0, -1]].tolist()]
         said = {f"{label}: {text}": None for plan in plans for label, text in plan.premises.items()}
@@ -144,23 +143,23 @@ class Table:
         gap: float | None = None,
         outside: Literal["refuse", "ask"] = "refuse",
     ) -> TableBand:
-        """The bracket of epsilon at each of many points.
+        """Return the bracket of epsilon at each of many points.
 
         Args:
             noise: noise multiplier of each row, or of all; may be left out where the table has one.
             rate: sample rate of each row, or of all; may be left out where the table has one.
             rounds: number of rounds of each row, or of all; may be left out where the table has one.
             delta: target delta of each row, or of all; may be left out where the table has one.
-            gap: widest relative width, (upper - lower) / upper: rows that are wider are asked of the engine, a quarter
-                of a millisecond for each different one; by default none is asked.
-            outside: ``"refuse"`` rows outside the table, or ``"ask"`` for them.
+            gap: widest relative width, (upper - lower) / upper: the engine computes wider rows, in a quarter of a
+                millisecond for each distinct one; by default it computes none.
+            outside: ``"refuse"`` rows outside the table, or ``"ask"`` the engine for them.
 
         Returns:
-            Certified ends in the order of the rows; the estimates are the middles.
+            Certified ends in the order of the rows, with their middles as estimates.
 
         Raises:
-            InvalidInputError: a value that is missing, or outside the table or its domain; the message names the first
-                such row, counted from 0.
+            InvalidInputError: a value is missing, or outside the table or its domain; the message names the first such
+                row, counted from 0.
 
         >>> table = Table(noise=2.0, rate=0.01, rounds=[100, 10_000], delta=1e-6)
         >>> found = table.epsilons(rounds=[5000, 7777], gap=1e-5)
@@ -180,7 +179,7 @@ class Table:
             left = self._look_up([column[part] for column in columns], start, lower[part], upper[part], outside)
             if left is not None:
                 open_.append(start + left)
-            if gap is not None:  # an infinite upper end, outside, is not above its share of itself
+            if gap is not None:  # False for the infinite upper end of a row outside
                 open_.append(start + np.flatnonzero(upper[part] - lower[part] > gap * upper[part]))
             np.add(lower[part], upper[part], out=estimate[part])
             estimate[part] *= 0.5
@@ -192,7 +191,7 @@ class Table:
         return TableBand(lower, estimate, upper, "upper", asked=questions)
 
     def _columns(self, given: dict[str, Any]) -> list[Array]:
-        """The coordinates of each row, each as long as all, or without a stride where it is the same in every row."""
+        """Coordinates of each row, of full length, or without a stride if constant."""
         values = []
         for axis in self._knots.axes:
             value = given[axis.name]
@@ -213,7 +212,7 @@ class Table:
     def _look_up(
         self, columns: list[Array], start: int, lower: Array, upper: Array, outside: str
     ) -> npt.NDArray[np.intp] | None:
-        """Write the bracket of each row of a chunk; the rows outside, where there are any and they are to be asked."""
+        """Write the bracket of each row of a chunk, and return the rows outside if the engine is to compute them."""
         axes = self._knots.axes
         inside: npt.NDArray[np.bool_] | None = None
         for axis, column in zip(axes, columns, strict=True):
@@ -243,7 +242,7 @@ class Table:
         return None
 
     def _refuse(self, axis: Axis, column: Array, rows: npt.NDArray[np.intp], start: int, outside: str) -> None:
-        """Refuse rows outside of an axis: all of them, or those that are outside of its domain too."""
+        """Refuse rows outside of an axis, or only those outside of its domain if the engine computes the others."""
         for row in rows[: 1 if outside == "refuse" else None].tolist():
             value = float(column[row])
             _checked(axis, value, start + row)
@@ -255,7 +254,7 @@ class Table:
                 )
 
     def _narrow(self, columns: list[Array], rows: npt.NDArray[np.intp], lower: Array, upper: Array) -> int:
-        """Ask for some rows, of equal ones once, and keep what is known from either side; how many were different."""
+        """Compute some rows, equal ones once, narrow their brackets, and return the number of distinct rows."""
         points, of = np.unique(np.stack([column[rows] for column in columns]), axis=1, return_inverse=True)
         low, high = asked(list(points), self.adjacency)
         of = of.reshape(-1)
@@ -264,14 +263,14 @@ class Table:
 
     @property
     def sha256(self) -> str:
-        """The hash of all that the table holds, by which its file is recognised, in hexadecimal digits."""
+        """Hash of the table's content, which identifies its file, in hexadecimal."""
         return files.digest(self._head, files.body_of(self._knots))
 
     def save(self, path: str | Path) -> None:
-        """Write the table into one file, whole or not at all.
+        """Write the table to one file atomically.
 
         Raises:
-            InvalidInputError: a place that cannot be written.
+            InvalidInputError: the file cannot be written.
         """
         files.write(path, self._head, files.body_of(self._knots))
 
@@ -281,13 +280,13 @@ class Table:
 
     @classmethod
     def load(cls, path: str | Path) -> Table:
-        """The table in a file that :meth:`save` wrote; its hash is checked, and that its ends are in order.
+        """Load a table that :meth:`save` wrote, and check its hash and the order of its ends.
 
-        The hash tells a damaged file. It is no signature: whoever can write the file can write another hash, so a
-        table from elsewhere is worth what its source is.
+        The hash detects a damaged file. It is no signature: whoever can write the file can write another hash, so a
+        table is only as trustworthy as its source.
 
         Raises:
-            InvalidInputError: no such file, no table, one that is damaged, or of another version of the format.
+            InvalidInputError: the file is missing, no table, damaged, or of another version of the format.
         """
         head, knots = files.read(path)
         table = cls.__new__(cls)
@@ -304,22 +303,22 @@ class Table:
         return f"<Table of {self._knots.upper.size} knots: {each}; {self.adjacency}>"
 
     def _repr_html_(self) -> str:
-        """The axes as notebooks show them: a row for each, with its range and the number of knots."""
+        """Return the axes as notebooks show them: a row for each, with its range and the number of knots."""
         rows = [(axis.name, _range(axis), str(len(axis))) for axis in self._knots.axes]
         return html_table(f"certified table of epsilon, {self.adjacency}", rows, ("axis", "range", "knots"))
 
 
 def _range(axis: Axis) -> str:
-    """The first and the last knot of an axis, in words."""
+    """First and last knot of an axis, in words."""
     return f"{six_digits(axis.knots[0])} to {six_digits(axis.knots[-1])}"
 
 
 def covered(adjacency: Adjacency | str) -> Adjacency:
-    """The neighbouring relation, if tables cover it.
+    """Return the adjacency if tables cover it.
 
     Raises:
-        InvalidInputError: no neighbouring relation.
-        UnsupportedError: one of which epsilon is not shown to be monotone.
+        InvalidInputError: the adjacency is unknown.
+        UnsupportedError: epsilon is not proved monotone under it.
     """
     found = Adjacency.parse(adjacency)
     if found not in COVERED:
@@ -331,10 +330,10 @@ def covered(adjacency: Adjacency | str) -> Adjacency:
 
 
 def checked_accuracy(accuracy: float) -> float:
-    """The accuracy as a float.
+    """Return the accuracy as a float.
 
     Raises:
-        InvalidInputError: it is not between 1e-4, below which a table has too many knots, and 1.
+        InvalidInputError: the accuracy is not between 1e-4, below which a table has too many knots, and 1.
     """
     domain = domains.Domain(
         "a number, at least 1e-4 and less than 1", {"minimum": 1e-4, "exclusiveMaximum": 1}, "relative width of a cell"
