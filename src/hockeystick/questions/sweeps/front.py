@@ -8,7 +8,8 @@ from collections.abc import Sequence
 def front(first: Sequence[float], second: Sequence[float], places: Sequence[int]) -> list[int]:
     """Return the indices of points that no other point dominates, in order of the first number.
 
-    A point dominates another if it has less of one number and no more of the other. Only the first of equal points is returned.
+    A point dominates another if it has less of one number and no more of the other. Of equal points only the first is
+    returned.
 
     Args:
         first: first number of each point.

@@ -70,7 +70,7 @@ class Axis:
     _last_knot: Places | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Lay out buckets of doubles that agree in their first bits, with at most one knot each, and the last knot before.
+        """Lay out buckets of doubles with the same first bits, with at most one knot each, and the last knot before.
 
         The bits of positive doubles, read as whole numbers, have the order of the doubles, and their first bits
         approximate a logarithm to a fraction of an octave. A bucket is thus found without computing one.
