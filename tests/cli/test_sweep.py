@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -169,26 +168,6 @@ def test_figures_are_written_beside_the_rows(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert b"<svg" in one.read_bytes()
     assert other.read_bytes().startswith(b"\x89PNG")
-
-
-def test_an_interruption_says_what_is_kept_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    args = ("sweep", *FLAGS, "--grid", "noise_multiplier=0.8:1.2:4", "-o", str(tmp_path / "a.csv"))
-    code = (
-        "import sys\nfrom hockeystick.questions.sweeps import run\nrun.MOST = 1\n"
-        "run._Sizes.__init__ = lambda self: setattr(self, 'points', 1)\n"
-        "from hockeystick.cli import sweeps, main\nfrom contextlib import contextmanager\n"
-        "@contextmanager\ndef bar(text):\n"
-        "    def told(done, of):\n        if done == 2: raise KeyboardInterrupt\n    yield told\n"
-        "sweeps.bar = bar\nmain(sys.argv[1:])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=False)
-    assert done.returncode == 130
-    assert done.stderr.strip() == (
-        f"interrupted: 2 of 4 rows are kept in {tmp_path / 'a.csv'}.journal; the same command goes on from there"
-    )
-    assert run(*args).exit_code == 0
-    grid = {"noise_multiplier": values("noise_multiplier=0.8:1.2:4")}
-    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == hs.sweep(PLAN, grid).to_csv()
 
 
 def test_rows_that_failed_show_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:

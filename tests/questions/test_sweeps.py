@@ -18,7 +18,7 @@ from hockeystick.questions.parameters import PARAMETERS
 from hockeystick.questions.sweeps import grid as grids
 from hockeystick.questions.sweeps.front import front
 from hockeystick.questions.sweeps.rows import Job
-from hockeystick.questions.sweeps.run import FIRST, LONG, SHORT, _Sizes
+from hockeystick.questions.sweeps.run import MOST, jobs_of
 from hockeystick.targets import Advantage, Epsilon
 
 DELTA = 1e-5
@@ -210,6 +210,13 @@ def test_a_sweep_that_makes_no_sense_is_refused_before_it_begins(
     assert "\n" not in str(raised.value)
 
 
+def test_a_folder_that_is_missing_is_said_before_anything_is_computed(tmp_path: Path) -> None:
+    told: list[int] = []
+    with pytest.raises(hs.InvalidInputError, match="its folder does not exist: make it, or name another file"):
+        hs.sweep(STEPPED, SMALL, output=tmp_path / "no" / "a.csv", progress=lambda done, _: told.append(done))
+    assert told == []
+
+
 def test_count_is_refused_where_a_round_is_several_steps() -> None:
     plan = hs.dp_sgd(1.0, sampling="random-allocation", steps_per_epoch=100, epochs=3, delta=DELTA)
     with pytest.raises(hs.InvalidInputError, match="count is ambiguous where a round is 100 steps: give steps"):
@@ -251,19 +258,12 @@ def test_processes_of_this_machine_give_the_same_rows() -> None:
         hs.sweep(STEPPED, {"noise_multiplier": [1.0, -1.0]}, jobs=2, errors="stop")
 
 
-def test_jobs_become_as_long_as_they_should() -> None:
-    def job(points: int) -> Job:
-        return Job(PLAN, grids.Grid(()), None, 0, points, "row")  # type: ignore[arg-type]  # it is not asked
-
-    sizes = _Sizes()
-    sizes.learn(job(FIRST), SHORT / 2)
-    assert sizes.points == 2 * FIRST
-    sizes.learn(job(FIRST), SHORT / 2)  # one that was made before: it says nothing of larger ones
-    assert sizes.points == 2 * FIRST
-    sizes.learn(job(2 * FIRST), 2 * LONG)
-    assert sizes.points == FIRST
-    sizes.learn(job(1), 2 * LONG)
-    assert sizes.points == 1
+@pytest.mark.parametrize(("points", "processes"), [(1, 1), (8, 4), (9, 1), (1000, 3), (10**6, 2)])
+def test_jobs_hold_each_point_once(points: int, processes: int) -> None:
+    whole = Job(PLAN, grids.Grid(()), None, 0, points, "row")  # type: ignore[arg-type]  # it is not asked
+    jobs = jobs_of(whole, processes)
+    assert [number for job in jobs for number in range(job.start, job.stop)] == list(range(points))
+    assert max(job.stop - job.start for job in jobs) <= MOST
 
 
 def test_progress_is_told_from_nothing_to_all() -> None:
@@ -282,7 +282,6 @@ def test_text_has_every_digit_and_nothing_where_there_is_none(tmp_path: Path) ->
     assert float(read[1]["upper"]) == found.rows[1]["upper"]
     assert read[0]["upper"] == read[0]["noise_per_coordinate"] == ""
     assert read[0]["reason"] == found.rows[0]["reason"]
-    assert not (tmp_path / "a.csv.journal").exists()
 
 
 def test_utility_is_noise_of_the_averaged_gradient() -> None:
@@ -358,7 +357,7 @@ def test_what_is_not_installed_is_said_before_anything_is_computed(
         return real(name, *args)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    monkeypatch.setattr("hockeystick.questions.sweeps.sweep.run", None)
+    monkeypatch.setattr("hockeystick.questions.sweeps.sweep.answered", None)
     with pytest.raises(hs.HockeystickError, match=r"pyarrow or polars, which are both missing.*`pip install pyarrow`"):
         hs.sweep(STEPPED, SMALL, output=tmp_path / "a.parquet")
     monkeypatch.undo()

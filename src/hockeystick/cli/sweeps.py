@@ -15,7 +15,7 @@ from hockeystick.cli.numbers import FALLING, number
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source, unaliased
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import cut, place, shown
+from hockeystick.values.words import cut, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -73,7 +73,6 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     help="What a point without an answer becomes: a row that says why, or the end.",
 )
 @click.option("--jobs", type=FALLING, default=1, show_default=True, metavar="NUMBER", help="Processes.")
-@click.option("--fresh", is_flag=True, help="Throw away what an interrupted sweep has left beside the output.")
 @click.option("--heat-map", metavar="FILE", help="Draw it, over two parameters of the grid: .svg, .png or .pdf.")
 @click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
 @click.option("--at-most", type=FALLING, metavar="NUMBER", help="With --pareto: what a row may have at most.")
@@ -90,7 +89,6 @@ def sweep(
     output: str | None,
     errors: Any,
     jobs: float,
-    fresh: bool,
     heat_map: str | None,
     pareto: str | None,
     at_most: float | None,
@@ -99,8 +97,7 @@ def sweep(
 ) -> None:
     """Answer one question about a plan at every point of a grid: a row each, as CSV or Parquet.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. With --output, rows are
-    saved as they come: after any interruption the same command continues.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick sweep plan.toml --grid noise_multiplier=0.5:2:50 --grid epochs=10,20 -o sweep.csv
     """
@@ -114,21 +111,10 @@ def sweep(
     delta, wanted = _wanted(target, delta, chosen)
     asked: dict[str, Any] = {
         "delta": delta, "epsilon": epsilon, "target": wanted, "parameter": parameter, "gap": gap,
-        "tolerance": tolerance, "errors": errors, "output": output, "fresh": fresh, "jobs": jobs,
+        "tolerance": tolerance, "errors": errors, "output": output, "jobs": jobs,
     }  # fmt: skip
-    counted = [0, 0]
     with flag_names(), bar("sweeping") as told:
-
-        def progress(done: int, points: int) -> None:
-            counted[:] = done, points
-            told(done, points)
-
-        try:
-            found = swept(chosen, grid, **asked, progress=progress)
-        except KeyboardInterrupt:
-            if output is not None and counted[1]:
-                click.echo(_interrupted(output, *counted), err=True)
-            raise
+        found = swept(chosen, grid, **asked, progress=told)
     _draw(found, heat_map, pareto, at_most, least_steps or 0)
     _say(found, output)
     if found.failed:  # the rows are still written; the status and this line report the failures
@@ -184,13 +170,6 @@ def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float
         save(found.plot("heat_map"), heat_map)
     if pareto is not None:
         save(found.plot("pareto", at_most=at_most, least_steps=least_steps), pareto)
-
-
-def _interrupted(output: str, done: int, points: int) -> str:
-    from hockeystick.questions.sweeps.journal import ENDING
-
-    kept = place(output + ENDING)
-    return f"interrupted: {done} of {points} rows are kept in {kept}; the same command goes on from there"
 
 
 def _say(found: Sweep, output: str | None) -> None:

@@ -21,10 +21,10 @@ FRAMES = ("pandas", "polars")  # packages with data frames, in order of preferen
 
 
 def checked_ending(path: str | Path) -> str:
-    """Return the suffix of a sweep's file, if the package that writes it is installed.
+    """Return the suffix of a sweep's file, if its folder exists and the package that writes it is installed.
 
     Raises:
-        InvalidInputError: another ending.
+        InvalidInputError: another ending, or a folder that does not exist.
         HockeystickError: nothing that writes Parquet is installed.
     """
     try:
@@ -36,6 +36,8 @@ def checked_ending(path: str | Path) -> str:
             f"{place(path)}: a sweep's file ends in {' or '.join(ENDINGS)}; received {shown(ending or 'no ending')}",
             "output",
         )
+    if not Path(path).absolute().parent.is_dir():
+        raise InvalidInputError(f"{place(path)}: its folder does not exist: make it, or name another file", "output")
     if ending == ".parquet":
         _one_of(PARQUET, "a Parquet file", "pyarrow", " (a .csv file needs nothing)")
     return ending

@@ -55,15 +55,6 @@ class Question:
         assert delta is not None
         return Epsilon(self.epsilon, delta)
 
-    def described(self) -> dict[str, Any]:
-        """Return the question by its keys, as JSON values; equal questions have equal descriptions."""
-        target = None if self.target is None else [type(self.target).__name__, self.target.described()]
-        free = None if self.free is None else {"parameter": self.free, "tolerance": self.tolerance}
-        return {
-            "ask": self.kind, "delta": self.delta, "epsilon": self.epsilon, "target": target, "free": free,
-            "gap": self.gap,
-        }  # fmt: skip
-
     def said(self) -> str:
         """Return the question in words.
 

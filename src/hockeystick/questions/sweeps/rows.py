@@ -6,7 +6,6 @@ A row depends on its point alone, to the last bit: neither on the other points, 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -77,16 +76,14 @@ class Job:
     errors: Errors
 
 
-def answered(job: Job) -> tuple[list[Row], float]:
-    """Return the rows of a job, and their wall-clock seconds.
+def answered(job: Job) -> list[Row]:
+    """Return the rows of a job.
 
     Raises:
         HockeystickError: a point has no answer, and errors stop the sweep; the message begins with the row's number and
             values.
     """
-    begun = time.perf_counter()
-    rows = _targets(job) if job.question.kind == "target" else _bounds(job)
-    return rows, time.perf_counter() - begun
+    return _targets(job) if job.question.kind == "target" else _bounds(job)
 
 
 def place_of(grid: Grid, number: int) -> str:

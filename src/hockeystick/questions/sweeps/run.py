@@ -1,93 +1,26 @@
-"""Distribution of a sweep's points: in this process, to several processes, or to any executor.
+"""Division of a sweep into jobs, and the processes of this machine that do them.
 
-Jobs are sized to take about a second each, since a kill loses the running jobs. Their sizes, workers and order of
-completion do not affect any row.
+The bits of a row depend on its point alone: neither on the jobs, nor on who does them, nor on the order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
-from hockeystick.questions.sweeps.rows import Job, Row, answered
+from hockeystick.questions.sweeps.rows import Job
 from hockeystick.values.errors import HockeystickError
 
-FIRST = 8  # points of the first job: plans take from a tenth of a millisecond to seconds
-MOST = 2048  # largest number of points of a job, as many as the batch handles at once
-LONG, SHORT = 2.0, 0.5  # seconds of a job above or below which the next ones have half or twice as many points
-
-Keep = Callable[[int, list[Row]], None]
-"""Function called with the rows of each finished job and the number of the first."""
+LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from being side by side, and more are never laid so
+SHARES = 16  # jobs of a sweep for each process, so that none waits long for the last one, and progress shows
 
 
-@dataclass
-class _Sizes:
-    """Number of points of the next job."""
-
-    points: int = FIRST
-
-    def learn(self, job: Job, seconds: float) -> None:
-        """Learn from the time of a job, unless its size is not the present one."""
-        many = job.stop - job.start
-        if seconds > LONG and many <= self.points:
-            self.points = max(many // 2, 1)
-        elif seconds < SHORT and many >= self.points:
-            self.points = min(2 * many, MOST)
-
-
-def run(job: Job, known: Mapping[int, Row], executor: Executor | None, pending: int, keep: Keep) -> None:
-    """Answer all unknown points of a job.
-
-    Args:
-        job: whole sweep as one job.
-        known: known rows, by the number of their point.
-        executor: executor of the jobs; ``None`` for this thread.
-        pending: number of jobs submitted at once.
-        keep: function called with the rows of each job.
-
-    Raises:
-        HockeystickError: a point has no answer and that stops the sweep, or the executor broke down.
-    """
-    sizes = _Sizes()
-    jobs = _jobs(job, known, sizes)
-    if executor is None:
-        for each in jobs:
-            rows, seconds = answered(each)
-            keep(each.start, rows)
-            sizes.learn(each, seconds)
-        return
-    out: dict[Future[tuple[list[Row], float]], Job] = {}
-    try:
-        while True:
-            while len(out) < pending and (following := next(jobs, None)) is not None:
-                out[executor.submit(answered, following)] = following
-            if not out:
-                return
-            done, _ = wait(out, return_when=FIRST_COMPLETED)
-            for future in done:
-                each = out.pop(future)
-                rows, seconds = future.result()
-                keep(each.start, rows)
-                sizes.learn(each, seconds)
-    finally:
-        for future in out:
-            future.cancel()
-
-
-def _jobs(whole: Job, known: Mapping[int, Row], sizes: _Sizes) -> Iterator[Job]:
-    """Jobs over the unknown points, in order, each sized when it is taken."""
-    at = whole.start
-    while at < whole.stop:
-        if at in known:
-            at += 1
-            continue
-        stop = at + 1
-        while stop < min(at + sizes.points, whole.stop) and stop not in known:
-            stop += 1
-        yield Job(whole.template, whole.grid, whole.question, at, stop, whole.errors)
-        at = stop
+def jobs_of(whole: Job, processes: int) -> list[Job]:
+    """The jobs of a sweep, in order."""
+    points = min(max(-(-whole.stop // (SHARES * processes)), LEAST), MOST)
+    return [replace(whole, start=at, stop=min(at + points, whole.stop)) for at in range(0, whole.stop, points)]
 
 
 @contextmanager

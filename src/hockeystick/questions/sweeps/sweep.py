@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
@@ -13,22 +11,17 @@ from typing import Any
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.sweeps.files import checked_ending, written
 from hockeystick.questions.sweeps.grid import DELTA, Grid, grid_of
-from hockeystick.questions.sweeps.journal import Journal
 from hockeystick.questions.sweeps.question import Question, question_of
-from hockeystick.questions.sweeps.rows import Errors, Job, Row
-from hockeystick.questions.sweeps.run import processes, run
+from hockeystick.questions.sweeps.rows import Errors, Job, Row, answered
+from hockeystick.questions.sweeps.run import jobs_of, processes
 from hockeystick.questions.sweeps.table import Sweep, sweep_of
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import write_bytes
-from hockeystick.values.version import __version__
 
 MOST_JOBS = 1024  # largest number of processes
-
-ELSEWHERE = 16
-"""Jobs submitted to an executor at once, for each of ``jobs``: it may have many workers without saying so."""
 
 ERRORS = ("row", "stop")  # treatments of a point without an answer
 
@@ -48,7 +41,6 @@ def sweep(
     tolerance: float | None = None,
     errors: Errors = "row",
     output: str | Path | None = None,
-    fresh: bool = False,
     jobs: int = 1,
     executor: Executor | None = None,
     progress: Told | None = None,
@@ -68,19 +60,17 @@ def sweep(
         tolerance: relative tolerance of the calibrated parameter; 1e-6 by default.
         errors: treatment of a point without an answer: ``"row"`` for a row with a ``reason``, ``"stop"`` for an
             exception that names the row and its values.
-        output: file of the table, ``.csv`` or ``.parquet``. Rows are saved in a journal beside it as they come: the
-            same call continues where an earlier one was killed, and ends with the same file.
-        fresh: True to discard an existing journal.
+        output: file of the table, ``.csv`` or ``.parquet``, written whole at the end.
         jobs: number of processes; 1 computes in this one.
         executor: any ``concurrent.futures.Executor`` to use instead, such as ``get_executor()`` of a Dask client; it
-            gets 16 times ``jobs`` pieces of about a second at once.
+            gets 16 jobs for each of ``jobs``.
         progress: function called with the number of finished rows and the total.
 
     Returns:
-        The table. Its numbers depend neither on ``jobs`` and ``executor`` nor on interruptions, to the last bit.
+        The table. Its numbers depend neither on ``jobs`` nor on ``executor``, to the last bit.
 
     Raises:
-        InvalidInputError: the grid or the question is invalid, or the output or the journal unusable; with
+        InvalidInputError: the grid or the question is invalid, or the output unusable; with
             ``errors="stop"``, a point raises it.
         UnsupportedError: with ``errors="stop"``, a point raises it.
         UnreachableError: with ``errors="stop"``, no value meets the target at a point.
@@ -106,7 +96,7 @@ def sweep(
     has_delta = _has_delta(grid)
     question = question_of(template, has_delta, delta, epsilon, target, parameter, gap, tolerance)
     axes = grid_of(template, grid, question.free)
-    return _answers(template, axes, question, errors, output, fresh, jobs, executor, progress)
+    return _answers(template, axes, question, errors, output, jobs, executor, progress)
 
 
 def _has_delta(grid: object) -> bool:
@@ -119,49 +109,23 @@ def _answers(
     question: Question,
     errors: Errors,
     output: str | Path | None,
-    fresh: bool,
     jobs: int,
     executor: Executor | None,
     progress: Told | None,
 ) -> Sweep:
-    """The table, from the journal and by computation; it is written to the output, if any, at the end."""
-    points = len(grid)
-    journal = None if output is None else Journal(output, _checksum(template, grid, question), points, fresh)
-    try:
-        rows: dict[int, Row] = {} if journal is None else journal.rows
-        left = points - len(rows)
-
-        def keep(start: int, found: list[Row]) -> None:
-            if journal is not None:
-                journal.add(start, found)
-            rows.update((start + number, row) for number, row in enumerate(found))
+    """The table; it is written to the output, if any, at the end."""
+    whole = Job(template, grid, question, 0, len(grid), errors)
+    pieces = jobs_of(whole, jobs)
+    rows: list[Row] = []
+    if progress is not None:
+        progress(0, len(grid))
+    here = executor is None and (jobs == 1 or len(pieces) == 1)
+    with nullcontext(executor) if here or executor is not None else processes(min(jobs, len(pieces))) as who:
+        for found in (map if who is None else who.map)(answered, pieces):
+            rows += found
             if progress is not None:
-                progress(len(rows), points)
-
-        if progress is not None:
-            progress(len(rows), points)
-        job = Job(template, grid, question, 0, points, errors)
-        here = executor is None and (jobs == 1 or left <= 1)
-        pending = (ELSEWHERE if executor is not None else 2) * jobs
-        with nullcontext(executor) if here or executor is not None else processes(min(jobs, left)) as who:
-            run(job, dict(rows), who, pending, keep)
-        table = sweep_of(template, grid, question, [rows[number] for number in range(points)])
-        if journal is not None:
-            assert output is not None
-            write_bytes(output, written(table.columns, output))
-            journal.remove()
-        return table
-    finally:
-        if journal is not None:
-            journal.close()
-
-
-def _checksum(template: Plan, grid: Grid, question: Question) -> str:
-    """Checksum of plan, grid, question and version, equal for two sweeps if and only if their rows are the same."""
-    said = {
-        "plan": template.to_dict(),
-        "grid": [[axis.name, list(axis.values)] for axis in grid.axes],
-        "question": question.described(),
-        "version": __version__,
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+                progress(len(rows), len(grid))
+    table = sweep_of(template, grid, question, rows)
+    if output is not None:
+        write_bytes(output, written(table.columns, output))
+    return table
