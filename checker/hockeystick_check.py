@@ -362,7 +362,7 @@ def epsilon_end(law, delta, unit, up):
     With x, the greatest loss, delta at epsilon is the greatest, over i, of M - S e^(epsilon - x),
     where the losses from i on have the mass M and S is their sum of m e^(x - l): losses below
     epsilon would take away. So the least epsilon is the greatest x - log(S / (M - delta)). Above,
-    S, the quotient and its logarithm are rounded down, and below up.
+    delta, S, the quotient and its logarithm are rounded down, and below up.
     """
     spare = quotient(delta.numerator * unit, delta.denominator, not up)
     step, factor = exp_end(1 << BITS - law.n, not up), ONE  # factor is e^(x - l)
