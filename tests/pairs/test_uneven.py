@@ -364,6 +364,7 @@ WIDTHS = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize(("noise", "steps", "epochs", "constant", "last"), WIDTHS)

@@ -299,6 +299,7 @@ def test_an_epoch_of_one_step_is_no_sampling(adjacency: str) -> None:
             assert not shuffled.epsilon(1e-6).warnings
 
 
+@pytest.mark.share(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.5, 1.0, 5.0])
 @pytest.mark.parametrize("steps", [2, 40, 1000])
