@@ -1,0 +1,130 @@
+"""Where the sum of each plan is laid: tilts, step and tolerance. All of it is chosen; any choice is sound.
+
+A table of K at some thirty tilts gives the tilt of the least Chernoff bound, by the saddle point formula there about
+the epsilon, or log delta, that is sought, and the tilt y that bounds the right alias at the shortest period. A second aim
+puts in what the first sum measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.engines.core.law import Law, log_peak
+from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together, up
+
+RATIO = 1.3
+TILTS = RATIO ** -np.arange(-6.0, 19.0)  # of that of the central limit, each a step apart
+SHARE, LARGEST = 0.1, 1e-2  # of the gap, what all remainders together may be; of delta, at most
+SPARE = 2.0  # by this log each single remainder is smaller
+LEAST = 0.02  # of the Chernoff bound on epsilon: the least guess
+BITS = 20  # binary digits of tilts and steps, whose small multiples are exact
+NEARBY = 1.04  # tilts of the right alias, of that of the line, from which on they are looked at
+RARE = 1.0  # K below which single losses decide
+DEEPEST = -35.0  # log of a sum, of its first term: nothing but rounding is below
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Columns):
+    """The question to a plan, as columns of one number: its log delta, or its epsilon; the other is not a number.
+
+    Attributes:
+        log_delta: the target.
+        epsilon: the target.
+        gap: wanted width, relative of epsilon, absolute of log delta.
+    """
+
+    log_delta: Array
+    epsilon: Array
+    gap: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Aim(Columns):
+    """The choices for a plan.
+
+    Attributes:
+        t: tilt of the line.
+        y: tilt that bounds the right alias.
+        step: of the sum.
+        epsilon: about where the answer is.
+        inner: wanted size of the remainders of m of all rounds together, relative to m(t).
+        cut: log of that of the cut, relative to ``e^(K(t) - t eps)``.
+        tilts: the table's.
+        cumulants: about K at the tilts.
+    """
+
+    t: Array
+    y: Array
+    step: Array
+    epsilon: Array
+    inner: Array
+    cut: Array
+    tilts: Array
+    cumulants: Array
+
+
+def first_aim(plans: Plans, asked: Asked) -> Aim:
+    """The aim from a table of K."""
+    law, count, kinds = Law.of(plans.rows), up(plans.rows.count), plans.kinds
+    variance = together(count * law.variance(), kinds) + up(plans.noise)
+    by_delta = np.sqrt(-2 * asked.log_delta / variance)
+    excess = asked.epsilon - 0.5 * variance
+    by_epsilon = 0.5 * (excess + np.sqrt(np.square(excess) + 8 * variance)) / variance
+    at_delta = np.isnan(asked.epsilon)
+    last = -most(-law.last_tilt(), kinds)
+    tilts = np.minimum(np.where(at_delta, by_delta, by_epsilon), last) * TILTS
+    cumulants = together(count * law.guess(each(tilts, kinds)), kinds) + up(plans.noise) * (tilts * (1 + tilts) / 2)
+    # Chernoff: delta <= e^(K(t) - t eps) peak(t), at every t > 0
+    chernoff = cumulants + log_peak(tilts)
+    chernoff = np.where(at_delta, (chernoff - asked.log_delta) / tilts, chernoff - tilts * asked.epsilon)
+    t, k, bend = _lowest(chernoff, tilts, cumulants)
+    # the saddle point formula: S is about e^(K(t) - t eps) / (t (1 + t)) (2 pi F''(t))^(-1/2)
+    log_value = -np.log((1 + t) * np.sqrt(2 * math.pi * (bend + 1 + np.square(t / (1 + t)))))
+    bulk = np.maximum((k + log_value - asked.log_delta) / t, LEAST * (k + log_peak(t) - asked.log_delta) / t)
+    # where K is small one loss is all that counts
+    one = most(law.single(each(asked.log_delta, kinds) - np.log(count * kinds)), kinds)
+    bulk = np.where(k < RARE, one + np.maximum(bulk - one, 0.0) * k * k / (4 + k * k), bulk)
+    epsilon = np.where(at_delta, bulk, asked.epsilon)
+    log_delta = np.where(at_delta, asked.log_delta, np.minimum(k - t * epsilon + log_value, 0.0))
+    return laid(tilts, cumulants, epsilon, log_delta, asked)
+
+
+def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked: Asked) -> Aim:
+    """The aim at about an epsilon and the log delta there, by a table of K."""
+    t, k, _ = _lowest(cumulants + log_peak(tilts) - tilts * epsilon, tilts, cumulants)
+    log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # of S e^(t eps - K(t))
+    relative = asked.gap * np.where(np.isnan(asked.epsilon), epsilon * t, 1.0)
+    tolerance = np.minimum(SHARE * relative, LARGEST)
+    wanted = log_delta + np.log(tolerance) - SPARE
+    period = (cumulants + log_peak(tilts) - tilts * epsilon - wanted) / (tilts - t)
+    period = np.where((tilts > NEARBY * t) & np.isfinite(period), period, np.inf)
+    at = period.argmin(axis=1)[:, None]
+    longest = np.maximum(np.take_along_axis(period, at, axis=1), -wanted / t)
+    y, step = np.take_along_axis(tilts, at, axis=1), few_bits(2 * math.pi / (1.02 * longest))
+    size = np.maximum(np.exp(-log_value) / (1 + t), 1.0)  # about the sum of the sizes of all terms over their sum
+    return Aim(t, y, step, epsilon, tolerance / size, log_value + np.log(tolerance) - SPARE, tilts, cumulants)
+
+
+def _lowest(bound: Array, tilts: Array, cumulants: Array) -> tuple[Array, Array, Array]:
+    """The tilt of the least bound in a table, and about K and ``t^2 K''`` there."""
+    bound = np.nan_to_num(bound, nan=np.inf, posinf=np.inf)
+    best = np.clip(bound.argmin(axis=1), 1, len(TILTS) - 2)[:, None] + np.array([[1, 0, -1]])
+    low, least, high = (up(column) for column in np.take_along_axis(bound, best, axis=1).T)
+    k_low, k, k_high = (up(column) for column in np.take_along_axis(cumulants, best, axis=1).T)
+    shift = 0.5 * (low - high) / (low + high - 2 * least)
+    shift = np.where(np.abs(shift) < 1, shift, 0.0)
+    t = few_bits(np.take_along_axis(tilts, best[:, 1:2], axis=1) * RATIO**shift)
+    # K(t) is about a power of t between two tilts, and may jump beyond
+    k_at = k * np.where(shift > 0, k_high / k, k / k_low) ** shift
+    h = math.log(RATIO)
+    return t, k_at, np.maximum((k_high - 2 * k + k_low) / h**2 - 0.5 * (k_high - k_low) / h, 0.0)
+
+
+def few_bits(x: Array) -> Array:
+    """Doubles of BITS binary digits, just below x."""
+    mantissa, exponent = np.frexp(x)
+    out: Array = np.ldexp(np.floor(mantissa * 2.0**BITS), exponent - BITS)
+    return out

@@ -1,0 +1,252 @@
+"""Certified epsilons and log deltas of many plans, in chunks that fit the cache.
+
+Plans are laid out by their number of nodes, and within those by their number of points. One whose nodes or points are
+too many, or whose aim is not finite, has no answer, and the caller asks the engines for one plan. An interval wider than
+was wanted is sought again, once, by what the first sum measured; both hold, so that the answer is what both allow.
+
+**Directions.** A record removed and one added are questions of their own, whose maximum is taken last. Removing one is
+asked first. Where a rough sum shows that adding one has at most the target at the epsilon that was found, its own
+epsilon is not larger, and is not sought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hockeystick.engines.core.aim import Aim, Asked, first_aim, laid
+from hockeystick.engines.core.law import Law, log_peak
+from hockeystick.engines.core.line import CLASSES, Grid, Line
+from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together, up
+from hockeystick.engines.core.sum import Cut, Sum, meet
+
+DEFAULT_GAP, ROUGH = 1e-6, 0.02  # wanted widths: where none is asked; of log delta, to show one direction to be milder
+NUMBERS, MOST = 1 << 16, 512  # doubles of one array of a chunk, and rows of it
+TRIES = 3  # at a sum
+BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts at which a Chernoff bound is looked at; what its remainders may be of m(t)
+# outer and inner numbers of points of a line: by a half more from one to the next
+POINTS = (
+    (4, 4), (4, 6), (6, 6), (6, 9), (8, 10), (10, 12), (12, 15), (16, 17), (20, 20), (24, 25), (30, 30), (36, 37),
+    (44, 46), (54, 56), (66, 68), (82, 82), (100, 100), (122, 123), (150, 150), (160, 160),
+)  # fmt: skip
+SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Columns):
+    """Certified ends of epsilon or of log delta, and the estimate between, and the tilt; not a number where there is no answer."""
+
+    lower: Array
+    estimate: Array
+    upper: Array
+    tilt: Array
+
+    @classmethod
+    def nothing(cls, plans: int) -> Found:
+        """No answers, of any plan."""
+        return cls(*(np.full(plans, np.nan) for _ in range(4)))
+
+    def put(self, plans: Places, found: Found) -> None:
+        """Answers of some plans."""
+        for field in fields(self):
+            getattr(self, field.name)[plans] = getattr(found, field.name)
+
+    @property
+    def width(self) -> Array:
+        """Infinite where there is no answer."""
+        return np.nan_to_num(self.upper - self.lower, nan=np.inf)
+
+
+class Worse(NamedTuple):
+    """The larger of two directions' answers, and whether adding a record is what has it."""
+
+    found: Found
+    adding: Mask
+
+
+class Question(NamedTuple):
+    """One question to many plans.
+
+    Attributes:
+        log_delta: shape (plans, 2), the targets of the lower and of the upper end of epsilon; ``None`` for log deltas.
+        epsilon: shape (plans,), where log delta is asked; ``None`` for epsilons.
+        gap: wanted width, relative of epsilon, absolute of log delta.
+    """
+
+    log_delta: Array | None
+    epsilon: Array | None
+    gap: Array
+
+    def asked(self) -> Asked:
+        """The columns of the question."""
+        if self.log_delta is None:
+            assert self.epsilon is not None
+            epsilon = up(self.epsilon)
+            return Asked(np.full(epsilon.shape, np.nan), epsilon, up(self.gap))
+        target = self.log_delta[:, 1:]
+        return Asked(target, np.full(target.shape, np.nan), up(self.gap))
+
+    def at(self, plans: Places) -> Question:
+        """The question to some of the plans."""
+        return Question(*(None if part is None else part[plans] for part in self))
+
+    def wide(self, found: Found) -> Mask:
+        """Which answers are wider than wanted."""
+        size = 1.0 if self.log_delta is None else found.upper
+        out: Mask = ~(found.upper - found.lower <= self.gap * size)
+        return out
+
+
+def solve(plans: Plans, question: Question, numbers: int = NUMBERS) -> Found:
+    """The answers in the direction that each row has.
+
+    Args:
+        plans: the plans.
+        question: to each of them.
+        numbers: doubles of one array of a chunk; it makes no difference to an answer.
+    """
+    found = Found.nothing(len(plans))
+    with np.errstate(all="ignore"):
+        aim = first_aim(plans, question.asked())
+        open_ = np.arange(len(plans))
+        for attempt in range(TRIES):
+            measured = _attempt(plans.at(open_), question.at(open_), aim, found, open_, numbers)
+            again = np.flatnonzero(question.at(open_).wide(found.at(open_)) & np.isfinite(measured.log_delta[:, 0]))
+            if not len(again) or attempt == TRIES - 1:
+                break
+            open_, known = open_[again], measured.at(again)
+            aim = laid(aim.tilts[again], known.cumulants, known.epsilon, known.log_delta, question.at(open_).asked())
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Columns):
+    """What the sums measured: where they were looked at, log delta there, not a number without a sum; and about K."""
+
+    epsilon: Array
+    log_delta: Array
+    cumulants: Array
+
+
+def _attempt(plans: Plans, question: Question, aim: Aim, found: Found, places: Places, numbers: int) -> Measured:
+    """Put what one sum of each plan certifies into what is found; the intersection, where something was known."""
+    kinds = plans.kinds
+    measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
+    law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * up(plans.rows.count))
+    grid = Grid.of(law, each(aim.t, kinds), each(aim.y, kinds), inner, 1 / (kinds * up(plans.rows.count)))
+    needed = most(grid.needed[:, 0], kinds)
+    for part, nodes in _chunks(needed, numbers, kinds):
+        rows, some, near = rows_of(part, kinds), plans.at(part), aim.at(part)
+        lines = Line.of(law.at(rows), grid.at(rows), each(near.t, kinds), each(near.y, kinds), nodes)
+        cut = Cut.of(lines, some, near)
+        points = np.ceil(cut.edge / near.step)[:, 0] + 1
+        shape = np.searchsorted(SIZES, points)
+        shape[~(points <= SIZES[-1])] = len(SIZES)
+        for number in np.unique(shape[shape < len(SIZES)]).tolist():
+            at = np.flatnonzero(shape == number)
+            outer, inner_points = POINTS[number]
+            most_at_once = max(1, numbers // (outer * inner_points))
+            for start in range(0, len(at), most_at_once):
+                these = at[start : start + most_at_once]
+                own = near.at(these)
+                sums = Sum(lines.at(rows_of(these, kinds)), some.at(these), own, cut.at(these), outer, inner_points)
+                which = part[these]
+                got, epsilon = _answers(sums, question.at(which), own)
+                _narrow(found, places[which], got)
+                _measure(measured, which, sums, own, epsilon, question.at(which))
+    return measured
+
+
+def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, int]]:
+    """Plans of chunks, and the number of their nodes; plans that need more than the last class are in none."""
+    place = np.searchsorted(CLASSES, needed)
+    place[~(needed <= CLASSES[-1])] = len(CLASSES)
+    for number in np.unique(place[place < len(CLASSES)]).tolist():
+        plans, nodes = np.flatnonzero(place == number), int(CLASSES[number])
+        size = max(1, min(MOST, numbers // nodes) // kinds)
+        for start in range(0, len(plans), size):
+            yield plans[start : start + size], nodes
+
+
+def _answers(sums: Sum, question: Question, aim: Aim) -> tuple[Found, Array]:
+    """Certified ends, and the epsilon to which the sum was looked at."""
+    if question.log_delta is not None:
+        ends, epsilon = meet(sums, aim.epsilon, question.log_delta)
+        lower, upper = ends.T
+        return Found(lower, np.clip(epsilon[:, 0], lower, upper), upper, aim.t[:, 0]), epsilon
+    low, high = sums.ends(aim.epsilon)
+    middle = sums.log_value(aim.epsilon)[0][:, 0]
+    return Found(low[:, 0], np.clip(middle, low[:, 0], high[:, 0]), high[:, 0], aim.t[:, 0]), aim.epsilon
+
+
+def _narrow(found: Found, places: Places, got: Found) -> None:
+    """Put the intersection of what was known and what was got; the estimate is that of the narrower one."""
+    old = found.at(places)
+    lower, upper = np.fmax(old.lower, got.lower), np.fmin(old.upper, got.upper)
+    estimate = np.where(old.width <= got.width, old.estimate, got.estimate)
+    found.put(places, Found(lower, np.clip(estimate, lower, upper), upper, got.tilt))
+
+
+def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, question: Question) -> None:
+    """Put down what the sums of some plans measured, for a second aim."""
+    log_delta = sums.log_value(epsilon)[0] if question.log_delta is None else question.log_delta[:, 1:]
+    measured.log_delta[which] = np.minimum(np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0)
+    measured.epsilon[which] = np.where(np.isfinite(epsilon), epsilon, aim.epsilon)
+    # K(y) may have been guessed too small
+    seen = np.where(aim.tilts == aim.y, aim.cumulants, 0.0).sum(axis=1, keepdims=True)
+    more = np.nan_to_num(np.maximum(sums.k_right - seen, 0.0), nan=1e3, posinf=1e3)
+    measured.cumulants[which] += np.where(aim.tilts >= aim.y, more, 0.0)
+
+
+def worse_epsilons(plans: Plans, log_delta: Array, gap: float | None = None, numbers: int = NUMBERS) -> Worse:
+    """The larger epsilon of both directions of each plan, whose rows remove a record.
+
+    Args:
+        plans: the plans.
+        log_delta: shape (plans, 2), the targets of the lower and of the upper end.
+        gap: widest relative width wanted.
+        numbers: doubles of one array of a chunk; it makes no difference to an answer.
+    """
+    return _worse(plans, Question(log_delta, None, np.full(len(plans), gap or DEFAULT_GAP)), numbers)
+
+
+def worse_log_deltas(plans: Plans, epsilon: Array, gap: float | None = None, numbers: int = NUMBERS) -> Worse:
+    """The larger log delta of both directions of each plan, likewise, at epsilons greater than 0."""
+    return _worse(plans, Question(None, epsilon, np.full(len(plans), gap or DEFAULT_GAP)), numbers)
+
+
+def _worse(plans: Plans, question: Question, numbers: int) -> Worse:
+    found, worse = solve(plans, question, numbers), np.zeros(len(plans), dtype=bool)
+    adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
+    # adding a record counts if its delta is above the target at the lower end, or above the lower end of delta
+    epsilon = found.lower if question.epsilon is None else question.epsilon
+    target = found.lower if question.log_delta is None else question.log_delta[:, 1]
+    open_ = np.flatnonzero(np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0))
+    open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
+    rough = solve(adding.at(open_), Question(None, epsilon[open_], np.full(len(open_), ROUGH)), numbers)
+    open_ = open_[~(rough.upper <= target[open_])]
+    other, own = solve(adding.at(open_), question.at(open_), numbers), found.at(open_)
+    worse[open_] = other.upper > own.upper
+    found.put(open_, Found(*(np.maximum(getattr(own, field.name), getattr(other, field.name)) for field in fields(Found))))
+    return Worse(found, worse)
+
+
+def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
+    """Which plans have at most a log delta at an epsilon by ``delta <= e^(K(y) - y eps) peak(y)``, at two tilts y."""
+    out, kinds = np.zeros(len(plans), dtype=bool), plans.kinds
+    law, left, tilts = Law.of(plans.rows), LEFT / (kinds * up(plans.rows.count)), [up(y * tilt) for y in BESIDE]
+    with np.errstate(all="ignore"):
+        t, y = (each(tilt, kinds) for tilt in tilts)
+        grid = Grid.of(law, t, y, left, left)
+        for part, nodes in _chunks(most(grid.needed[:, 0], kinds), numbers, kinds):
+            rows = rows_of(part, kinds)
+            lines, count, v = Line.of(law.at(rows), grid.at(rows), t[rows], y[rows], nodes), up(plans.rows.count[rows]), up(plans.noise[part])
+            for each_tilt, upper in zip(tilts, (lines.log_total - np.log1p(-np.minimum(lines.common, 1.0)), lines.upper), strict=True):
+                own = each_tilt[part]
+                k = together(count * upper, kinds) + v * own * (1 + own) / 2
+                slip = 1e-9 * (np.abs(k) + own * up(epsilon[part]) + 1)
+                out[part] |= (k - own * up(epsilon[part]) + log_peak(own) + slip <= up(target[part]))[:, 0]
+    return out

@@ -1,0 +1,122 @@
+"""Many questions side by side: a plan is a row for each of its kinds of sampled Gaussian rounds.
+
+Numbers that are computed for a plan depend on that plan alone, to the last bit, so that neither the order of the plans
+nor how they are cut into chunks shows:
+
+- every array has its rows along the first axis; the length of a row follows from its plan;
+- functions are taken number by number, and give the same wherever a number stands in its array, which NumPy's do
+  (``tests/engines/test_core.py`` cuts the same plans into chunks of all sizes);
+- sums run along the last axis, row by row, or are products of matrices of a shape that follows from the plan;
+- an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
+
+Rows ``p C`` to ``p C + C - 1`` are the kinds of plan p; plans of as many kinds C are treated together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+Places = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+T = TypeVar("T", bound="Columns")  # columns of one sort
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Arrays with one row for each question, and columns of such arrays."""
+
+    def at(self: T, rows: Places | Mask) -> T:
+        """Some of the rows."""
+        parts = [getattr(self, name) for name in _names(type(self))]
+        return type(self)(*[part.at(rows) if isinstance(part, Columns) else part[rows] for part in parts])
+
+    def __len__(self) -> int:
+        return len(getattr(self, _names(type(self))[0]))
+
+
+def _names(columns: type[Columns]) -> tuple[str, ...]:
+    """The names of the fields, which are wanted thousands of times."""
+    found = _NAMES.get(columns)
+    if found is None:
+        found = _NAMES[columns] = tuple(field.name for field in fields(columns))
+    return found
+
+
+_NAMES: dict[type[Columns], tuple[str, ...]] = {}
+"""The names of the fields of each class of columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Columns):
+    """Poisson-sampled Gaussian rounds, one kind a row.
+
+    Attributes:
+        mu: one over the noise multiplier.
+        rate: of the sampling, less than 1.
+        count: number of rounds.
+        log_rate: logarithm of the rate.
+        add: whether a record is added, and not removed.
+    """
+
+    mu: Array
+    rate: Array
+    count: Array
+    log_rate: Array
+    add: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """Plans of as many kinds, and the Gaussian noise without sampling that each has beside them.
+
+    Attributes:
+        rows: the kinds, those of a plan side by side.
+        noise: variance v of that noise's loss, whose K is ``v z (1 + z) / 2``; 0 where there is none.
+        kinds: of each plan.
+    """
+
+    rows: Rows
+    noise: Array
+    kinds: int = 1
+
+    def at(self, plans: Places) -> Plans:
+        """Some of the plans."""
+        return Plans(self.rows.at(rows_of(plans, self.kinds)), self.noise[plans], self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.noise)
+
+
+def rows_of(plans: Places, kinds: int) -> Places:
+    """The rows of some plans of as many kinds.
+
+    >>> rows_of(np.array([0, 2]), 3).tolist()
+    [0, 1, 2, 6, 7, 8]
+    """
+    return plans if kinds == 1 else (plans[:, None] * kinds + np.arange(kinds)).ravel()
+
+
+def each(x: Array, kinds: int) -> Array:
+    """The numbers of each plan, for each of its rows."""
+    return x if kinds == 1 else np.repeat(x, kinds, axis=0)
+
+
+def together(x: Any, kinds: int) -> Any:
+    """The sum over each plan's rows, of numbers or of arrays."""
+    return x if kinds == 1 else x.reshape(-1, kinds, *x.shape[1:]).sum(axis=1)
+
+
+def most(x: Array, kinds: int) -> Array:
+    """The largest number among each plan's rows."""
+    return x if kinds == 1 else x.reshape(-1, kinds, *x.shape[1:]).max(axis=1)
+
+
+def up(x: Any) -> Any:
+    """A column as a matrix of one column, to go with one row of nodes each."""
+    return x[:, None]

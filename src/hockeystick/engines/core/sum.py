@@ -1,0 +1,215 @@
+"""The sum of each plan at epsilons, its certificate, and where it meets a target.
+
+With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0, the
+trapezoid rule on Re z = t is, by Poisson summation,
+
+    S(eps) = (1/P) sum_j e^F(t + 2 pi i j / P) = sum_m e^(tPm) delta(eps + Pm) .
+
+**Aliases.** All terms on the right but m = 0 are positive. delta <= 1 to the left; to the right, for every y > t,
+``delta(x) <= e^(K(y) - yx) peak(y)``. So ``0 <= S - delta <= 1 / (e^(tP) - 1) + e^(K(y) - y eps) peak(y) / (e^((y-t)P) -
+1)``.
+
+**Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the rest of S is at most ``e^(K(t) - t eps) rho^k (step /
+s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; of a product of kinds rho^k is one of all kinds.
+
+**Powers.** If v is m(t+is) to a relative error e of v, of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for whole
+k, by the binomial theorem; and for a product of kinds the sums of ``k log(1 + e)`` take the place of it.
+
+**Rounding.** m(t)^k is a factor of all terms alike, and its error moves log S by it. Everything else is charged to the
+sizes of the terms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.engines.core.aim import Aim
+from hockeystick.engines.core.law import log_peak
+from hockeystick.engines.core.line import Boxes, Line
+from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, together, up
+from hockeystick.numerics.charged import charged
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges that are looked at; the first, of where a normal law ends; longest leap
+PARTS = 2  # of the distance of nodes, for boxes
+PAID = 1e-9  # pays for the roundings of the remainders themselves
+LARGEST = 700.0  # exponent that a double can hold
+TINY = 2.0**-56  # the least size of a value: a smaller one is taken for it
+STEPS, CLOSE = 14, 1e-5  # of Newton's method; of log delta: the next step then errs by the square
+WIDENINGS = 6  # of an end that is not on its side yet
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Columns):
+    """Where the sum of each plan ends, and the log of the bound on the rest over ``e^(K(t) - t eps)``."""
+
+    edge: Array
+    log_tail: Array
+
+    @classmethod
+    def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
+        """The nearest edge found whose rest is as small as the aim wants, or else the last one looked at."""
+        boxes, kinds, count = Boxes.of(lines, PARTS), plans.kinds, up(plans.rows.count)
+        noise = up(plans.noise)
+        variance = together(count * lines.variance, kinds) + noise
+        edge = START * np.sqrt(-2 * aim.cut / variance)
+        found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
+        last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
+        for look in range(LOOKS):
+            decay = together(count * boxes.log_decay(each(edge, kinds)), kinds) - 0.5 * (1 - PAID) * noise * edge**2
+            rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + PAID
+            enough = going & (decay + rest <= aim.cut)
+            nearer = enough & ~(found <= edge)
+            found, tails = np.where(nearer, edge, found), np.where(nearer, decay + rest, tails)
+            # log rho falls as a power of the edge, which the last two looks tell
+            power = np.log(decay / fallen) / np.log(edge / last)
+            power = np.where((power > 0.25) & (power < 2.5), power, 1.5)
+            leap = ((aim.cut - rest) / decay) ** (1 / power) * 1.01
+            back = enough & (look == 0) & (leap < 0.9)
+            going &= (~enough | back) & ~(found < edge) & (leap > 0)
+            if not going.any():
+                break
+            last, fallen = np.where(going, edge, last), np.where(going, decay, fallen)
+            edge = np.where(going, edge * np.clip(leap, np.where(back, 0.3, 1.02), FARTHEST), edge)
+        return cls(found, tails)
+
+
+class Sum:
+    """The sums of plans of one number of points, times ``e^(t eps - K(t))``.
+
+    Args:
+        lines: of the plans' rows.
+        plans, aim, cut: of the plans.
+        outer, inner: numbers of points.
+    """
+
+    def __init__(self, lines: Line, plans: Plans, aim: Aim, cut: Cut, outer: int, inner: int) -> None:
+        self._outer, self._inner, kinds = outer, inner, plans.kinds
+        count, noise = up(plans.rows.count), up(plans.noise)
+        self.t, self._y = aim.t, aim.y
+        self._step = aim.step
+        self._s = aim.step * np.arange(outer * inner, dtype=np.float64)
+        ratio, error = lines.ratios(each(aim.step, kinds), outer, inner)
+        one, error = _logarithm(ratio, error)
+        log, moved = together(count * one, kinds), together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds)
+        self.top = together(count * lines.log_total, kinds) + noise * self.t * (1 + self.t) / 2
+        self.k_right = together(count * lines.upper, kinds) + noise * self._y * (1 + self._y) / 2
+        own = noise * self._s * (1j * (1 + 2 * self.t) - self._s) / 2  # K(t + is) - K(t) of the unsampled noise
+        log = log + own
+        moved = moved + UNIT_ROUNDOFF * (8 * np.abs(own) + 4 * np.abs(log))
+        z = self.t + 1j * self._s
+        terms = np.exp(log) / (z * (1 + z)) * (aim.step / math.pi)  # those at s and at -s
+        terms[:, 0] /= 2
+        self._terms: ComplexArray = terms
+        size = np.abs(terms)
+        self.size = size.sum(axis=1, keepdims=True)
+        self._turned = (size * self._s).sum(axis=1, keepdims=True)
+        lost = charged("powers", (size * np.expm1(np.minimum(moved, LARGEST))).sum(axis=1, keepdims=True))
+        rounding = UNIT_ROUNDOFF * (64 + 4 * (outer + inner)) * self.size
+        self._error = (lost + charged("cut", np.exp(cut.log_tail)) + charged("rounding of the sum", rounding)) * (1 + PAID)
+        common = together(count * -np.log1p(-np.minimum(lines.common, 1.0)), kinds)
+        sizes = together(count * np.abs(lines.log_total), kinds) + noise * self.t * (1 + self.t)
+        self._common = charged("m(t)", common) + charged("rounding of K(t)", (kinds + 8) * UNIT_ROUNDOFF * sizes)
+        self._log_left = -_log_expm1(2 * math.pi * self.t / aim.step)
+        right = self.k_right * (1 + np.copysign(PAID, self.k_right)) + log_peak(self._y)
+        self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
+
+    def _phased(self, epsilon: Array) -> ComplexArray:
+        """The terms at epsilons, of shape (plans, epsilons, outer, inner)."""
+        turn = (-1j * epsilon)[:, :, None]
+        far = np.exp(turn * self._s[:, None, :: self._inner])
+        near = np.exp(turn * self._s[:, None, : self._inner])
+        phased = far[:, :, :, None] * near[:, :, None, :]
+        phased *= self._terms.reshape(-1, 1, self._outer, self._inner)
+        out: ComplexArray = phased
+        return out
+
+    def log_value(self, epsilon: Array) -> tuple[Array, Array]:
+        """log S at an epsilon for each plan, uncertified, and how fast it falls."""
+        phased = self._phased(epsilon).reshape(len(epsilon), -1)
+        value = phased.real.sum(axis=1, keepdims=True)
+        turned = (phased.imag * self._s).sum(axis=1, keepdims=True)
+        return np.log(value) + self.top - self.t * epsilon, self.t - turned / value
+
+    def ends(self, epsilon: Array) -> tuple[Array, Array]:
+        """Certified lower and upper bounds on log delta at epsilons, of shape (plans, epsilons)."""
+        value = self._phased(epsilon).real.sum(axis=3).sum(axis=2)
+        scale = self.top - self.t * epsilon
+        error = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (1 + PAID)
+        slip = self._common * (1 + PAID) + 8 * UNIT_ROUNDOFF * (np.abs(self.top) + self.t * epsilon)
+        alias = charged("left alias", np.exp(self._log_left - scale + slip))
+        alias = alias + charged("right alias", np.exp(self._log_right - self._y * epsilon - scale + slip))
+        low = np.log(np.maximum(value - error - alias * (1 + PAID), 0.0))
+        high = np.log(value + error)
+        # the logarithms' own rounding
+        low, high = low - 8 * UNIT_ROUNDOFF * np.abs(low), high + 8 * UNIT_ROUNDOFF * np.abs(high)
+        return low + scale - slip, np.minimum(high + scale + slip, 0.0)
+
+
+def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
+    """Certified ends of epsilon, of shape (plans, 2), and about the root between; ends not certified are 0 or infinite.
+
+    Newton's method finds the root; each end is moved outward from it until it is certified.
+
+    Args:
+        sums: of the plans.
+        guess: where to begin.
+        targets: shape (plans, 2), the log deltas of the lower and of the upper end.
+    """
+    target, epsilon, going = targets[:, 1:], guess, np.ones(guess.shape, dtype=bool)
+    slope = sums.t
+    for _ in range(STEPS):
+        log_value, found = sums.log_value(epsilon)
+        step = (log_value - target) / found
+        known = np.isfinite(step) & (found > 0)
+        step = np.where(known, np.clip(step, -0.7 * epsilon, 2 * epsilon + 4 / sums.t), -0.5 * epsilon)
+        slope = np.where(going & known, found, slope)
+        epsilon = np.where(going, epsilon + step, epsilon)
+        going &= ~(known & (np.abs(step * found) < CLOSE))
+        if not going.any():
+            break
+    low, high = sums.ends(epsilon)
+    apart = np.array([[-1.0, 1.0]])
+    width = 1.02 * (np.concatenate([low, high], axis=1) - targets) / slope
+    width = apart * np.maximum(apart * width, 0.0) + apart * (1e-10 / slope + 4e-16 * epsilon)
+    out, open_ = np.repeat([[0.0, np.inf]], len(width), axis=0), np.ones(width.shape, dtype=bool)
+    for _ in range(WIDENINGS):
+        at = epsilon + width
+        asked = np.where(open_ & (at > 0), at, epsilon)
+        low, high = sums.ends(asked)
+        there = np.concatenate([low[:, :1] > targets[:, :1], high[:, 1:] <= targets[:, 1:]], axis=1) & (at > 0)
+        out = np.where(there & open_, asked, out)
+        open_ &= ~there
+        if not open_.any():
+            break
+        width = 4 * width
+    return out, epsilon
+
+
+def _logarithm(ratio: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
+    """``log(1 + D)``, and a bound e' with ``(1 + e) = exp(e')`` on what D's error and rounding do to it.
+
+    Near D = -1 the logarithm of the size is taken of 1 + D itself, of which one smaller than TINY is taken for it.
+    """
+    value = 1 + ratio
+    size, small = np.abs(value), np.abs(ratio)
+    tiny = size < TINY
+    value[tiny] = size[tiny] = TINY
+    near = small < 0.5
+    out = np.empty(ratio.shape, dtype=np.complex128)
+    real, imaginary = ratio.real, ratio.imag
+    excess = real * (2 + real) + imaginary * imaginary  # |1 + D|^2 - 1
+    log_size = np.log(size)
+    out.real = np.where(near, 0.5 * np.log1p(np.maximum(excess, -0.75)), log_size)
+    np.arctan2(value.imag, value.real, out=out.imag)
+    units = np.where(near, 48 * small, 16 * (1 + size * np.abs(out)))
+    return out, np.log1p((error + charged("rounding of logarithms", UNIT_ROUNDOFF * units)) / size)
+
+
+def _log_expm1(x: Array) -> Array:
+    """``log(e^x - 1)`` for x > 0."""
+    out: Array = x + np.log(-np.expm1(-x))
+    return out
