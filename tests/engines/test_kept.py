@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from hockeystick.directions.stepped import Question, laid
-from hockeystick.engines.batch.rows import Rows
 from hockeystick.engines.contour.kept import Each, KeptPath, Running
 from hockeystick.engines.contour.path import Path
+from hockeystick.engines.core.rows import Rows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hockeystick.engines.batch.rows import Rows
 from hockeystick.engines.contour import near_kinds as module
 from hockeystick.engines.contour.bundle import Bundle, BundleLine, bundle_of
 from hockeystick.engines.contour.near_kinds import REACH, AtKnots, Cell, Interpolant, basis, cells_of
+from hockeystick.engines.core.rows import Rows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -224,7 +224,7 @@ def test_knots_that_need_too_many_nodes_have_no_values(monkeypatch: pytest.Monke
     kinds = [(1.0 + 0.001 * i, 0.02, 1) for i in range(100)]
     line = bundle_of(kinds, False).line(4.0, 8.0, 1e-9)
     assert len(line._cells) == 1
-    monkeypatch.setattr(Bundle, "chunks", lambda *args, **kwargs: iter(()))
+    monkeypatch.setattr(Bundle, "lines", lambda *args, **kwargs: iter(()))
     _, errors = line.cumulants(0.5, 4)
     assert not np.isfinite(errors[1:]).any()
     assert not math.isfinite(line.common)

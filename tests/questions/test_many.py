@@ -238,11 +238,30 @@ def test_equal_questions_have_equal_answers_wherever_they_stand() -> None:
         )
 
 
+@pytest.mark.parametrize("adjacency", many.SIDES)
+def test_rounds_that_take_every_record_are_laid_beside_the_sampled_ones(adjacency: hs.Adjacency) -> None:
+    """Intervals overlap those of the engine for one plan, whichever direction is asked, and are as narrow."""
+    sampled = [hs.Round(hs.Gaussian(2.0), hs.Poisson(0.01), 100), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1), 20)]
+    whole = [hs.Round(hs.Gaussian(5.0), count=2), hs.Round(hs.Gaussian(9.0), hs.Poisson(1.0), 3)]
+    plans = [hs.Plan([*sampled[:some], *whole[:most]], adjacency) for some in (1, 2) for most in (1, 2)]
+    assert all(many.side_by_side(plan) for plan in plans)
+    found = hs.epsilons(plans, 1e-5)
+    for at, plan in enumerate(plans):
+        one = plan.epsilon(1e-5)
+        assert max(one.lower, found.lower[at]) <= min(one.upper, found.upper[at])
+        assert found.upper[at] - found.lower[at] <= 1e-6 * found.upper[at]
+    logs = hs.deltas(plans, 1.0)
+    assert all(
+        plan.delta(1.0).lower <= high and low <= plan.delta(1.0).upper
+        for plan, low, high in zip(plans, logs.lower, logs.upper, strict=True)
+    )
+
+
 def test_what_the_batch_does_not_take_is_asked_by_itself() -> None:
-    """Other mechanisms, several kinds, no sampling, delta 0, no rounds: the bits of ``plan.epsilon``."""
+    """Other mechanisms, no sampling at all, delta 0, no rounds: the bits of ``plan.epsilon``."""
     rounds = [
         [10 * hs.Round(hs.Laplace(10.0))],
-        [100 * hs.Round(hs.Gaussian(2.0), hs.Poisson(0.01)), hs.Round(hs.Gaussian(20.0))],
+        [100 * hs.Round(hs.Gaussian(2.0), hs.Poisson(0.01)), hs.Round(hs.Laplace(20.0))],
         [5 * hs.Round(hs.Gaussian(5.0))],
         [hs.Round(hs.Gaussian(1.0), hs.Poisson(0.01), 0)],
         [100 * hs.Round(hs.RDP((2.0, 8.0, 32.0), (0.01, 0.05, 0.3)))],

@@ -14,8 +14,8 @@ import pytest
 import hockeystick as hs
 from hockeystick.directions import stepped as module
 from hockeystick.directions.stepped import History
-from hockeystick.engines.batch.rows import Array, Rows
 from hockeystick.engines.contour.kept import Each, KeptPath
+from hockeystick.engines.core.rows import Array, Rows
 from hockeystick.questions.stepped import SummedHistory
 
 SCHEDULE = [(0.8 + 0.06 * number, 0.05) for number in range(20)]

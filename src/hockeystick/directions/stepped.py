@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from hockeystick.directions.certified import checked_gap, log_left
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.engines.batch.rows import Rows
 from hockeystick.engines.contour.bundle import SPARE, Bundle
 from hockeystick.engines.contour.bundling import Bundled
 from hockeystick.engines.contour.contour import Contour
@@ -42,6 +41,7 @@ from hockeystick.engines.contour.engine import (
 from hockeystick.engines.contour.kept import BLOCK, MOST, Each, KeptPath
 from hockeystick.engines.contour.path import BlindError, Path
 from hockeystick.engines.contour.stand_ins import stand_ins
+from hockeystick.engines.core.rows import Rows
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.numerics.work import one_call

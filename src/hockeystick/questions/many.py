@@ -1,25 +1,28 @@
 """Certified epsilon or delta of many plans in one call.
 
-Plans of a few kinds of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove (that is, DP-SGD)
-are computed side by side (``engines/batch``). All others are computed one by one, as are those whose interval the batch
-leaves open, so every plan that ``plan.epsilon`` answers has an answer here. Equal questions are computed once. The
-answer for a plan does not depend on the others, their order or their number, to the last bit.
+Plans of a few kinds of Poisson-sampled Gaussian rounds (that is, DP-SGD), with unsampled Gaussian rounds beside them,
+are computed side by side under add-or-remove, zero-out, add and remove (``engines/core``). All others are computed one
+by one, as are those whose interval the batch leaves open, so every plan that ``plan.epsilon`` answers has an answer
+here. Equal questions are computed once. The answer for a plan does not depend on the others, their order or their
+number, to the last bit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.batch.engine import BatchEngine, Found, worse_epsilons, worse_log_deltas
-from hockeystick.engines.batch.rows import Rows
+from hockeystick.engines.core.ask import DEFAULT_GAP, Question, Worse, solve, worse
+from hockeystick.engines.core.rows import Plans, Rows
 from hockeystick.numerics.rounding import ULPS
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.sampling.none import NoSampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -38,7 +41,6 @@ NOISES = (0.05, 1e3)  # noise multipliers that need few nodes
 MOST_ROUNDS = 10**9  # beyond it, the engine for one plan bounds rounding more tightly
 DELTAS = (1e-100, 0.3)  # range in which the contour is the engine of choice
 WIDE = 1e-3  # relative width of epsilon or delta beyond which a plan is computed alone
-DEFAULT_GAP = 1e-6  # default relative width
 MANY_EXPECTED = 30.0
 """Expected draws of a record from which on a plan that misses the default gap is computed alone: the engine for one
 plan then takes 2 ms and is narrow enough. With fewer it takes 10 to 400 ms, and gains a digit at most.
@@ -152,7 +154,7 @@ class Key(NamedTuple):
     at: float
 
 
-Asking = Callable[[Rows, Adjacency, Array, float | None, int], tuple[Found, npt.NDArray[np.bool_]]]
+Asking = Callable[[Plans, Adjacency, Array, float], Worse]
 
 
 def _answered(
@@ -243,16 +245,21 @@ def steps_of(plan: Plan) -> Steps | None:
     rounds: dict[tuple[float, float], int] = {}
     for item in plan.rounds:
         mechanism, sampling, count = item.mechanism, item.sampling, item.count
-        if type(mechanism) is not Gaussian or type(sampling) is not Poisson or not count:
+        if type(mechanism) is not Gaussian or not isinstance(sampling, Poisson | NoSampling) or not count:
             return None
-        noise, rate = mechanism.noise_multiplier, sampling.sample_rate
-        assert rate is not None  # derived from the sizes
-        if not (NOISES[0] <= noise <= NOISES[1] and rate <= LARGEST_RATE):
+        noise, rate = mechanism.noise_multiplier, sampling.sample_rate if isinstance(sampling, Poisson) else 1.0
+        assert rate is not None  # it follows from the sizes
+        if not (NOISES[0] <= noise <= NOISES[1] and (rate <= LARGEST_RATE or rate == 1)):
             return None
         rounds[noise, rate] = rounds.get((noise, rate), 0) + count
-    if not 0 < len(rounds) <= MOST_KINDS or max(rounds.values()) > MOST_ROUNDS:
+    if not 0 < len(rounds) <= MOST_KINDS or max(rounds.values()) > MOST_ROUNDS or not _sampled(rounds):
         return None
     return tuple((noise, rate, count) for (noise, rate), count in sorted(rounds.items()))
+
+
+def _sampled(kinds: Iterable[tuple[float, ...]]) -> int:
+    """How many kinds do not take every record."""
+    return sum(rate < 1 for _, rate, *_ in kinds)
 
 
 def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answers: Answers) -> None:
@@ -261,12 +268,11 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
     adding = np.zeros(len(keys), dtype=bool)
     groups: dict[tuple[Adjacency, int], list[int]] = {}  # plans of one side and equally many kinds
     for number, key in enumerate(keys):
-        groups.setdefault((key.adjacency, len(key.steps)), []).append(number)
+        groups.setdefault((key.adjacency, _sampled(key.steps)), []).append(number)
     for (side, kinds), rows in groups.items():
         found, adding[rows] = _of_group([keys[number] for number in rows], side, kinds, ask, gap)
         with np.errstate(invalid="ignore"):
-            known = found.milder & (found.upper - found.lower <= (gap or WIDE) * found.upper)
-            known &= np.isfinite(found.upper)  # an infinite end would pass the comparison
+            known = np.isfinite(found.upper) & (found.upper - found.lower <= (gap or WIDE) * found.upper)
         ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
     with np.errstate(invalid="ignore"):
         wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]
@@ -278,13 +284,14 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
         answers.directions[number], answers.reasons[number] = names[key], reasons[key]
 
 
-def _of_group(
-    keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None
-) -> tuple[Found, npt.NDArray[np.bool_]]:
-    """Batch answers for plans of one side and equally many kinds, and masks of those decided by adding a record."""
-    noise, rate, count = np.array([step for key in keys for step in key.steps], dtype=np.float64).T.copy()
-    add = np.full(len(noise), side is Adjacency.ADD)
-    return ask(Rows(1 / noise, rate, count, np.log(rate), add), side, np.array([key.at for key in keys]), gap, kinds)
+def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None) -> Worse:
+    """What the batch finds of plans of one side and of as many kinds, and whether adding a record is what has it."""
+    kept = [step for key in keys for step in key.steps if step[1] < 1]
+    noise, rate, count = np.array(kept, dtype=np.float64).T.copy()
+    rows = Rows(1 / noise, rate, count, np.log(rate), np.full(len(noise), side is Adjacency.ADD))
+    # rounds that take every record are one Gaussian of variance v
+    beside = [math.fsum(times / sigma**2 for sigma, share, times in key.steps if share == 1) for key in keys]
+    return ask(Plans(rows, np.array(beside), kinds), side, np.array([key.at for key in keys]), gap or DEFAULT_GAP)
 
 
 def _leave_cheap_ones(keys: list[Key], of: Places, answers: Answers) -> None:
@@ -296,30 +303,26 @@ def _leave_cheap_ones(keys: list[Key], of: Places, answers: Answers) -> None:
                 answers.ends[:, number] = np.nan
 
 
-def _ask_epsilons(
-    rows: Rows, side: Adjacency, delta: Array, gap: float | None, kinds: int
-) -> tuple[Found, npt.NDArray[np.bool_]]:
+def _ask_epsilons(plans: Plans, side: Adjacency, delta: Array, gap: float) -> Worse:
     """Epsilons at deltas, whose logarithms are rounded to either side."""
-    targets = _moved(np.log(delta), -np.inf), _moved(np.log(delta), np.inf)
-    if side in BOTH:
-        return worse_epsilons(rows, targets, gap, kinds=kinds)
-    found = BatchEngine(rows, kinds=kinds).epsilons(targets, gap)
-    return found, rows.add[::kinds]
+    targets = np.stack([_moved(np.log(delta), np.inf), _moved(np.log(delta), -np.inf)], axis=1)
+    return _asked(plans, side, Question(targets, None, np.full(len(delta), gap)))
 
 
-def _ask_deltas(
-    rows: Rows, side: Adjacency, epsilon: Array, gap: float | None, kinds: int
-) -> tuple[Found, npt.NDArray[np.bool_]]:
-    """Deltas at epsilons, from their logarithms, with ends rounded outward."""
-    if side in BOTH:
-        logs, adding = worse_log_deltas(rows, epsilon, gap, kinds=kinds)
-    else:
-        logs, adding = BatchEngine(rows, kinds=kinds).log_deltas(epsilon, gap), rows.add[::kinds]
+def _ask_deltas(plans: Plans, side: Adjacency, epsilon: Array, gap: float) -> Worse:
+    """Deltas at epsilons, from their logarithms, the ends rounded outward."""
+    logs, adding = _asked(plans, side, Question(None, epsilon, np.full(len(epsilon), gap)))
     with np.errstate(under="ignore"):
         upper = np.minimum(_moved(np.exp(logs.upper), np.inf), 1.0)
         lower = np.minimum(_moved(np.exp(logs.lower), 0.0), upper)
         estimate = np.clip(np.exp(logs.estimate), lower, upper)
-    return Found(lower, estimate, upper, logs.milder), adding
+    return Worse(replace(logs, lower=lower, estimate=estimate, upper=upper), adding)
+
+
+def _asked(plans: Plans, side: Adjacency, question: Question) -> Worse:
+    if side in BOTH:
+        return worse(plans, question)
+    return Worse(solve(plans, question), np.full(len(plans), side is Adjacency.ADD))
 
 
 def _moved(x: Array, towards: float) -> Array:

@@ -5,12 +5,12 @@ A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one di
 
 - **values:** ``K = sum k_i K_i``; where ``|K_i - K_i'| <= e_i``, K errs by at most ``sum k_i e_i``, and by what its own
   summation rounds off. With ``D_i = m_i(t + is) / m_i(t) - 1`` and bounds E_i on its error and c_i on the relative one
-  of ``m_i(t)`` (``engines/batch/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by what E_i does to the logarithm
+  of ``m_i(t)`` (``engines/core/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by what E_i does to the logarithm
   (:func:`hockeystick.pairs.transform.safe_log_one_plus`) and by at most ``-log(1 - c_i)``, a real number that all
   points share: as a factor of the whole sum it is told apart from the rest, which the sum makes larger.
 - **envelope:** a product of numbers is at most the product of bounds on each: ``log |m(t + is) / m(t)| <= sum k_i
-  log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/batch/envelope.py``).
-- **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Nodes.upper`` in ``engines/batch/nodes.py``).
+  log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/core/line.py``, on boxes).
+- **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Line.highest``).
   Where one per cent does, kinds near one another are bounded together (:attr:`Bundle.above`): ``e^(K_i(t))`` is an
   f-divergence of the two laws of a round, with ``f(x) = x^(1+t)``, or ``x^-t``, which is convex. It grows with mu, as
   ``x -> a x + (1 - a^2)^(1/2) N``, N normal, takes the laws for mu to those for ``a mu``, ``0 < a < 1``, and no map of
@@ -29,8 +29,8 @@ less than ``rows + chunks + 3`` roundings, which together are at most that many 
 **Near kinds.** Where many kinds of one rate have variances near one another, m is had at a few variances and is
 interpolated (``engines/contour/near_kinds.py``): a line takes as long as its cells, and not as its kinds.
 
-The kinds are laid out side by side by number of nodes, as the batch's rows are (``engines/batch/rows.py``), in chunks
-that fit the cache: no array is ever larger than NUMBERS doubles or one row.
+The kinds are laid out side by side by number of nodes, as the plans of the core are (``engines/core/rows.py``), in
+chunks that fit the cache: no array is ever larger than NUMBERS doubles or one row.
 """
 
 from __future__ import annotations
@@ -39,20 +39,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.batch import nodes as fine
-from hockeystick.engines.batch.envelope import Envelope
-from hockeystick.engines.batch.guess import Place
-from hockeystick.engines.batch.line import Line, line_of
-from hockeystick.engines.batch.nodes import Layout, Nodes
-from hockeystick.engines.batch.rows import Array, Places, Rows, up
 from hockeystick.engines.contour.near_kinds import ALL, AtKnots, Cell, Interpolant, cells_of
 from hockeystick.engines.contour.stand_ins import stand_ins
+from hockeystick.engines.core.law import Law
+from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line
+from hockeystick.engines.core.rows import Array, Places, Rows, up
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
@@ -60,7 +56,6 @@ from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 NUMBERS = 1 << 15  # doubles of one array of a chunk
 BLOCK = 2048  # points of one array of interpolated values, so that it has 16 kinds
 MOST_ROWS = 512  # of a chunk
-MORE_NODES = 3000  # that take as long as the calls of one chunk more
 PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
 FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
 LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
@@ -139,100 +134,52 @@ class Bundle:
     def uppers(self, t: float, slack: float) -> Array:
         """Upper bounds on K(t) of one round of each kind; ``inf`` where there is none."""
         out = np.full(len(self.rows), math.inf)
-        for which, nodes in self.chunks(t, min(slack, LOOSEST), lines=True):
-            spend(NODE_OF_BOUND * nodes.x.size)
-            out[which] = nodes.upper(nodes.place.t, depth_of(nodes.layout))
+        for which, line in self.lines(t, min(slack, LOOSEST)):
+            spend(NODE_OF_BOUND * line.x.size)
+            out[which] = line.highest[:, 0]
         return out
 
-    def nodes(self, t: float, tolerance: float, points: int = 1, lines: bool = False) -> Iterator[Nodes]:
-        """The kinds by chunks of as many nodes, at a tilt; those that would need too many are in none of them.
+    def lines(
+        self, t: float, tolerance: float, points: int = 1, right: float | None = None
+    ) -> Iterator[tuple[Places, Line]]:
+        """The lines of the kinds by chunks of as many nodes, each with the places of its kinds among all.
+
+        Kinds that would need too many nodes are in none of them. The nodes of a kind do not depend on the other kinds.
 
         Args:
             t: tilt.
             tolerance: what the remainders of m of all rounds may be together, relative to it.
             points: of the line.
-            lines: whether the nodes need not do for an envelope.
+            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them.
         """
-        for _, nodes in self.chunks(t, tolerance, points, lines):
-            yield nodes
-
-    def chunks(
-        self, t: float, tolerance: float, points: int = 1, lines: bool = False, right: float | None = None
-    ) -> Iterator[tuple[Places, Nodes]]:
-        """As :meth:`nodes`, each chunk with the places of its kinds among all.
-
-        Args:
-            t, tolerance, points, lines: as there.
-            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them. What is had
-                of a kind is kept then: its nodes must not depend on what other kinds there are.
-        """
-        if not len(self.rows):
-            return
-        with np.errstate(all="ignore"):
-            place, little = _at(t, tolerance, len(self.rows), right), fine.LITTLE if right is None else self.little
-            layout = fine.laid(self._alike, place, little)
-            needed = layout.few if lines else layout.needed
-            number = np.searchsorted(fine.CLASSES, needed)
-            number[~(needed <= fine.CLASSES[-1])] = len(fine.CLASSES)
-            number = _joined(number) if right is None else number
-            order = np.argsort(number, kind="stable")
-            ends = np.searchsorted(number[order], np.arange(len(fine.CLASSES) + 1))
-        for at, count in enumerate(fine.CLASSES.tolist()):
+        law, grid = self._laid(t, tolerance, right)
+        needed = grid.needed[:, 0]
+        number = np.searchsorted(CLASSES, needed)
+        number[~(needed <= CLASSES[-1])] = len(CLASSES)
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(len(CLASSES) + 1))
+        for at, count in enumerate(CLASSES.tolist()):
             size = max(1, min(MOST_ROWS, int(NUMBERS // max(count, points))))
             for start in range(ends[at], ends[at + 1], size):
                 some = order[start : min(start + size, ends[at + 1])]
+                ones = np.ones((len(some), 1))
                 with np.errstate(all="ignore"):
-                    yield some, Nodes(self.rows.at(some), place.at(some), layout.at(some), int(count))
+                    yield some, Line.of(law.at(some), grid.at(some), t * ones, (right or t) * ones, int(count))
 
-    @property
-    def little(self) -> float:
-        """Log of how little of m may lie beyond nodes that are laid for a bound at another tilt."""
-        return math.log(self.total / LOOSEST)
+    def _laid(self, t: float, tolerance: float, right: float | None = None) -> tuple[Law, Grid]:
+        """The laws of one round of each kind, and their nodes: what one may be off by is a share of that of all."""
+        law, ones = Law.of(self.rows), np.ones((len(self.rows), 1))
+        inner = tolerance / self.total
+        with np.errstate(all="ignore"):
+            return law, Grid.of(law, t * ones, (right or t) * ones, inner * ones, max(LOOSEST / self.total, inner))
 
-    @property
-    def _alike(self) -> Rows:
-        """The kinds, each with the number of all rounds: what one of them may be off by is a share of that."""
-        rows = self.rows
-        return Rows(rows.mu, rows.rate, np.full(len(rows), self.total), rows.log_rate, rows.add)
-
-    def sizes(self, t: float, tolerance: float, lines: bool) -> float:
+    def sizes(self, t: float, tolerance: float) -> float:
         """The nodes of all kinds, about; infinite where one would need too many."""
         if not len(self.rows):
             return 0.0
-        with np.errstate(all="ignore"):
-            layout = fine.laid(self._alike, _at(t, tolerance, len(self.rows)))
-            needed = layout.few if lines else layout.needed
-            number = np.searchsorted(fine.CLASSES, needed)
-            if not (needed <= fine.CLASSES[-1]).all():
-                return math.inf
-        return float(fine.CLASSES[number].sum())
-
-
-def _joined(number: Places) -> Places:
-    """Classes of nodes, of which those of few kinds are joined with the next larger one that has any."""
-    many = np.bincount(number, minlength=len(fine.CLASSES) + 1)
-    used = np.flatnonzero(many[:-1]).tolist()
-    becomes = np.arange(len(many))
-    for low, high in pairwise(used):
-        if many[low] * (fine.CLASSES[high] - fine.CLASSES[low]) <= MORE_NODES:
-            many[high] += many[low]
-            becomes[becomes == low] = high
-    return becomes[number]
-
-
-def _at(t: float, tolerance: float, rows: int, right: float | None = None) -> Place:
-    """A place whose nodes have remainders of that size: ``inner`` of their layout is the tolerance over the count."""
-    alike = [
-        np.full(rows, number)
-        for number in (t, t if right is None else right, math.nan, 0.0, 0.0, t, 0.0, math.nan, 20.0 * tolerance)
-    ]
-    return Place(*alike)
-
-
-def depth_of(layout: Layout) -> Array:
-    """For what the ends of the nodes of a line were laid (``engines/batch/line.py``)."""
-    out: Array = 3.0 - np.log(layout.inner) + 0.5 * np.square(layout.shift)
-    return out
+        needed = self._laid(t, tolerance)[1].needed[:, 0]
+        number = np.searchsorted(CLASSES, needed)
+        return float(CLASSES[number].sum()) if (needed <= CLASSES[-1]).all() else math.inf
 
 
 class BundleLine:
@@ -277,8 +224,8 @@ class BundleLine:
     def cost(self, count: int) -> float:
         """Elementary evaluations, about, of so many points."""
         factors = math.sqrt(count) + count / FACTORED
-        nodes = self._others.sizes(self._t, self._tolerance, lines=True)
-        nodes += self._knots.sizes(self._t, OF_KNOTS * self._tolerance, lines=True)
+        nodes = self._others.sizes(self._t, self._tolerance)
+        nodes += self._knots.sizes(self._t, OF_KNOTS * self._tolerance)
         return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, npt.NDArray[np.float64]]:
@@ -286,8 +233,8 @@ class BundleLine:
         outer = math.isqrt(count - 1) + 1
         inner = -(-count // outer)
         summed = _Summed(count)
-        for _, nodes, line in _lines(self._others, self._t, self._tolerance, step, outer, inner):
-            summed.add(nodes.rows.count, AtKnots(nodes.log_total, line.common, line.values, line.errors))
+        for which, found in _found(self._others, self._t, self._tolerance, step, outer, inner):
+            summed.add(self._others.rows.count[which], found)
         for cell, knots in self._at_knots(step, outer, inner):
             kinds, interpolant = self._bundle.rows.at(cell.which), Interpolant(cell, knots)
             wide = min(count, BLOCK)
@@ -308,22 +255,23 @@ class BundleLine:
         many = len(knots.rows)
         values = np.zeros((many, outer * inner), dtype=np.complex128)
         found = AtKnots(np.zeros(many), np.full(many, np.inf), values, np.full(values.shape, np.inf))
-        for which, nodes, line in _lines(knots, self._t, OF_KNOTS * self._tolerance, step, outer, inner):
-            found.log_total[which], found.common[which] = nodes.log_total, line.common
-            found.values[which], found.errors[which] = line.values, line.errors
+        for which, own in _found(knots, self._t, OF_KNOTS * self._tolerance, step, outer, inner):
+            for column, known in zip(found, own, strict=True):
+                column[which] = known
         start = 0
         for cell in self._cells:
             yield cell, found.at(slice(start, start + len(cell.mu)))
             start += len(cell.mu)
 
 
-def _lines(
+def _found(
     bundle: Bundle, t: float, tolerance: float, step: float, outer: int, inner: int
-) -> Iterator[tuple[Places, Nodes, Line]]:
-    """The lines of all kinds by chunks, each with the places of its kinds; kinds of too many nodes have none."""
-    for which, nodes in bundle.chunks(t, tolerance, outer * inner, lines=True):
+) -> Iterator[tuple[Places, AtKnots]]:
+    """What the lines of all kinds have, by chunks, each with the places of its kinds; too many nodes have nothing."""
+    for which, line in bundle.lines(t, tolerance, outer * inner):
         with np.errstate(all="ignore"):
-            yield which, nodes, line_of(nodes, np.full(len(nodes.rows), step), outer, inner)
+            values, errors = line.ratios(np.full((len(which), 1), step), outer, inner)
+            yield which, AtKnots(line.log_total[:, 0], line.common[:, 0], values, errors)
 
 
 class _Summed:
@@ -384,24 +332,25 @@ class BundleEnvelope:
     def guessed(self, edges: Array) -> Array:
         """About what :meth:`log_bound` says, from the few kinds that stand in for all."""
         out = np.zeros(len(edges))
-        for envelope, count, size in self._few:
+        for boxes, count, size in self._few:
             spend(NODE_OF_EDGE * size * len(edges))
             for at, edge in enumerate(edges.tolist()):
                 with np.errstate(all="ignore"):
-                    out[at] += count @ envelope.log_bound(np.full(len(count), edge), np.arange(len(count)))
+                    out[at] += count @ boxes.log_decay(np.full((len(count), 1), edge))[:, 0]
         return np.minimum.accumulate(out)
 
     @cached_property
-    def _few(self) -> list[tuple[Envelope, Array, int]]:
-        """Of the few kinds that stand in for all: envelopes, counts and numbers of nodes; edges come one by one."""
+    def _few(self) -> list[tuple[Boxes, Array, int]]:
+        """Of the few kinds that stand in for all: boxes, counts and numbers of nodes; edges come one by one."""
+        few = self._bundle.few
         with np.errstate(all="ignore"):
-            nodes = list(self._bundle.few.nodes(self._t, 1e-3))
-            return [(Envelope(each), each.rows.count, each.x.size) for each in nodes]
+            lines = few.lines(self._t, self._tolerance)
+            return [(Boxes.of(line), few.rows.count[which], line.x.size) for which, line in lines]
 
     @property
     def cost(self) -> float:
         """The nodes of all kinds, or next to nothing where there is no bound."""
-        nodes = self._bundle.sizes(self._t, self._tolerance, lines=False)
+        nodes = self._bundle.sizes(self._t, self._tolerance)
         return nodes if math.isfinite(nodes) else 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -435,12 +384,11 @@ class BundleEnvelope:
     def _of(self, bundle: Bundle, edge: float) -> float:
         """The sum of the bounds of the kinds of a part."""
         out = 0.0
-        for nodes in bundle.nodes(self._t, self._tolerance):
-            spend(NODE_OF_EDGE * nodes.x.size)
-            every = np.arange(len(nodes.rows))
+        for which, line in bundle.lines(self._t, self._tolerance):
+            spend(NODE_OF_EDGE * line.x.size)
             with np.errstate(all="ignore"):
-                found = Envelope(nodes).log_bound(np.full(len(every), edge), every)
-            out += float(nodes.rows.count @ found)
+                found = Boxes.of(line).log_decay(np.full((len(which), 1), edge))
+            out += float(bundle.rows.count[which] @ found[:, 0])
         return out
 
 

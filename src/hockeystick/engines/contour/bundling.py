@@ -38,7 +38,7 @@ class Bundled(NamedTuple):
     def steering(self) -> Composition:
         """A composition of few kinds with about the same cumulants."""
         rows = self.bundle.few.rows
-        made = PoissonAddPair if rows.adding else PoissonRemovePair
+        made = PoissonAddPair if rows.add[0] else PoissonRemovePair
         few = zip(*(column.tolist() for column in (rows.mu, rows.rate, rows.count)), strict=True)
         return Composition([*self.others, *((made(GaussianPair(mu), rate), int(count)) for mu, rate, count in few)])
 

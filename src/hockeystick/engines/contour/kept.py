@@ -15,24 +15,22 @@ both are added to the bound on the error as each kind is added. The bounds thems
 one sign, whose roundings are less than the share SPARE of them.
 
 **Order.** Kinds are added one after another, in the order of the history, each from numbers that depend on its own row
-alone (``engines/batch/rows.py``): the sums are the same to the last bit however many are added at a time.
+alone (``engines/core/rows.py``): the sums are the same to the last bit however many are added at a time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.batch.envelope import Envelope
-from hockeystick.engines.batch.line import line_of
-from hockeystick.engines.batch.rows import Rows
 from hockeystick.engines.contour.bundle import (
     FACTORED,
     LOGARITHMS,
+    LOOSEST,
     NODE_OF_BOUND,
     NODE_OF_EDGE,
     PREPARED,
@@ -40,6 +38,8 @@ from hockeystick.engines.contour.bundle import (
     Bundle,
 )
 from hockeystick.engines.contour.path import EVALUATION, OnPath, Path
+from hockeystick.engines.core.line import Boxes
+from hockeystick.engines.core.rows import Rows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
@@ -118,24 +118,23 @@ class KeptPath:
         errors = np.full((kinds, points), np.inf)
         total, common, right, fall = (np.full(kinds, np.inf) for _ in range(4))
         adding = np.full((kinds, len(self._adding)), np.inf)
-        for which, nodes in bundle.chunks(path.t, path.inner, outer * inner, right=path.t + path.theta):
-            size = float(nodes.x.size)
+        for which, line in bundle.lines(path.t, path.inner, outer * inner, right=path.t + path.theta):
+            size = float(line.x.size)
             spend(
                 EVALUATION * size * (PREPARED + math.sqrt(points) + points / FACTORED)
                 + (NODE_OF_EDGE + BOUNDS * NODE_OF_BOUND) * size
             )
             spend(EVALUATION * LOGARITHMS * points * len(which))
-            every = np.arange(len(which))
             with np.errstate(all="ignore"):
-                line = line_of(nodes, np.full(len(which), self._step), outer, inner)
-                k, own = safe_log_one_plus(line.values[:, :points], line.errors[:, :points])
-                values[which], errors[which] = k, own
-                total[which] = nodes.log_total
-                common[which] = -np.log1p(-np.minimum(line.common, 1.0))
-                fall[which] = Envelope(nodes).log_bound(np.full(len(which), path.beyond.reach), every)
-                right[which] = nodes.upper(nodes.place.right, np.full(len(which), bundle.little))
-                for order, y in enumerate(self._adding):
-                    adding[which, order] = nodes.upper_adding(every, np.full(len(which), y))
+                found, own = line.ratios(np.full((len(which), 1), self._step), outer, inner)
+                values[which], errors[which] = safe_log_one_plus(found[:, :points], own[:, :points])
+                total[which] = line.log_total[:, 0]
+                common[which] = -np.log1p(-np.minimum(line.common[:, 0], 1.0))
+                fall[which] = Boxes.of(line).log_decay(np.full((len(which), 1), path.beyond.reach))[:, 0]
+                right[which] = line.upper[:, 0]
+        flipped = Bundle(replace(rows, add=~rows.add), self._among)
+        for order, y in enumerate(self._adding):
+            adding[:, order] = flipped.uppers(y, LOOSEST)
         return Each(values, errors, total, common, right, fall, adding)
 
     def add(self, each: Each, times: Array) -> None:

@@ -43,7 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.engines.batch.rows import Array, Places, Rows, up
+from hockeystick.engines.core.rows import Array, Places, Rows, up
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.transform import ComplexArray
 
@@ -116,7 +116,7 @@ def cells_of(rows: Rows, t: float, wanted: float, upper: Callable[[Rows], Array]
     best = np.full(len(first), math.inf), np.full(len(first), math.inf)
     for a in ELLIPSES:
         ends = np.sqrt(centre * (1 + a)) * (1 + SPARE)
-        ones, add = np.ones(len(ends)), np.full(len(ends), rows.adding)
+        ones, add = np.ones(len(ends)), np.full(len(ends), bool(rows.add[0]))
         moment = upper(Rows(ends, rate, ones, np.log(rate), add))
         log_bound = np.where(
             (moment <= LARGEST_MOMENT) & (centre <= LARGEST_VARIANCE), _log_bound(centre, a, moment), np.inf

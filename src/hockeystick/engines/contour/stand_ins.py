@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hockeystick.engines.batch.rows import Places, Rows
+from hockeystick.engines.core.rows import Places, Rows
 
 STAND_INS = 32  # at most: with more of them a guide takes longer than it saves
 NEAR = 5e-4  # spread, squared and by the share of the variance, up to which a box is not cut any more
@@ -60,4 +60,4 @@ def stand_ins(rows: Rows, most: int = STAND_INS) -> Rows:
         log_one = top + math.log(part) - math.log(times) - math.log(math.expm1(min(middle * middle, STEEPEST)))
         lowest, highest = float(rate[which].min()), float(rate[which].max())
         found[:, at] = middle, min(max(math.exp(0.5 * log_one), lowest), highest), times
-    return Rows(found[0], found[1], found[2], np.log(found[1]), np.full(len(heap), rows.adding))
+    return Rows(found[0], found[1], found[2], np.log(found[1]), np.full(len(heap), bool(rows.add[0])))

@@ -1,8 +1,8 @@
 """Where the sum of each plan is laid: tilts, step and tolerance. All of it is chosen; any choice is sound.
 
 A table of K at some thirty tilts gives the tilt of the least Chernoff bound, by the saddle point formula there about
-the epsilon, or log delta, that is sought, and the tilt y that bounds the right alias at the shortest period. A second aim
-puts in what the first sum measured.
+the epsilon, or log delta, that is sought, and the tilt y that bounds the right alias at the shortest period. A second
+aim puts in what the first sum measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from hockeystick.engines.core.law import Law, log_peak
 from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together, up
 
-RATIO = 1.3
+RATIO = 1.3  # of a tilt of the table to the next
 TILTS = RATIO ** -np.arange(-6.0, 19.0)  # of that of the central limit, each a step apart
 SHARE, LARGEST = 0.1, 1e-2  # of the gap, what all remainders together may be; of delta, at most
 SPARE = 2.0  # by this log each single remainder is smaller

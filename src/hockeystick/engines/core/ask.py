@@ -1,11 +1,12 @@
 """Certified epsilons and log deltas of many plans, in chunks that fit the cache.
 
 Plans are laid out by their number of nodes, and within those by their number of points. One whose nodes or points are
-too many, or whose aim is not finite, has no answer, and the caller asks the engines for one plan. An interval wider than
-was wanted is sought again, once, by what the first sum measured; both hold, so that the answer is what both allow.
+too many, or whose aim is not finite, has no answer, and the caller asks the engines for one plan. An interval wider
+than was wanted is sought again, once, by what the first sum measured; both hold, so that the answer is what both
+allow.
 
-**Directions.** A record removed and one added are questions of their own, whose maximum is taken last. Removing one is
-asked first. Where a rough sum shows that adding one has at most the target at the epsilon that was found, its own
+**Directions.** A record removed and one added are questions of their own, whose maximum is taken last. Removing one
+is asked first. Where a rough sum shows that adding one has at most the target at the epsilon that was found, its own
 epsilon is not larger, and is not sought.
 """
 
@@ -23,21 +24,21 @@ from hockeystick.engines.core.line import CLASSES, Grid, Line
 from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together, up
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
-DEFAULT_GAP, ROUGH = 1e-6, 0.02  # wanted widths: where none is asked; of log delta, to show one direction to be milder
+DEFAULT_GAP, ROUGH = 1e-6, 0.02  # wanted widths: where none is asked; of log delta, to show one direction milder
 NUMBERS, MOST = 1 << 16, 512  # doubles of one array of a chunk, and rows of it
-TRIES = 3  # at a sum
-BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts at which a Chernoff bound is looked at; what its remainders may be of m(t)
+HEIGHTS = (2.0, 2.0, 0.7)  # most that lines are moved off the axis, in one try after another
+BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds, of the line's; what their remainders may be of K
 # outer and inner numbers of points of a line: by a half more from one to the next
 POINTS = (
     (4, 4), (4, 6), (6, 6), (6, 9), (8, 10), (10, 12), (12, 15), (16, 17), (20, 20), (24, 25), (30, 30), (36, 37),
-    (44, 46), (54, 56), (66, 68), (82, 82), (100, 100), (122, 123), (150, 150), (160, 160),
+    (44, 46), (54, 56), (66, 68), (82, 82), (100, 100), (122, 123), (150, 150), (184, 184), (220, 220), (270, 270),
 )  # fmt: skip
-SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)
+SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)  # numbers of points, which increase
 
 
 @dataclass(frozen=True, slots=True)
 class Found(Columns):
-    """Certified ends of epsilon or of log delta, and the estimate between, and the tilt; not a number where there is no answer."""
+    """Certified ends of epsilon or of log delta, the estimate between, and the tilt; without an answer not a number."""
 
     lower: Array
     estimate: Array
@@ -91,7 +92,8 @@ class Question(NamedTuple):
 
     def at(self, plans: Places) -> Question:
         """The question to some of the plans."""
-        return Question(*(None if part is None else part[plans] for part in self))
+        log_delta, epsilon = (None if part is None else part[plans] for part in self[:2])
+        return Question(log_delta, epsilon, self.gap[plans])
 
     def wide(self, found: Found) -> Mask:
         """Which answers are wider than wanted."""
@@ -112,10 +114,10 @@ def solve(plans: Plans, question: Question, numbers: int = NUMBERS) -> Found:
     with np.errstate(all="ignore"):
         aim = first_aim(plans, question.asked())
         open_ = np.arange(len(plans))
-        for attempt in range(TRIES):
-            measured = _attempt(plans.at(open_), question.at(open_), aim, found, open_, numbers)
+        for highest in HEIGHTS:
+            measured = _attempt(plans.at(open_), question.at(open_), aim, found, open_, (numbers, highest))
             again = np.flatnonzero(question.at(open_).wide(found.at(open_)) & np.isfinite(measured.log_delta[:, 0]))
-            if not len(again) or attempt == TRIES - 1:
+            if not len(again):
                 break
             open_, known = open_[again], measured.at(again)
             aim = laid(aim.tilts[again], known.cumulants, known.epsilon, known.log_delta, question.at(open_).asked())
@@ -131,12 +133,14 @@ class Measured(Columns):
     cumulants: Array
 
 
-def _attempt(plans: Plans, question: Question, aim: Aim, found: Found, places: Places, numbers: int) -> Measured:
+def _attempt(
+    plans: Plans, question: Question, aim: Aim, found: Found, places: Places, how: tuple[int, float]
+) -> Measured:
     """Put what one sum of each plan certifies into what is found; the intersection, where something was known."""
-    kinds = plans.kinds
+    kinds, (numbers, highest) = plans.kinds, how
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
     law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * up(plans.rows.count))
-    grid = Grid.of(law, each(aim.t, kinds), each(aim.y, kinds), inner, 1 / (kinds * up(plans.rows.count)))
+    grid = Grid.of(law, each(aim.t, kinds), each(aim.y, kinds), inner, 1 / (kinds * up(plans.rows.count)), highest)
     needed = most(grid.needed[:, 0], kinds)
     for part, nodes in _chunks(needed, numbers, kinds):
         rows, some, near = rows_of(part, kinds), plans.at(part), aim.at(part)
@@ -193,7 +197,9 @@ def _narrow(found: Found, places: Places, got: Found) -> None:
 def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, question: Question) -> None:
     """Put down what the sums of some plans measured, for a second aim."""
     log_delta = sums.log_value(epsilon)[0] if question.log_delta is None else question.log_delta[:, 1:]
-    measured.log_delta[which] = np.minimum(np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0)
+    measured.log_delta[which] = np.minimum(
+        np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0
+    )
     measured.epsilon[which] = np.where(np.isfinite(epsilon), epsilon, aim.epsilon)
     # K(y) may have been guessed too small
     seen = np.where(aim.tilts == aim.y, aim.cumulants, 0.0).sum(axis=1, keepdims=True)
@@ -201,52 +207,37 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
     measured.cumulants[which] += np.where(aim.tilts >= aim.y, more, 0.0)
 
 
-def worse_epsilons(plans: Plans, log_delta: Array, gap: float | None = None, numbers: int = NUMBERS) -> Worse:
-    """The larger epsilon of both directions of each plan, whose rows remove a record.
-
-    Args:
-        plans: the plans.
-        log_delta: shape (plans, 2), the targets of the lower and of the upper end.
-        gap: widest relative width wanted.
-        numbers: doubles of one array of a chunk; it makes no difference to an answer.
-    """
-    return _worse(plans, Question(log_delta, None, np.full(len(plans), gap or DEFAULT_GAP)), numbers)
-
-
-def worse_log_deltas(plans: Plans, epsilon: Array, gap: float | None = None, numbers: int = NUMBERS) -> Worse:
-    """The larger log delta of both directions of each plan, likewise, at epsilons greater than 0."""
-    return _worse(plans, Question(None, epsilon, np.full(len(plans), gap or DEFAULT_GAP)), numbers)
-
-
-def _worse(plans: Plans, question: Question, numbers: int) -> Worse:
+def worse(plans: Plans, question: Question, numbers: int = NUMBERS) -> Worse:
+    """The larger answer of both directions of each plan, whose rows remove a record."""
     found, worse = solve(plans, question, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
     # adding a record counts if its delta is above the target at the lower end, or above the lower end of delta
     epsilon = found.lower if question.epsilon is None else question.epsilon
     target = found.lower if question.log_delta is None else question.log_delta[:, 1]
-    open_ = np.flatnonzero(np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0))
+    known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)
+    unknown = np.flatnonzero(~known)  # of which adding a record is not asked
+    found.put(unknown, Found.nothing(len(unknown)))
+    open_ = np.flatnonzero(known)
     open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
     rough = solve(adding.at(open_), Question(None, epsilon[open_], np.full(len(open_), ROUGH)), numbers)
     open_ = open_[~(rough.upper <= target[open_])]
     other, own = solve(adding.at(open_), question.at(open_), numbers), found.at(open_)
     worse[open_] = other.upper > own.upper
-    found.put(open_, Found(*(np.maximum(getattr(own, field.name), getattr(other, field.name)) for field in fields(Found))))
+    found.put(open_, Found(*(np.maximum(getattr(own, name), getattr(other, name)) for name in Found.__slots__)))
     return Worse(found, worse)
 
 
 def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
     """Which plans have at most a log delta at an epsilon by ``delta <= e^(K(y) - y eps) peak(y)``, at two tilts y."""
-    out, kinds = np.zeros(len(plans), dtype=bool), plans.kinds
-    law, left, tilts = Law.of(plans.rows), LEFT / (kinds * up(plans.rows.count)), [up(y * tilt) for y in BESIDE]
+    out, kinds, count = np.zeros(len(plans), dtype=bool), plans.kinds, up(plans.rows.count)
+    law, left, (t, y) = Law.of(plans.rows), LEFT / (kinds * count), (up(factor * tilt) for factor in BESIDE)
     with np.errstate(all="ignore"):
-        t, y = (each(tilt, kinds) for tilt in tilts)
-        grid = Grid.of(law, t, y, left, left)
+        grid = Grid.of(law, each(t, kinds), each(y, kinds), left, left)
         for part, nodes in _chunks(most(grid.needed[:, 0], kinds), numbers, kinds):
-            rows = rows_of(part, kinds)
-            lines, count, v = Line.of(law.at(rows), grid.at(rows), t[rows], y[rows], nodes), up(plans.rows.count[rows]), up(plans.noise[part])
-            for each_tilt, upper in zip(tilts, (lines.log_total - np.log1p(-np.minimum(lines.common, 1.0)), lines.upper), strict=True):
-                own = each_tilt[part]
-                k = together(count * upper, kinds) + v * own * (1 + own) / 2
-                slip = 1e-9 * (np.abs(k) + own * up(epsilon[part]) + 1)
-                out[part] |= (k - own * up(epsilon[part]) + log_peak(own) + slip <= up(target[part]))[:, 0]
+            rows, eps = rows_of(part, kinds), up(epsilon[part])
+            lines = Line.of(law.at(rows), grid.at(rows), each(t[part], kinds), each(y[part], kinds), nodes)
+            for at, upper in ((t[part], lines.highest), (y[part], lines.upper)):
+                k = together(count[rows] * upper, kinds) + up(plans.noise[part]) * at * (1 + at) / 2
+                slip = 1e-9 * (np.abs(k) + at * eps + 1)  # pays for the roundings of the bound itself
+                out[part] |= (k - at * eps + log_peak(at) + slip <= up(target[part]))[:, 0]
     return out

@@ -61,7 +61,7 @@ class Law(Columns):
         return np.where(self.add, t, 1 + t)
 
     def gain(self, x: Array) -> Array:
-        """``g - 1``."""
+        """The gain ``g - 1`` of a round at outcomes."""
         return self.rate * np.expm1(self.mu * (x - self.mu / 2))
 
     def log_dip(self, t: Array, height: Array) -> Array:
@@ -128,7 +128,8 @@ class Law(Columns):
         high, low = (up(column) for column in np.take_along_axis(found, at, axis=1).T)
         near, far = (up(column) for column in np.take_along_axis(loss, at, axis=1).T)
         share = np.clip((high - log_delta) / (high - low), 0.0, 1.0)
-        return np.maximum(near + share * (far - near), 1e-3 * loss.max(axis=1, keepdims=True))
+        out: Array = np.maximum(near + share * (far - near), 1e-3 * loss.max(axis=1, keepdims=True))
+        return out
 
     def _few(self) -> tuple[Array, Array]:
         """log g at a few nodes, and the logs of their masses under phi."""

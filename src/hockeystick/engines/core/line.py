@@ -5,44 +5,46 @@ exact. m(t) and m(y) are had on the real axis, and ``m(t + is) = int H(x + iY) d
 parallel of it, on the side where Im L is in [0, pi) (Cauchy's theorem: g has no zero in between, as ``mu Y < pi/2``):
 what is taken far up the line decays by itself, and the step need not follow the oscillation.
 
-**Step.** For ``|Im x - Y| <= Y``, ``|H| <= phi e^(2 Y^2 + dip) e^(p L)`` for every s >= 0, so that the trapezoid rule of
-step dx errs by at most ``2 e^(2 Y^2 + dip) m(t) / (e^(2 pi Y / dx) - 1)`` (Trefethen, Weideman 2014 [TW14], Theorem
-5.1), ``e^dip`` as in :meth:`Law.log_dip`. On the real axis the same holds with ``e^(a^2/2)`` for any strip ``|Im x| <=
-a`` in which g does not vanish.
+**Step.** For ``|Im x - Y| <= Y``, ``|H| <= phi e^(2 Y^2 + dip) e^(p L)`` for every s >= 0, so that the trapezoid rule
+of step dx errs by at most ``2 e^(2 Y^2 + dip) m(t) / (e^(2 pi Y / dx) - 1)`` (Trefethen, Weideman 2014 [TW14],
+Theorem 5.1), ``e^dip`` as in :meth:`Law.log_dip`. On the real axis the same holds with ``e^(a^2/2)`` for any strip
+``|Im x| <= a`` in which g does not vanish.
 
 **Range.** What the nodes leave out is bounded by :meth:`Law.beyond`, off the axis times ``e^(Y^2/2)``.
 
-**Rounding.** ``D = m(t + is) / m(t) - 1`` is the sum of ``w (e^(isL) - 1)``, and ``|e^(isL) - 1| <= s |L|``: all errors
-are s times the sum of ``|w| (units |L| + slack)``, slack being the error of L, units that of w and of the summation.
-``L = log(1 + gain)``, ``gain = q (e^a - 1)``, ``a = mu (x + iY - mu/2)``: three roundings of a, and that of mu, move it by
-``3 mu (|x| + Y + mu)`` units and L by ``|r|`` times that, ``r = q e^a / (1 + gain)``; a relative error of gain moves L by
-``|gain / (1 + gain)| <= |L| / (1-q)`` times it, as ``|1 + gain| >= 1 - q``, and the logarithm itself by as much again
-over ``1 - q``. Off the axis, with ``a = r + iv``, the terms of ``(e^r - 1) cos v - 2 sin^2(v/2)`` are at most 1 and 8/3 of
-``|e^a - 1| >= max(|e^r - 1|, 2 e^(r/2) |sin(v/2)|)``: 64 units of ``|L| / (1-q)^2`` in all.
+**Rounding.** ``D = m(t + is) / m(t) - 1`` is the sum of ``w (e^(isL) - 1)``, and ``|e^(isL) - 1| <= s |L|``: all
+errors are s times the sum of ``|w| (units |L| + slack)``, slack being the error of L, units that of w and of the
+summation. ``L = log(1 + gain)``, ``gain = q (e^a - 1)``, ``a = mu (x + iY - mu/2)``: three roundings of a, and that
+of mu, move it by ``3 mu (|x| + Y + mu)`` units and L by ``|r|`` times that, ``r = q e^a / (1 + gain)``; a relative
+error of gain moves L by ``|gain / (1 + gain)| <= |L| / (1-q)`` times it, as ``|1 + gain| >= 1 - q``, and the
+logarithm itself by as much again over ``1 - q``. Off the axis, with ``a = r + iv``, the terms of ``(e^r - 1) cos v -
+2 sin^2(v/2)`` are at most 1 and 8/3 of ``|e^a - 1| >= max(|e^r - 1|, 2 e^(r/2) |sin(v/2)|)``: 64 units of ``|L| /
+(1-q)^2`` in all.
 
-**Products.** ``s = j ds``, ``j = a B + b``, and ``e^(isL) - 1 = E_a + E_b + E_a E_b`` with ``E_b = e^(i b ds L) - 1`` and
-``E_a = e^(i a B ds L) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that double what is known. Let ``e_n``
-be the error of E_n in units, E_1 being off by at most f ``|E_1|``. As ``|1 + E| <= 1``, ``|E| <= 2`` and ``|E_n| <= n
-|E_1|``, a leap hands on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the product by ``sqrt(8) |E_m|
-|E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m`` rounded before, by ``(sqrt(8) + 1) |E_n|``, the sums by
-``|E_m|`` and ``|E_(m + n)|``. So ``e_n <= (f + LEAP d) n |E_1|`` with d the largest number of leaps from 1 to n: those to
-``2^i`` are ``2 i - 1``, as ``2^i`` is had from ``2^i - 1`` and that from ``2^(i - 1)``, and those to numbers between no
-more than ``2 i``.
+**Products.** ``s = j ds``, ``j = a B + b``, and ``e^(isL) - 1 = E_a + E_b + E_a E_b`` with ``E_b = e^(i b ds L) - 1``
+and ``E_a = e^(i a B ds L) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that double what is known. Let
+``e_n`` be the error of E_n in units, E_1 being off by at most f ``|E_1|``. As ``|1 + E| <= 1``, ``|E| <= 2`` and
+``|E_n| <= n |E_1|``, a leap hands on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the product by
+``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m`` rounded before, by ``(sqrt(8) + 1)
+|E_n|``, the sums by ``|E_m|`` and ``|E_(m + n)|``. So ``e_n <= (f + LEAP d) n |E_1|`` with d the largest number of
+leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as ``2^i`` is had from ``2^i - 1`` and that from ``2^(i - 1)``,
+and those to numbers between no more than ``2 i``.
 
 ``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings and once more with each panel that is
-added, and ``(w E_a + w) E_b``, whose first factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices over
-panels of PANEL nodes, added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of
-the sum of the sizes in any order ([Hig02], Section 3.6); 2 (m + 2) are charged, which hold where the real and the
-imaginary parts are summed apart, too. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a B ds |L|``, whose sum
-is ``s |L|``, the larger number of roundings of the two is charged, and not both.
+added, and ``(w E_a + w) E_b``, whose first factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices
+over panels of PANEL nodes, added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2)
+u`` of the sum of the sizes in any order ([Hig02], Section 3.6); 2 (m + 2) are charged, which hold where the real and
+the imaginary parts are summed apart, too. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a B ds |L|``,
+whose sum is ``s |L|``, the larger number of roundings of the two is charged, and not both.
 
-**Boxes.** Let the density of L under the tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds at
-most ``a_i |sin u / u|`` to ``|m(t+is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <= env(u) =
-min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi] and
-the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on. Between nodes the density f
-has ``(log f)'' <= C`` in x, so that ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends. With R the slope of log g by
-``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` but for constants, where ``L'' = sign mu^2 R (1 - R)`` and ``-(log
-R)'' = mu^2 R (1 - R)``; so ``C <= (2 + t) mu^2 / 4 - 1`` where a record is removed and ``mu^2 / 4 - 1`` where one is added.
+**Boxes.** Let the density of L under the tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds
+at most ``a_i |sin u / u|`` to ``|m(t+is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <=
+env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)``
+on [0, pi] and the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on. Between
+nodes the density f has ``(log f)'' <= C`` in x, so that ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends. With R
+the slope of log g by ``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` but for constants, where ``L'' = sign mu^2
+R (1 - R)`` and ``-(log R)'' = mu^2 R (1 - R)``; so ``C <= (2 + t) mu^2 / 4 - 1`` where a record is removed and ``mu^2
+/ 4 - 1`` where one is added.
 """
 
 from __future__ import annotations
@@ -53,21 +55,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.core.law import Law
-from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Rows, up
+from hockeystick.engines.core.rows import Array, Columns, ComplexArray
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
 CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096])  # of nodes
 GRAIN = 4096.0  # dx and Y are multiples of one over it
 STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # on the real axis, of 1 / mu: g vanishes at pi / mu
-LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y of 1 / mu, and at most: rounding grows as e^(Y^2/2)
+LIFT, LIFT_ADDED, HIGHEST = (
+    0.48 * math.pi,
+    0.245 * math.pi,
+    2.0,
+)  # Y of 1 / mu, and at most: rounding grows as e^(Y^2/2)
 DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs by which remainders are smaller than is wanted, at t and at y
+LEAST = 1e-40  # of a remainder
 STEEPEST = 600.0  # exponent that a double can hold, with room
 PANEL, MANY = 32, 8192  # nodes of one product of matrices; points up to which they are that, and twice: half, a quarter
 NUMBERS = 1 << 15  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first
 FACTOR = 4.0 * ULPS + 8.0  # units of ``e^(i ds L) - 1``: expm1, sin and cos, and their products
 LEAP = 5.0  # units of a leap, more than ``sqrt(8) + 2``
+PARTS = 2  # of the distance of nodes, for boxes
 PAID = 1 + 1e-9  # pays for the roundings of the remainders themselves
 SMALLER = 1 - 1e-6  # boxes are chosen so much smaller than the density: pays for their roundings
 
@@ -91,7 +99,7 @@ class Grid(Columns):
     shares: Array
 
     @classmethod
-    def of(cls, law: Law, t: Array, y: Array, inner: Array, right: Array | float) -> Grid:
+    def of(cls, law: Law, t: Array, y: Array, inner: Array, right: Array | float, highest: float = HIGHEST) -> Grid:
         """The grid for a line through t.
 
         Args:
@@ -100,10 +108,11 @@ class Grid(Columns):
             y: tilt of the right alias.
             inner: wanted relative size of the remainders of one round at t.
             right: the same at y.
+            highest: Y at most; the lower, the more nodes and the less rounding.
         """
-        lift = np.minimum(np.where(law.add, LIFT_ADDED, LIFT) / law.mu, HIGHEST)
+        lift = np.minimum(np.where(law.add, LIFT_ADDED, LIFT) / law.mu, highest)
         lift = np.maximum(np.floor(GRAIN * lift), 1.0) / GRAIN
-        depth = DEPTH - np.log(inner)
+        depth = DEPTH - np.log(np.maximum(inner, LEAST))
         dx = 2 * math.pi * lift / (depth + 2 * lift**2 + law.log_dip(t, 2 * lift))
         dx = np.floor(GRAIN * np.minimum(dx, 1.0)) / GRAIN
         low, high, share = law.reach(t, depth + 1 + 0.5 * lift**2)
@@ -111,7 +120,9 @@ class Grid(Columns):
         first = -np.ceil(np.maximum(low, low_y) / dx)
         needed = np.ceil(np.maximum(high, high_y) / dx) - first + 1
         inside = law.mu * (first + 1.5 * needed) * dx < STEEPEST
-        return cls(dx, first, np.where(inside & (dx > 0), needed, np.inf), lift, np.concatenate([share, share_y], axis=1))
+        return cls(
+            dx, first, np.where(inside & (dx > 0), needed, np.inf), lift, np.concatenate([share, share_y], axis=1)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +178,17 @@ class Line(Columns):
         weight = np.exp(exponent, out=exponent)
         total = weight.sum(axis=2)
         log_m = np.log(total * (grid.dx / math.sqrt(2 * math.pi))) + top
-        outside = charged("range", law.beyond(tilts, x[:, :1], x[:, -1:], grid.shares) * np.exp(-log_m))
+        outside = law.beyond(tilts, x[:, :1], x[:, -1:], grid.shares) * np.exp(-log_m)
         # step on the real axis: a strip in which g does not vanish
         a = np.minimum(np.where(law.add, STRIP_ADDED, STRIP) / law.mu, 2 * math.pi / grid.dx)
-        step = charged("step on the axis", 2 * np.exp(a * a / 2 + law.log_dip(tilts, a)) / np.expm1(2 * math.pi * a / grid.dx))
+        step = 2 * np.exp(a * a / 2 + law.log_dip(tilts, a)) / np.expm1(2 * math.pi * a / grid.dx)
         # rounding of phi e^(pL): that of L times p, and of x^2 / 2, and of the sum
         slack = 3 * law.mu * (np.abs(x) + (law.mu + HIGHEST)) * share + _digits(law) * np.abs(loss)
         units = p * (slack + 4 * np.abs(loss))[:, None, :] + (4 * x * x)[:, None, :]
         constant = 16 * (np.abs(top) + np.log(total)) + (nodes + 32)
-        rounding = charged("rounding of m(t)", UNIT_ROUNDOFF * ((weight * units).sum(axis=2) / total + constant))
-        off = (outside + step + rounding) * PAID
+        rounding = UNIT_ROUNDOFF * ((weight * units).sum(axis=2) / total + constant)
+        off = charged("range", outside) + charged("step on the axis", step) + charged("rounding of m(t)", rounding)
+        off = off * PAID
         doubt = UNIT_ROUNDOFF * units[:, 0].max(axis=1, keepdims=True)
         weight = weight[:, 0] / total[:, :1]
         mean = (weight * loss).sum(axis=1, keepdims=True)
@@ -223,9 +235,11 @@ class Line(Columns):
         error[:, 0] = 0.0
         return ratio, error
 
-    def log_decay(self, edges: Array) -> Array:
-        """Upper bounds on ``log |m(t+is) / m(t)|`` from edges on, of shape (rows, edges)."""
-        return Boxes.of(self).log_decay(edges)
+    @property
+    def highest(self) -> Array:
+        """Upper bound on K(t)."""
+        out: Array = self.log_total - np.log1p(-np.minimum(self.common, 1.0))
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,28 +250,14 @@ class Boxes(Columns):
     area: Array
 
     @classmethod
-    def of(cls, line: Line, parts: int = 1) -> Boxes:
-        """The level sets of the largest hill, below the density between nodes, that falls off on both sides.
+    def of(cls, line: Line, parts: int = PARTS) -> Boxes:
+        """The level sets of the largest hill below the density that falls off on both sides.
 
         Args:
             line: the lines.
             parts: into which each distance between nodes is cut.
         """
-        law, dx, x, loss, share = line.law, line.grid.dx / parts, line.x, line.loss, line.share
-        weight = line.weight / line.grid.dx
-        if parts > 1:
-            x = x[:, :1] + dx * np.arange((x.shape[1] - 1) * parts + 1, dtype=np.float64)
-            gain = law.gain(x)
-            loss = np.log1p(gain) * law.sign
-            share = law.rate * np.exp(law.mu * (x - law.mu / 2)) / (1 + gain)
-            weight = np.exp(law.power(line.t) * loss - 0.5 * x * x - line.log_norm) / line.grid.dx
-        bend = np.maximum(law.mu**2 / 4 * np.where(law.add, 1.0, 2 + line.t) - 1, 0.0)
-        density = weight / (law.mu * share) * (1 - np.minimum(line.common + line.doubt, 1.0))
-        height = np.minimum(density[:, 1:], density[:, :-1]) * np.exp(-charged("bend", bend) * dx * dx / 8) * SMALLER
-        size = np.abs(loss)
-        slack = 2 * UNIT_ROUNDOFF * _digits(law) * (size[:, 1:] + size[:, :-1])
-        length = np.maximum(np.abs(np.diff(loss, axis=1)) * SMALLER - charged("rounding of boxes", slack), 0.0)
-        height = np.where(np.isfinite(height), height, 0.0)
+        height, length = cells(line, parts)
         place, centre = np.arange(height.shape[1]), height.argmax(axis=1)[:, None]
         left = np.where(place <= centre, height, np.inf)[:, ::-1]
         right = np.where(place >= centre, height, np.inf)
@@ -275,7 +275,27 @@ class Boxes(Columns):
         np.maximum(u, 1.0, out=u)
         np.minimum(envelope, np.divide(1.0, u, out=u), out=envelope)
         taken = (self.area[:, None, :] * (1 - envelope)).sum(axis=2)
-        return np.log1p(-(1 - 1e-9) * np.minimum(taken, 1.0))
+        out: Array = np.log1p(-(1 - 1e-9) * np.minimum(taken, 1.0))
+        return out
+
+
+def cells(line: Line, parts: int) -> tuple[Array, Array]:
+    """Between nodes: a height below the density of the tilted loss, and a length below that of the losses there."""
+    law, dx, x, loss, share = line.law, line.grid.dx / parts, line.x, line.loss, line.share
+    weight = line.weight / line.grid.dx
+    if parts > 1:
+        x = x[:, :1] + dx * np.arange((x.shape[1] - 1) * parts + 1, dtype=np.float64)
+        gain = law.gain(x)
+        loss = np.log1p(gain) * law.sign
+        share = law.rate * np.exp(law.mu * (x - law.mu / 2)) / (1 + gain)
+        weight = np.exp(law.power(line.t) * loss - 0.5 * x * x - line.log_norm) / line.grid.dx
+    density = weight / (law.mu * share) * (1 - np.minimum(line.common + 2 * line.doubt, 1.0))
+    bend = charged("bend", np.maximum(law.mu**2 / 4 * np.where(law.add, 1.0, 2 + line.t) - 1, 0.0))
+    height = np.minimum(density[:, 1:], density[:, :-1]) * np.exp(-bend * dx * dx / 8) * SMALLER
+    size = np.abs(loss)
+    slack = charged("rounding of losses", 2 * UNIT_ROUNDOFF * _digits(law) * (size[:, 1:] + size[:, :-1]))
+    length = np.maximum(np.abs(np.diff(loss, axis=1)) * SMALLER - slack, 0.0)
+    return np.where(np.isfinite(height), height, 0.0), length
 
 
 def _digits(law: Law) -> Array:

@@ -77,7 +77,7 @@ class Plans:
 
     Attributes:
         rows: the kinds, those of a plan side by side.
-        noise: variance v of that noise's loss, whose K is ``v z (1 + z) / 2``; 0 where there is none.
+        noise: v of that noise to 8 roundings, the variance of its loss, whose K is ``v z (1 + z) / 2``; 0 without any.
         kinds: of each plan.
     """
 

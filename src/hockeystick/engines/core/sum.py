@@ -1,22 +1,22 @@
 """The sum of each plan at epsilons, its certificate, and where it meets a target.
 
-With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0, the
-trapezoid rule on Re z = t is, by Poisson summation,
+With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0,
+the trapezoid rule on Re z = t is, by Poisson summation,
 
     S(eps) = (1/P) sum_j e^F(t + 2 pi i j / P) = sum_m e^(tPm) delta(eps + Pm) .
 
 **Aliases.** All terms on the right but m = 0 are positive. delta <= 1 to the left; to the right, for every y > t,
-``delta(x) <= e^(K(y) - yx) peak(y)``. So ``0 <= S - delta <= 1 / (e^(tP) - 1) + e^(K(y) - y eps) peak(y) / (e^((y-t)P) -
-1)``.
+``delta(x) <= e^(K(y) - yx) peak(y)``. So ``0 <= S - delta <= 1 / (e^(tP) - 1) + e^(K(y) - y eps) peak(y) /
+(e^((y-t)P) - 1)``.
 
 **Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the rest of S is at most ``e^(K(t) - t eps) rho^k (step /
 s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; of a product of kinds rho^k is one of all kinds.
 
-**Powers.** If v is m(t+is) to a relative error e of v, of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for whole
-k, by the binomial theorem; and for a product of kinds the sums of ``k log(1 + e)`` take the place of it.
+**Powers.** If v is m(t+is) to a relative error e of v, of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for
+whole k, by the binomial theorem; and for a product of kinds the sums of ``k log(1 + e)`` take the place of it.
 
-**Rounding.** m(t)^k is a factor of all terms alike, and its error moves log S by it. Everything else is charged to the
-sizes of the terms.
+**Rounding.** m(t)^k is a factor of all terms alike, and its error moves log S by it. Everything else is charged to
+the sizes of the terms.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ import numpy as np
 
 from hockeystick.engines.core.aim import Aim
 from hockeystick.engines.core.law import log_peak
-from hockeystick.engines.core.line import Boxes, Line
-from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, together, up
+from hockeystick.engines.core.line import PARTS, Boxes, Line
+from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together, up
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges that are looked at; the first, of where a normal law ends; longest leap
-PARTS = 2  # of the distance of nodes, for boxes
+FINE, FEW = 8, 100  # parts of the distance of nodes, for boxes, where rounds are fewer than FEW
 PAID = 1e-9  # pays for the roundings of the remainders themselves
 LARGEST = 700.0  # exponent that a double can hold
 TINY = 2.0**-56  # the least size of a value: a smaller one is taken for it
@@ -51,30 +51,44 @@ class Cut(Columns):
 
     @classmethod
     def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
-        """The nearest edge found whose rest is as small as the aim wants, or else the last one looked at."""
-        boxes, kinds, count = Boxes.of(lines, PARTS), plans.kinds, up(plans.rows.count)
-        noise = up(plans.noise)
-        variance = together(count * lines.variance, kinds) + noise
-        edge = START * np.sqrt(-2 * aim.cut / variance)
-        found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
-        last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
-        for look in range(LOOKS):
-            decay = together(count * boxes.log_decay(each(edge, kinds)), kinds) - 0.5 * (1 - PAID) * noise * edge**2
-            rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + PAID
-            enough = going & (decay + rest <= aim.cut)
-            nearer = enough & ~(found <= edge)
-            found, tails = np.where(nearer, edge, found), np.where(nearer, decay + rest, tails)
-            # log rho falls as a power of the edge, which the last two looks tell
-            power = np.log(decay / fallen) / np.log(edge / last)
-            power = np.where((power > 0.25) & (power < 2.5), power, 1.5)
-            leap = ((aim.cut - rest) / decay) ** (1 / power) * 1.01
-            back = enough & (look == 0) & (leap < 0.9)
-            going &= (~enough | back) & ~(found < edge) & (leap > 0)
-            if not going.any():
-                break
-            last, fallen = np.where(going, edge, last), np.where(going, decay, fallen)
-            edge = np.where(going, edge * np.clip(leap, np.where(back, 0.3, 1.02), FARTHEST), edge)
-        return cls(found, tails)
+        """The nearest edges found whose rest is as small as the aim wants, not a number where none is.
+
+        Few rounds have to be bounded by little each, for which boxes have to fill nearly all of the density.
+        """
+        few = together(plans.rows.count, plans.kinds) < FEW
+        out = cls(np.full(aim.t.shape, np.nan), np.full(aim.t.shape, np.inf))
+        for parts, which in ((PARTS, np.flatnonzero(~few)), (FINE, np.flatnonzero(few))):
+            if len(which):
+                boxes = Boxes.of(lines.at(rows_of(which, plans.kinds)), parts)
+                variance = lines.variance[rows_of(which, plans.kinds)]
+                out.edge[which], out.log_tail[which] = _looked_for(boxes, variance, plans.at(which), aim.at(which))
+        return out
+
+
+def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[Array, Array]:
+    kinds, count = plans.kinds, up(plans.rows.count)
+    noise = up(plans.noise)
+    variance = together(count * variance, kinds) + noise
+    edge = START * np.sqrt(-2 * aim.cut / variance)
+    found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
+    last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
+    for look in range(LOOKS):
+        decay = together(count * boxes.log_decay(each(edge, kinds)), kinds) - 0.5 * (1 - PAID) * noise * edge**2
+        rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + PAID
+        enough = going & (decay + rest <= aim.cut)
+        nearer = enough & ~(found <= edge)
+        found, tails = np.where(nearer, edge, found), np.where(nearer, decay + rest, tails)
+        # log rho falls as a power of the edge, which the last two looks tell
+        power = np.log(decay / fallen) / np.log(edge / last)
+        power = np.where((power > 0.25) & (power < 2.5), power, 1.5)
+        leap = ((aim.cut - rest) / decay) ** (1 / power) * 1.01
+        back = enough & (look == 0) & (leap < 0.9)
+        going &= (~enough | back) & ~(found < edge) & (leap > 0)
+        if not going.any():
+            break
+        last, fallen = np.where(going, edge, last), np.where(going, decay, fallen)
+        edge = np.where(going, edge * np.clip(leap, np.where(back, 0.3, 1.02), FARTHEST), edge)
+    return found, tails
 
 
 class Sum:
@@ -94,12 +108,15 @@ class Sum:
         self._s = aim.step * np.arange(outer * inner, dtype=np.float64)
         ratio, error = lines.ratios(each(aim.step, kinds), outer, inner)
         one, error = _logarithm(ratio, error)
-        log, moved = together(count * one, kinds), together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds)
+        log, moved = (
+            together(count * one, kinds),
+            together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds),
+        )
         self.top = together(count * lines.log_total, kinds) + noise * self.t * (1 + self.t) / 2
         self.k_right = together(count * lines.upper, kinds) + noise * self._y * (1 + self._y) / 2
         own = noise * self._s * (1j * (1 + 2 * self.t) - self._s) / 2  # K(t + is) - K(t) of the unsampled noise
         log = log + own
-        moved = moved + UNIT_ROUNDOFF * (8 * np.abs(own) + 4 * np.abs(log))
+        moved = moved + UNIT_ROUNDOFF * (16 * np.abs(own) + 4 * np.abs(log))
         z = self.t + 1j * self._s
         terms = np.exp(log) / (z * (1 + z)) * (aim.step / math.pi)  # those at s and at -s
         terms[:, 0] /= 2
@@ -109,10 +126,12 @@ class Sum:
         self._turned = (size * self._s).sum(axis=1, keepdims=True)
         lost = charged("powers", (size * np.expm1(np.minimum(moved, LARGEST))).sum(axis=1, keepdims=True))
         rounding = UNIT_ROUNDOFF * (64 + 4 * (outer + inner)) * self.size
-        self._error = (lost + charged("cut", np.exp(cut.log_tail)) + charged("rounding of the sum", rounding)) * (1 + PAID)
+        self._error = (lost + charged("cut", np.exp(cut.log_tail)) + charged("rounding of the sum", rounding)) * (
+            1 + PAID
+        )
         common = together(count * -np.log1p(-np.minimum(lines.common, 1.0)), kinds)
         sizes = together(count * np.abs(lines.log_total), kinds) + noise * self.t * (1 + self.t)
-        self._common = charged("m(t)", common) + charged("rounding of K(t)", (kinds + 8) * UNIT_ROUNDOFF * sizes)
+        self._common = charged("m(t)", common) + (kinds + 16) * UNIT_ROUNDOFF * sizes
         self._log_left = -_log_expm1(2 * math.pi * self.t / aim.step)
         right = self.k_right * (1 + np.copysign(PAID, self.k_right)) + log_peak(self._y)
         self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
@@ -134,11 +153,18 @@ class Sum:
         turned = (phased.imag * self._s).sum(axis=1, keepdims=True)
         return np.log(value) + self.top - self.t * epsilon, self.t - turned / value
 
+    def error(self, epsilon: Array) -> Array:
+        """Bound on the error of the cut sums at epsilons, beside the aliases and what all terms have alike."""
+        out: Array = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (
+            1 + PAID
+        )
+        return out
+
     def ends(self, epsilon: Array) -> tuple[Array, Array]:
         """Certified lower and upper bounds on log delta at epsilons, of shape (plans, epsilons)."""
         value = self._phased(epsilon).real.sum(axis=3).sum(axis=2)
         scale = self.top - self.t * epsilon
-        error = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (1 + PAID)
+        error = self.error(epsilon)
         slip = self._common * (1 + PAID) + 8 * UNIT_ROUNDOFF * (np.abs(self.top) + self.t * epsilon)
         alias = charged("left alias", np.exp(self._log_left - scale + slip))
         alias = alias + charged("right alias", np.exp(self._log_right - self._y * epsilon - scale + slip))
