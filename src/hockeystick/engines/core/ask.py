@@ -2,8 +2,8 @@
 
 Plans are laid out by their number of nodes, and within those by their number of points. One whose nodes or points are
 too many, or whose aim is not finite, has no answer, and the caller asks the engines for one plan. An interval wider
-than was wanted is sought again, once, by what the first sum measured; both hold, so that the answer is what both
-allow.
+than was wanted is sought again, up to twice, by what the sum before measured; all hold, so that the answer is what
+all of them allow.
 
 **Directions.** A record removed and one added are questions of their own, whose maximum is taken last. Removing one
 is asked first. Where a rough sum shows that adding one has at most the target at the epsilon that was found, its own
@@ -111,6 +111,8 @@ def solve(plans: Plans, question: Question, numbers: int = NUMBERS) -> Found:
         numbers: doubles of one array of a chunk; it makes no difference to an answer.
     """
     found = Found.nothing(len(plans))
+    if not len(plans):
+        return found
     with np.errstate(all="ignore"):
         aim = first_aim(plans, question.asked())
         open_ = np.arange(len(plans))
@@ -219,6 +221,8 @@ def worse(plans: Plans, question: Question, numbers: int = NUMBERS) -> Worse:
     found.put(unknown, Found.nothing(len(unknown)))
     open_ = np.flatnonzero(known)
     open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
+    if not len(open_):
+        return Worse(found, worse)
     rough = solve(adding.at(open_), Question(None, epsilon[open_], np.full(len(open_), ROUGH)), numbers)
     open_ = open_[~(rough.upper <= target[open_])]
     other, own = solve(adding.at(open_), question.at(open_), numbers), found.at(open_)

@@ -32,10 +32,10 @@ and those to numbers between no more than ``2 i``.
 
 ``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings and once more with each panel that is
 added, and ``(w E_a + w) E_b``, whose first factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices
-over panels of PANEL nodes, added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2)
-u`` of the sum of the sizes in any order ([Hig02], Section 3.6); 2 (m + 2) are charged, which hold where the real and
-the imaginary parts are summed apart, too. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a B ds |L|``,
-whose sum is ``s |L|``, the larger number of roundings of the two is charged, and not both.
+over panels of PANEL nodes, added up one by one: an inner product of m complex terms errs by at most ``2 sqrt(2) (m +
+2) u`` of the sum of the sizes in any order, also where the products of real and imaginary parts are summed apart
+([Hig02], Section 3.6), for which 3 (m + 2) are charged. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a
+B ds |L|``, whose sum is ``s |L|``, the larger number of roundings of the two is charged, and not both.
 
 **Boxes.** Let the density of L under the tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds
 at most ``a_i |sin u / u|`` to ``|m(t+is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <=
@@ -62,11 +62,7 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096])  # of nodes
 GRAIN = 4096.0  # dx and Y are multiples of one over it
 STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # on the real axis, of 1 / mu: g vanishes at pi / mu
-LIFT, LIFT_ADDED, HIGHEST = (
-    0.48 * math.pi,
-    0.245 * math.pi,
-    2.0,
-)  # Y of 1 / mu, and at most: rounding grows as e^(Y^2/2)
+LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y of 1 / mu, and at most: rounding is e^(Y^2/2)
 DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs by which remainders are smaller than is wanted, at t and at y
 LEAST = 1e-40  # of a remainder
 STEEPEST = 600.0  # exponent that a double can hold, with room
@@ -224,7 +220,7 @@ class Line(Columns):
         share = lifted / np.abs(1 + gain)
         slack = 3 * law.mu * (np.abs(x) + (law.mu + HIGHEST)) * share + _digits(law) * size
         panel = _panel(outer * inner)
-        factor = FACTOR + LEAP * leaps(outer, inner) + 2 * (panel + 2) + 4 * nodes / panel + nodes / BLOCK + 16
+        factor = FACTOR + LEAP * leaps(outer, inner) + 3 * (panel + 2) + 4 * nodes / panel + nodes / BLOCK + 16
         units = p * (slack + 4 * size) + 4 * x * x
         units += 4 * lift * lift + 4 * np.abs(self.log_norm) + (factor + 64)
         moving = (modulus * (units * size + slack)).sum(axis=1, keepdims=True)
