@@ -1,4 +1,4 @@
-"""What was run on the data: one frozen dataclass a mechanism, one mechanism a file, all of them in ``registry.py``."""
+"""Mechanisms: one frozen dataclass a mechanism, one mechanism a file, all of them in ``registry.py``."""
 
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ LATE = {
     "GDP": "gdp",
     "DPSGDJL": "dp_sgd_jl",
 }
-"""The file of each name that is imported when somebody asks for it."""
+"""File of each name, which is imported on first use."""
 
 if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP

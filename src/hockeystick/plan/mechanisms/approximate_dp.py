@@ -1,4 +1,4 @@
-"""A black box: some mechanism of which only its (epsilon, delta) guarantee is known."""
+"""A black box: a mechanism of which only an (epsilon, delta) guarantee is known."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from hockeystick.values.domains import ROUND_DELTA, ROUND_EPSILON, check_fields
 _TIGHT = Claim(
     Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
 )
-"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
 class ApproximateDP(Mechanism):
-    """Any mechanism that satisfies (epsilon, delta), accounted as the worst one that does.
+    """Black box that satisfies (epsilon, delta), accounted as the worst such mechanism.
 
-    The guarantee is for the plan's own adjacency: the same pair under every adjacency, no factor 2.
+    The guarantee is for the plan's own adjacency, so the pair is the same under every adjacency, without a factor 2.
 
     Args:
-        epsilon: 0 or greater.
+        epsilon: epsilon, 0 or greater.
         delta: probability of unbounded loss, 0 <= delta < 1.
 
     Raises:
@@ -48,13 +47,13 @@ class ApproximateDP(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> BlackBoxPair:
-        """The worst pair with that guarantee."""
+        """Return the worst pair with this guarantee."""
         return BlackBoxPair(self.epsilon, self.delta)
 
     def with_against_without(self) -> BlackBoxPair:
-        """The worst pair with that guarantee, which does not depend on the direction."""
+        """Return the worst pair with this guarantee, which does not depend on the direction."""
         return BlackBoxPair(self.epsilon, self.delta)
 
     def exact(self, direction: Direction) -> ExactBlackBox:
-        """The guarantee as a round in exact numbers."""
+        """Return the guarantee as a round in exact numbers."""
         return ExactBlackBox(decimal(self.epsilon), decimal(self.delta))

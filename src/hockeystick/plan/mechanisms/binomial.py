@@ -1,4 +1,4 @@
-"""Binomial noise on a count: the number of heads among many coins is added to it."""
+"""Binomial noise on a count: the number of heads among many coins."""
 
 from __future__ import annotations
 
@@ -17,28 +17,26 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
 
 MOST = 1000
-"""Most coins, and largest sensitivity: all probabilities are kept as fractions."""
+"""Largest number of coins, and largest sensitivity, since all probabilities are kept as fractions."""
 
 _TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
-"""What is proven of the pair when a record is removed or added."""
 
 _REPLACED = Claim(
     Status.REFUSED, "no dominating pair is proven for noise that is not symmetric when a record is replaced"
 )
-"""Why there is no pair when a record is replaced."""
 
 
 @dataclass(frozen=True)
 class Binomial(FiniteMechanism):
-    """The number of heads among some coins, added to a count to which one record adds a whole number.
+    """Binomial noise on a count to which one record adds a whole number.
 
-    With the record the count is larger by up to ``sensitivity``, so that the largest outcomes are possible with it
-    alone, and the smallest without it alone.
+    With the record the count is larger by up to ``sensitivity``, so the largest outcomes are possible only with it, and
+    the smallest only without it.
 
     Args:
         trials: number of coins.
-        probability: of heads.
-        sensitivity: the most that one record adds to the count, a whole number.
+        probability: probability of heads.
+        sensitivity: largest amount that one record adds to the count, a whole number.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -62,7 +60,7 @@ class Binomial(FiniteMechanism):
         check_fields(self)
 
     def with_against_without(self) -> FinitePair:
-        """The law of the count with the record, at the largest difference, against that without it."""
+        """Return the law of the count with the record, at the largest difference, against that without it."""
         return self._with
 
     @cached_property

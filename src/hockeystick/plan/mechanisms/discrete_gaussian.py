@@ -17,7 +17,7 @@ from hockeystick.values.domains import Domain, check_fields, whole_numbers
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 MOST = 500
-"""Largest parameter of the noise, in counts, and largest sensitivity: all outcomes within 40 of it are told apart."""
+"""Largest parameter of the noise, in counts, and largest sensitivity; outcomes within 40 of it are resolved."""
 
 NOISE = Domain("a number from 0.01 to 500", {"minimum": 0.01, "maximum": MOST})
 """Parameter of the noise over the sensitivity; their product is at most :data:`MOST`, too."""
@@ -25,7 +25,6 @@ NOISE = Domain("a number from 0.01 to 500", {"minimum": 0.01, "maximum": MOST})
 _TIGHT = Claim(
     Status.TIGHT, "Canonne, Kamath, Steinke 2020 [CKS20], for its law; proof of the pair in pairs/discrete.py"
 )
-"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class DiscreteGaussian(NoiseOnSum):
     Args:
         noise_multiplier: sigma divided by the sensitivity. Sigma is the parameter of the law; the standard deviation
             is a little less.
-        sensitivity: the most that one record adds to the count or takes from it, a whole number.
+        sensitivity: largest change of the count by one record, a whole number.
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 
     Raises:
@@ -64,24 +63,24 @@ class DiscreteGaussian(NoiseOnSum):
             )
 
     def pair(self, direction: Direction) -> DiscreteGaussianPair:
-        """The noise around the largest difference against the noise around 0."""
+        """Return the noise around the largest difference against the noise around 0."""
         distance = int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
         return self._at(distance * self.sensitivity)
 
     def exact(self, direction: Direction) -> ExactDiscreteGaussian:
-        """The noise in exact numbers."""
+        """Return the noise in exact numbers."""
         pair = self.pair(direction)
         return ExactDiscreteGaussian(pair.distance, pair.variance)
 
     def with_against_without(self) -> DiscreteGaussianPair:
-        """The law with the record against the law without it."""
+        """Return the law with the record against the law without it."""
         return self._at(self.sensitivity)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """The pair at so many times the distance: equal records attain it (``plan/unit.py``).
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``).
 
         Raises:
-            UnsupportedError: a distance beyond 500 counts, for which outcomes are not told apart.
+            UnsupportedError: the distance is beyond 500 counts, where outcomes are not resolved.
         """
         distance = records * self.sensitivity
         distance *= int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1

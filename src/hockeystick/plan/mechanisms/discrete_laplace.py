@@ -18,7 +18,7 @@ from hockeystick.values.domains import NOISE, check_fields, whole_numbers
 from hockeystick.values.errors import UnsupportedError
 
 MOST = 100_000
-"""Largest sensitivity: so many losses are told apart."""
+"""Largest sensitivity, the number of losses resolved."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction
 
@@ -28,8 +28,8 @@ class DiscreteLaplace(NoiseOnSum):
     """Whole-number noise, of probability proportional to ``e^(-|k| / scale)``, on a count.
 
     Args:
-        scale: of the noise, in counts, and not relative to the sensitivity; greater than 0.
-        sensitivity: the most that one record adds to the count or takes from it, a whole number.
+        scale: scale of the noise in counts, not relative to the sensitivity; greater than 0.
+        sensitivity: largest change of the count by one record, a whole number.
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 
     Raises:
@@ -55,18 +55,18 @@ class DiscreteLaplace(NoiseOnSum):
         return self.sensitivity * (int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1)
 
     def pair(self, direction: Direction) -> DiscreteLaplacePair:
-        """The noise around the largest difference against the noise around 0."""
+        """Return the noise around the largest difference against the noise around 0."""
         return DiscreteLaplacePair(self._distance(direction), decimal(self.scale))
 
     def with_against_without(self) -> DiscreteLaplacePair:
-        """The law with the record against the law without it."""
+        """Return the law with the record against the law without it."""
         return DiscreteLaplacePair(self.sensitivity, decimal(self.scale))
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """The pair at so many times the distance: equal records attain it (``plan/unit.py``).
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``).
 
         Raises:
-            UnsupportedError: a distance of more counts than losses are told apart of.
+            UnsupportedError: the distance has more counts than losses are resolved.
         """
         distance = records * self._distance(direction)
         if distance > 2 * MOST:
@@ -77,7 +77,7 @@ class DiscreteLaplace(NoiseOnSum):
         return Tight(DiscreteLaplacePair(distance, decimal(self.scale)))
 
     def exact(self, direction: Direction) -> ExactFinite:
-        """The masses of the losses, up to a factor: 1 at one end, and differences of powers between."""
+        """Return the masses of the losses, up to a factor: 1 at one end, and differences of powers between."""
         distance, rate = self._distance(direction), 1 / decimal(self.scale)
         one = Fraction(1)
         between = [exponential((one, -j * rate), (-one, -(j + 1) * rate)) for j in range(1, distance)]

@@ -15,19 +15,17 @@ _UPPER = Claim(
     Status.UPPER,
     "Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21], for the step; proof of the pair in pairs/jl.py",
 )
-"""What is proven of the pair when a record is removed or added."""
 
 _REPLACED = Claim(
     Status.REFUSED, "no dominating pair is proven for two random sensitivities in opposite directions at once"
 )
-"""Why there is no pair when a record is replaced."""
 
 
 @dataclass(frozen=True)
 class DPSGDJL(Mechanism):
     """Normal noise on a sum of gradients that are clipped by norms estimated from random projections.
 
-    The estimate of a norm may be too small: the sensitivity is random, ``sqrt(r / X)`` times the clipping bound,
+    The estimate of a norm may be too small, so the sensitivity is random, ``sqrt(r / X)`` times the clipping bound,
     X chi-squared with r degrees of freedom; no Renyi divergence is finite, and accountants of moments do not apply.
 
     Args:
@@ -58,13 +56,13 @@ class DPSGDJL(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> FinitePair:
-        """The mixture over the projections, which are taken for public; it is its own mirror image."""
+        """Return the mixture over the projections, which are taken as public; it is its own mirror image."""
         from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
 
         return jl_pair(self.noise_multiplier, self.projections)
 
     def with_against_without(self) -> FinitePair:
-        """The mixture over the projections, which are taken for public."""
+        """Return the mixture over the projections, which are taken as public."""
         from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
 
         return jl_pair(self.noise_multiplier, self.projections)

@@ -6,18 +6,18 @@ sum by one number, so that all losses lie in an interval of length epsilon: boun
 Also with ``exp(epsilon u(y) / D)``, where all utilities change in one direction at a time. Report-noisy-max with
 Gumbel noise is the same mechanism.
 
-**Three numbers** are meant by "the composition" of k such rounds (Dong, Durfee, Rogers 2020 [DDR20]):
+"The composition" of k such rounds may mean **three numbers** (Dong, Durfee, Rogers 2020 [DDR20]):
 
-1. the largest delta where all rounds are fixed beforehand (the non-adaptive optimum, solved there): the best t of k
+1. the largest delta if all rounds are fixed beforehand (the non-adaptive optimum, solved there): the best t of k
    rounds G_t of two losses (``pairs/bounded_range.py``), all with one t;
-2. the largest where each round may depend on the answers before (the adaptive optimum): the best t of every next round;
-3. the composition of the pair that dominates one round.
+2. the largest delta if each round may depend on the answers before (the adaptive optimum): the best t of every next
+round; 3. the composition of the pair that dominates one round.
 
 None is below the one before. For epsilon 0.5 and 10 rounds they are 5.0e-4, 5.6e-4 and 1.8e-3 at 2.5.
 
 **The answer** is between two ends. The upper one is the second number for up to 16 rounds, a little above it by a grid
-(``pairs/bounded_blocks.py``), and for more of them the composition of such blocks; or what follows from the moments of
-bounded range, where that is smaller. Both hold however rounds depend on each other, and on others. The lower one is a
+(``pairs/bounded_blocks.py``), and for more of them the composition of such blocks, or the bound from the moments of
+bounded range if that is smaller. Both hold however rounds depend on each other, and on others. The lower one is a
 non-adaptive composition: of G_t with t in sixteenths of epsilon, each an exponential mechanism with two candidates,
 whose utilities change by D in opposite directions, and which one without any change would choose with some odds: of
 these there is a choice for each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by what
@@ -43,27 +43,25 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
 SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
-"""Shares t / epsilon of the rounds of two losses that are tried, each with its mirror image; any of them is sound."""
+"""Shares t / epsilon of the tried rounds of two losses, each with its mirror image; any of them is sound."""
 
 WHY = (
     "above, each round may be chosen in view of the answers before; below, all rounds are one exponential mechanism "
     "with two candidates"
 )
-"""Why the ends of an answer are of two pairs."""
 
 _BRACKET = Claim(Status.BRACKET, "Dong, Durfee, Rogers 2020 [DDR20]: bounded range; proofs in pairs/bounded_range.py")
-"""What is known in every direction."""
 
 
 @dataclass(frozen=True)
 class Exponential(Mechanism):
-    """A choice among candidates with probabilities proportional to ``exp(epsilon utility / (2 sensitivity))``.
+    """Choice among candidates with probabilities proportional to ``exp(epsilon utility / (2 sensitivity))``.
 
-    Any mechanism of bounded range is accounted alike. The sensitivity is that of the utilities under the plan's own
-    adjacency: the same answer under every adjacency, no factor 2.
+    Any mechanism of bounded range has the same accounting. The sensitivity is that of the utilities under the plan's
+    own adjacency, so the answer is the same under every adjacency, without a factor 2.
 
     Args:
-        epsilon: the range of the losses, which is also the pure epsilon of a round; 0 or greater.
+        epsilon: range of the losses, which is also the pure epsilon of a round; 0 or greater.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -83,23 +81,23 @@ class Exponential(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> WindowPair | BlackBoxPair:
-        """The pair that dominates one round."""
+        """Return the pair that dominates one round."""
         return self.with_against_without()
 
     def with_against_without(self) -> WindowPair | BlackBoxPair:
-        """The pair that dominates one round, which is its own mirror image."""
+        """Return the pair that dominates one round, which is its own mirror image."""
         return WindowPair.bounded_range(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)
 
     def known(self, direction: Direction) -> Between:
-        """The pair that dominates one round, with the moments, and rounds of two losses below."""
+        """Return the pair that dominates one round, with the moments, and rounds of two losses below."""
         if not self.epsilon:
             return Between(self.pair(direction), (self.pair(direction),), WHY)
         epsilon, shares = decimal(self.epsilon), [Fraction(number, 16) for number in SIXTEENTHS]
         if direction is Direction.ADD:
-            shares.reverse()  # the same instances, seen from the other side
+            shares.reverse()  # the same instances in the other direction
         below = tuple(TwoLossPair(epsilon, share) for share in shares)
         return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon), partial(blocks, epsilon))
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """The largest moments of bounded range, which are below those of the pair."""
+        """Return the largest moments of bounded range, which are below those of the pair."""
         return BoundedRangeCurve(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)

@@ -1,4 +1,4 @@
-"""What mechanisms share whose two laws, with the record and without it, have finitely many outcomes."""
+"""Base of mechanisms whose two laws, with the record and without it, have finitely many outcomes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from hockeystick.values.adjacency import Direction
 
 
 class FiniteMechanism(Mechanism):
-    """A mechanism that is known by its law with the record and its law without it, exactly.
+    """Mechanism given exactly by its laws with and without the record.
 
-    Outcomes may be possible under one of them alone. What a replaced record does the two laws do not say.
+    Outcomes may be possible under only one of them. The two laws do not determine the effect of replacing a record.
     """
 
     properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
 
     @abstractmethod
     def with_against_without(self) -> FinitePair:
-        """The law with the record against the law without it."""
+        """Return the law with the record against the law without it."""
 
     def pair(self, direction: Direction) -> FinitePair:
-        """The law with the record against the law without it, or the other way round."""
+        """Return the law with the record against the law without it, or the reverse."""
         found = self.with_against_without()
         return found.mirrored if direction is Direction.ADD else found
 
     def exact(self, direction: Direction) -> ExactFinite:
-        """The two laws themselves."""
+        """Return the two laws themselves."""
         pair = self.pair(direction)
         return ExactFinite(constant(pair.p), constant(pair.q))

@@ -25,9 +25,9 @@ class Gaussian(NoiseOnSum):
 
     Args:
         noise_multiplier: standard deviation of the noise divided by C; greater than 0.
-        replace_one_distance: how far replacing a record can move the vector, in units of C: 2 (two contributions in
-            opposite directions), or 1 if C was computed for replacement already. Only under ``replace-one``,
-            and not with Poisson sampling.
+        replace_one_distance: largest change of the vector by replacing a record, in units of C: 2 (two contributions in
+            opposite directions), or 1 if C was already computed for replacement. Only under ``replace-one``, and not
+            with Poisson sampling.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -51,22 +51,22 @@ class Gaussian(NoiseOnSum):
         check_fields(self)
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """N(mu, 1) against N(0, 1)."""
+        """Return N(mu, 1) against N(0, 1)."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return GaussianPair(distance / self.noise_multiplier)
 
     def with_against_without(self) -> GaussianPair:
-        """N(1, s^2) against N(0, s^2), in units of s."""
+        """Return N(1, s^2) against N(0, s^2), in units of s."""
         return GaussianPair(1 / self.noise_multiplier)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """The pair at so many times the distance: equal records attain it (``plan/unit.py``)."""
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``)."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return Tight(GaussianPair(records * distance / self.noise_multiplier))
 
     def exact(self, direction: Direction) -> ExactGaussian:
-        """The round in exact numbers, at the distance of :meth:`pair`."""
-        from hockeystick.numerics.decimals import decimal  # late: only proofs ask for it
+        """Return the round in exact numbers, at the distance of :meth:`pair`."""
+        from hockeystick.numerics.decimals import decimal  # imported late, for proofs only
         from hockeystick.pairs.exact import ExactGaussian
 
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0

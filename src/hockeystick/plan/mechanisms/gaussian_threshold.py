@@ -1,4 +1,4 @@
-"""Keys whose count with normal noise reaches a threshold."""
+"""Release of keys whose count with normal noise reaches a threshold."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRE
 from hockeystick.values import domains
 
 LOG_UNITS = 64.0
-"""Units of 1 by which the logarithm of the normal distribution function may be off; see ``numerics/rounding.py``."""
+"""Error of the logarithm of the normal distribution function, in units of 1; see ``numerics/rounding.py``."""
 
 SUM_UNITS = 8192.0
-"""Units of 1 by which the logarithm of a sum of discrete masses may be off: ten for each of the 770 that the exponents
-of its terms go up to, beyond which they are nothing; that of the normaliser is off by fewer."""
+"""Error of the logarithm of a sum of discrete masses, in units of 1: ten for each of the 770 of the exponents' range,
+beyond which terms vanish; that of the normaliser is smaller.
+"""
 
 SQUARED_UNITS = 16.0
-"""Units of the argument's square: eight of that function, and those of a rounded argument."""
+"""Error in units of the argument's square: eight of that function, and those of a rounded argument."""
 
 
 @dataclass(frozen=True)
 class GaussianThreshold(KeyThreshold):
-    """Counts with normal noise, of the keys whose noisy count is at least a threshold.
+    """Counts with normal noise of the keys whose noisy count is at least a threshold.
 
-    A key is released with its noisy count; to a count one person adds at most 1. Keys that nobody has are not looked
-    at, and which of a person's keys are kept, where there are more, depends on no other person's data.
+    A key is released with its noisy count, to which one person adds at most 1. Keys that nobody has are ignored. If a
+    person has more keys than allowed, the choice of the kept ones depends on no other person's data.
 
     Args:
-        noise_multiplier: standard deviation of the noise on each count; greater than 0. Of integer noise the parameter
+        noise_multiplier: standard deviation of the noise on each count; greater than 0. For integer noise the parameter
             sigma of :class:`DiscreteGaussian`, from 1e-3 to 500.
-        threshold: the least noisy count that is released, at least 1.
-        keys: how many keys one person has at most, in one release.
+        threshold: smallest noisy count that is released, at least 1.
+        keys: largest number of keys of one person in one release.
         noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
             adds 1 or nothing. At a whole threshold whole-number noise releases a person's own key more often.
 
@@ -66,17 +67,17 @@ class GaussianThreshold(KeyThreshold):
     }
 
     def check_integer(self) -> None:
-        """Refuse noise of which outcomes are not told apart, too.
+        """Refuse noise whose outcomes are not resolved, too.
 
         Raises:
-            InvalidInputError: noise_multiplier is outside the domain of integer noise, or next to nothing.
+            InvalidInputError: noise_multiplier is outside the domain of integer noise, or nearly zero.
         """
         SIGMA.of("sigma of integer noise on a count").check(self.noise_multiplier, "noise_multiplier")
         super().check_integer()
 
     @property
     def shared(self) -> GaussianPair | DiscreteGaussianPair:
-        """Normal noise at distance 1."""
+        """Pair of normal noise at distance 1."""
         return self._discrete if self.noise == INTEGER else GaussianPair(1 / self.noise_multiplier)
 
     @property
@@ -84,7 +85,7 @@ class GaussianThreshold(KeyThreshold):
         return DiscreteGaussianPair(1, decimal(self.noise_multiplier) ** 2)
 
     def alone(self) -> tuple[float, float]:
-        """``Phi(-(T - 1) / sigma)``, of integer noise the sum of its law from ``T - 1`` on, on either side."""
+        """Return ``Phi(-(T - 1) / sigma)``, or for integer noise the sum of its law from ``T - 1`` on, on either side."""
         x = -float(self.gap / decimal(self.noise_multiplier))
         if self.noise == INTEGER:
             log, units = self._log_sum(), SUM_UNITS
@@ -96,7 +97,7 @@ class GaussianThreshold(KeyThreshold):
         return exp_below(log - slack), min(exp_above(log + slack), 1.0)
 
     def _log_sum(self) -> float:
-        """The logarithm of ``P(Z >= T - 1)`` of the discrete law, by its terms over the first one."""
+        """Logarithm of ``P(Z >= T - 1)`` under the discrete law, by its terms over the first one."""
         start, sigma = float(self.gap), self.noise_multiplier
         j = np.arange(math.ceil(REACH * sigma) + 2)
         terms = math.fsum(np.exp(-0.5 * (j / sigma) * ((2 * start + j) / sigma)))

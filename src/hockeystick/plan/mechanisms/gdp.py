@@ -1,4 +1,4 @@
-"""A black box known by its mu of Gaussian differential privacy."""
+"""A black box known by mu of Gaussian differential privacy."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from hockeystick.values.domains import MU, check_fields
 _TIGHT = Claim(
     Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Definition 2.6: Gaussian noise is the worst with that guarantee"
 )
-"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
 class GDP(Mechanism):
-    """Any mechanism that is mu-Gaussian differentially private, under the plan's own adjacency: no factor 2.
+    """Black box that is mu-Gaussian differentially private under the plan's own adjacency, without a factor 2.
 
     Args:
-        mu: greater than 0.
+        mu: mu, greater than 0.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -45,17 +44,17 @@ class GDP(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> GaussianPair:
-        """N(mu, 1) against N(0, 1)."""
+        """Return N(mu, 1) against N(0, 1)."""
         return GaussianPair(self.mu)
 
     def with_against_without(self) -> GaussianPair:
-        """N(mu, 1) against N(0, 1), which is its own mirror image."""
+        """Return N(mu, 1) against N(0, 1), which is its own mirror image."""
         return GaussianPair(self.mu)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """So many times mu, the least that holds for groups (Dong, Roth, Su 2022 [DRS22], Theorem 2.14)."""
+        """Return the pair of ``records`` times mu, the least valid for groups (Dong, Roth, Su 2022 [DRS22], Theorem 2.14)."""
         return Tight(GaussianPair(records * self.mu))
 
     def exact(self, direction: Direction) -> ExactGaussian:
-        """The guarantee in exact numbers."""
+        """Return the guarantee in exact numbers."""
         return ExactGaussian(decimal(self.mu))

@@ -1,35 +1,35 @@
-"""What the mechanisms share that release keys: noisy counts of those keys whose noisy count reaches a threshold.
+"""Base of mechanisms that release keys with noisy counts, if the noisy count reaches a threshold.
 
 Every key that some person of the dataset has gets its count, to which a person adds at most 1, plus independent noise Z
-of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key of which the noisy count is at
-least the threshold T is released, with that noisy count; of the others nothing is. Keys that nobody has are not looked
-at: that is what the threshold is for. A person has at most L keys in one release (who has more keeps L of them, chosen
-by no other person's data).
+of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key whose noisy count is at least
+the threshold T is released with it; the others are not released. Keys that nobody has are ignored, which the threshold
+makes private. A person has at most L keys in one release; a person with more keeps L of them, chosen independently of
+other people's data.
 
 Integer noise is for counts that are whole numbers: a person adds 1 to a count, or nothing. A noisy count is then at
-least T where it is at least T rounded up, which is meant by T below. ``P(Z >= T - 1)`` is then more than for a
-density, as the law has an atom at T - 1; a threshold between whole numbers may be the other way round, and the losses
-of A are smaller: neither kind of noise stands for the other one.
+least T if it is at least T rounded up, which is called T below. ``P(Z >= T - 1)`` is then more than for a density, as
+the law has an atom at T - 1; a threshold between whole numbers may have the opposite effect, and the losses of A are
+smaller: neither kind of noise can replace the other.
 
-**Two kinds of keys.** Remove a person. Of the keys of the others nothing changes. Of the person's own,
+**Two kinds of keys.** Remove a person. Keys of others only do not change. The person's own keys are of two kinds:
 
-- one that others have, too, is there in both datasets, with counts that differ by c, ``0 < c <= 1``. What is released
-  of it is made from the noisy count, and processing tells no more: the pair A of the noise at distance 1 dominates;
-- one that nobody else has is never released without the person, and with it with probability ``P(c + Z >= T)``, at
-  most ``p = P(1 + Z >= T)``: the pair B of the laws (1 - p, p) and (1, 0) on (not released, released) dominates, as
-  what is released has infinite loss, whatever it says.
+- a key that others have, too, is in both datasets, with counts that differ by c, ``0 < c <= 1``. Its release is a
+post-processing of the noisy count: the pair A of the noise at distance 1 dominates;
+- a key that nobody else has is never released without the person, and with the person with probability ``P(c + Z >=
+T)``, at most ``p = P(1 + Z >= T)``: the pair B of the laws (1 - p, p) and (1, 0) on (not released, released) dominates,
+since a release has infinite loss, whatever its count.
 
-**Above.** A pair that dominates both kinds is the product of A and R, where R tells everything with probability p and
-nothing else: it is (0, p)-differential privacy at its worst, with outcomes (yes, no, nothing) of masses ``(p, 0, 1 -
-p)`` and ``(0, p, 1 - p)``. A is the product with R ignored; B is R with "no" and "nothing" both read as "not released".
-The noise of different keys is independent, so that L keys of any kinds are dominated by ``(A x R)^L``, and rounds
-compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10), also where datasets follow from what was released before.
+**Above.** A pair that dominates both kinds is the product of A and R, where R reveals everything with probability p and
+otherwise nothing: the worst (0, p)-differential privacy, with outcomes (yes, no, nothing) of masses ``(p, 0, 1 - p)``
+and ``(0, p, 1 - p)``. A is the product with R ignored; B is R with "no" and "nothing" both read as "not released". The
+noise of different keys is independent, so L keys of any kinds are dominated by ``(A x R)^L``, and rounds compose (Zhu,
+Dong, Wang 2022 [ZDW22], Theorem 10), even if datasets depend on earlier releases.
 
 **Below** are two instances: all keys of every round are of the first kind, ``A^L`` (which is approached as the counts
 of the others grow beyond the threshold, where every noisy count is released), or all are of the second, ``B^L``. For
-one key the larger of the two curves is the truth; of several rounds the maximum of two compositions is less than the
-composition of the maximum, which is why there are two ends. In delta the upper end adds what the lower one takes the
-larger of.
+one key the larger of the two curves is the truth; for several rounds the maximum of two compositions is less than the
+composition of the maximum, hence the two ends. In delta the upper end is the sum, and the lower one the maximum, of the
+same two terms.
 
 **Replaced persons** take their L keys away and bring L others: ``(A x R)^2L`` above, as both are their own mirror
 images; ``A^2L``, and ``B^L`` with L mirror images of B, below.
@@ -58,50 +58,47 @@ from hockeystick.values.domains import Domain, Names, check_fields, whole_number
 from hockeystick.values.errors import InvalidInputError
 
 MOST_KEYS = 1_000_000
-"""Most keys of one person."""
+"""Largest number of keys of one person."""
 
 THRESHOLD = Domain(
     "a number from 1 to 1e9", {"minimum": 1, "maximum": 1e9}, "least noisy count of a key that is released"
 )
-"""The thresholds: below 1 a person's own key is more likely released than not."""
+"""Domain of the threshold: below 1 a person's own key is more likely released than not."""
 
 KEYS = whole_numbers(1, MOST_KEYS).of("keys that one person has at most, in one release")
-"""The bounds on one person's keys."""
+"""Domain of the number of one person's keys."""
 
 INTEGER = "integer"
-"""The name of noise on the whole numbers."""
 
 PREMISES: Mapping[str, str] = {
     "continuous": "added to the counts of keys, noise with a density; whole-number noise releases a person's own key "
     'more often, and needs the key noise = "integer"',
     INTEGER: "added to the counts of keys, which are whole numbers, as the noise is",
 }
-"""What every answer says of the noise, by the name of its kind."""
+"""Premises of answers about the noise, by its kind."""
 
 NOISE = Names(tuple(PREMISES), "noise with a density, or whole-number noise on counts that are whole numbers")
-"""The kinds of noise."""
+"""Kinds of noise."""
 
 WHY = (
     "keys that others have, too, and keys of one person alone are both allowed for above, and below all are of one kind"
 )
-"""Why the ends of an answer are of two pairs."""
 
 OWN_KEY = "a key that is one person's own is released"
-"""What happens where a loss is infinite."""
+"""Event with infinite loss, for messages."""
 
 _BRACKET = Claim(Status.BRACKET, "proof in plan/mechanisms/key_threshold.py")
-"""What is known in every direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnKeyPair(BlackBoxPair):
-    """R, which tells everything with a probability, and nothing else."""
+    """Pair R, which reveals everything with some probability, and otherwise nothing."""
 
     failure: ClassVar[str] = OWN_KEY
 
 
 class OwnKeyLaws(FinitePair):
-    """B: a person's own key, released or not, against the key that is not there."""
+    """Pair B: a person's own key, released or not, against the absent key."""
 
     failure: ClassVar[str] = OWN_KEY
 
@@ -110,8 +107,8 @@ class KeyThreshold(Mechanism):
     """Noisy counts of the keys whose noisy count reaches a threshold.
 
     Attributes:
-        threshold: the least noisy count that is released.
-        keys: how many keys one person has at most, in one release.
+        threshold: smallest noisy count that is released.
+        keys: largest number of keys of one person in one release.
         noise: ``"continuous"`` or ``"integer"``.
     """
 
@@ -128,10 +125,10 @@ class KeyThreshold(Mechanism):
             self.check_integer()
 
     def check_integer(self) -> None:
-        """Refuse noise that is next to none under a threshold of 1.
+        """Refuse almost no noise under a threshold of 1.
 
         Raises:
-            InvalidInputError: a person's own key is released with a probability that no double tells from 1.
+            InvalidInputError: a person's own key is released with a probability that rounds to 1.
         """
         if self.gap == 0 and self.alone()[1] >= 1:
             raise InvalidInputError(
@@ -142,36 +139,36 @@ class KeyThreshold(Mechanism):
 
     @property
     def premises(self) -> Mapping[str, str]:
-        """What is assumed of the noise."""
+        """Assumption about the noise."""
         return {f"{self.noise} noise": PREMISES[self.noise]}
 
     @property
     def gap(self) -> Fraction:
-        """How far the noise must lift a person's own key: T - 1, T rounded up where noise is on the whole numbers."""
+        """Least noise that releases a person's own key: T - 1, with T rounded up for noise on the whole numbers."""
         least = decimal(self.threshold)
         return (math.ceil(least) if self.noise == INTEGER else least) - Fraction(1)
 
     @property
     @abstractmethod
     def shared(self) -> DominatingPair:
-        """A: the pair of the noisy count of a key that others have, too, to which a person adds 1."""
+        """Pair A of the noisy count of a key that others have, too, to which a person adds 1."""
 
     @abstractmethod
     def alone(self) -> tuple[float, float]:
-        """p, the probability with which a person's own key is released, from below and from above."""
+        """Return p, the probability that a person's own key is released, from below and from above."""
 
     @property
     def null_record(self) -> bool:
-        """A replaced person takes keys away and brings others: a removal and an addition, in one run or in two."""
+        """True: replacing a person takes keys away and brings others, a removal and an addition, in one run or two."""
         return True
 
     def pair(self, direction: Direction) -> JointPair:
-        """All keys, of either kind."""
+        """Return the pair of all keys, of either kind."""
         keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys
         return JointPair(((self.shared, keys), (OwnKeyPair(0.0, max(self.alone()[1], TINY)), keys)))
 
     def known(self, direction: Direction) -> Between:
-        """Keys of either kind above; all of the first kind, or all of the second, below."""
+        """Return keys of either kind above; all of the first kind, or all of the second, below."""
         p, keys = Fraction(self.alone()[0]), self.keys
         gone = OwnKeyLaws((1 - p, p), (Fraction(1), Fraction(0)))
         if direction is Direction.REPLACE_ONE:

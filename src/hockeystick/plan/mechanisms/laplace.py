@@ -46,19 +46,19 @@ class Laplace(NoiseOnSum):
         check_fields(self)
 
     def pair(self, direction: Direction) -> LaplacePair:
-        """Lap(distance, scale) against Lap(0, scale)."""
+        """Return Lap(distance, scale) against Lap(0, scale)."""
         return LaplacePair(self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0, self.scale)
 
     def with_against_without(self) -> LaplacePair:
-        """Lap(1, scale) against Lap(0, scale)."""
+        """Return Lap(1, scale) against Lap(0, scale)."""
         return LaplacePair(1.0, self.scale)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """The pair at so many times the distance: equal records attain it (``plan/unit.py``)."""
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``)."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return Tight(LaplacePair(records * distance, self.scale))
 
     def exact(self, direction: Direction) -> ExactLaplace:
-        """The round in exact numbers, at the distance of :meth:`pair`."""
+        """Return the round in exact numbers, at the distance of :meth:`pair`."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return ExactLaplace(decimal(distance) / decimal(self.scale))

@@ -1,4 +1,4 @@
-"""Keys whose count with Laplace noise reaches a threshold."""
+"""Release of keys whose count with Laplace noise reaches a threshold."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hockeystick.values import domains
 
 @dataclass(frozen=True)
 class LaplaceThreshold(KeyThreshold):
-    """Counts with Laplace noise, of the keys whose noisy count is at least a threshold.
+    """Counts with Laplace noise of the keys whose noisy count is at least a threshold.
 
-    A key is released with its noisy count; to a count one person adds at most 1. Keys that nobody has are not looked
-    at, and which of a person's keys are kept, where there are more, depends on no other person's data.
+    A key is released with its noisy count, to which one person adds at most 1. Keys that nobody has are ignored. If a
+    person has more keys than allowed, the choice of the kept ones depends on no other person's data.
 
     Args:
-        scale: of the noise on each count; greater than 0.
-        threshold: the least noisy count that is released, at least 1.
-        keys: how many keys one person has at most, in one release.
+        scale: scale of the noise on each count; greater than 0.
+        threshold: smallest noisy count that is released, at least 1.
+        keys: largest number of keys of one person in one release.
         noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
             adds 1 or nothing. At a whole threshold whole-number noise releases a person's own key more often.
 
@@ -52,16 +52,16 @@ class LaplaceThreshold(KeyThreshold):
 
     @property
     def shared(self) -> LaplacePair | DiscreteLaplacePair:
-        """Laplace noise at distance 1."""
+        """Pair of Laplace noise at distance 1."""
         return DiscreteLaplacePair(1, decimal(self.scale)) if self.noise == INTEGER else LaplacePair(1.0, self.scale)
 
     def alone(self) -> tuple[float, float]:
-        """``a^(T - 1) / 2`` with ``a = e^(-1 / scale)``, of integer noise ``a^(T - 1) / (1 + a)``, on either side."""
+        """Return ``a^(T - 1) / 2``, ``a = e^(-1 / scale)``, or for integer noise ``a^(T - 1) / (1 + a)``, on either side."""
         low, high = self._decay(self.gap)
         least, most = self._decay(Fraction(1)) if self.noise == INTEGER else (1.0, 1.0)
         return max(next_down(low / next_up(1 + most)), 0.0), min(next_up(high / next_down(1 + least)), 1.0)
 
     def _decay(self, gap: Fraction) -> tuple[float, float]:
-        """``a^gap``, on either side."""
+        """``a^gap``, from below and above."""
         exponent = -float(gap / decimal(self.scale))  # to half a unit in the last place
         return exp_below(next_down(exponent)), exp_above(next_up(exponent))

@@ -17,10 +17,10 @@ from hockeystick.values.domains import NOISE, Domain, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_TERMS = 1000
-"""Most sensitivities of one mechanism: the price of a question grows with them."""
+"""Largest number of sensitivities of one mechanism, on which the time of an answer depends."""
 
 MISSING = Fraction(1, 10**12)
-"""By how much the sum of the probabilities may miss 1, which decimals of a few digits do."""
+"""Largest deviation from 1 of the probabilities' sum, as of decimals of a few digits."""
 
 SENSITIVITY = Domain("0 or a number from 1e-6 to 2^20", domains.SENSITIVITY.keywords, also=0.0)
 """How far the sum may move, in units of the clipping norm."""
@@ -29,26 +29,23 @@ CHANCE = Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum":
 """The probability of a sensitivity."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/mixture.py")
-"""The claim for adding and removing a person."""
 
 _REPLACED = Claim(
     Status.REFUSED,
     "of two persons who may both contribute at random no pair is proven; use adjacency 'add-or-remove'",
 )
-"""The claim for replacing a person."""
 
 
 @dataclass(frozen=True)
 class MixtureGaussian(Mechanism):
     """Normal noise on a sum that a person moves by at most c_k in L2 norm with probability p_k.
 
-    What moves it by how much is drawn anew in every round: a user with K records, each of which enters the batch with
-    probability q, moves it by at most k with the probability of k under Binomial(K, q).
+    The shift is drawn anew in every round. A user with K records, each of which enters the batch with probability q,
+    moves the sum by at most k with the probability of k under Binomial(K, q).
 
     Args:
-        sensitivities: the c_k, in units of the clipping norm; 0 for no contribution at all.
-        probabilities: the p_k in the same order. Their sum is 1, or misses it by at most 1e-12; they are taken
-            relative to it.
+        sensitivities: shifts c_k, in units of the clipping norm; 0 for no contribution.
+        probabilities: probabilities p_k in the same order. Their sum is within 1e-12 of 1, and they are divided by it.
         noise_multiplier: standard deviation of the noise divided by the clipping norm; greater than 0.
 
     Raises:
@@ -101,7 +98,7 @@ class MixtureGaussian(Mechanism):
             )
 
     def _terms(self) -> tuple[Fraction, dict[Fraction, Fraction]]:
-        """The probability of no contribution, and of each sensitivity that has one, exactly."""
+        """Exact probability of no contribution, and of each positive sensitivity."""
         total = sum(map(decimal, self.probabilities), Fraction(0))
         found: dict[Fraction, Fraction] = {}
         for sensitivity, probability in zip(self.sensitivities, self.probabilities, strict=True):
@@ -111,7 +108,7 @@ class MixtureGaussian(Mechanism):
         return found.pop(Fraction(0), Fraction(0)), dict(sorted(found.items()))
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """The mixture against N(0, 1), or the other way round; of one sensitivity the pair of sampled normal noise."""
+        """Return the mixture against N(0, 1), or the reverse; for one sensitivity the pair of sampled normal noise."""
         mirrored = direction is Direction.ADD
         rest, terms = self._terms()
         if len(terms) > 1:
@@ -123,7 +120,7 @@ class MixtureGaussian(Mechanism):
         return (PoissonAddPair if mirrored else PoissonRemovePair)(base, float(1 - rest))
 
     def with_against_without(self) -> MixturePair | GaussianPair:
-        """The mixture against N(0, 1); of one sensitivity that is sure the pair of normal noise."""
+        """Return the mixture against N(0, 1); for one certain sensitivity the pair of normal noise."""
         rest, terms = self._terms()
         if len(terms) > 1 or rest:
             return self._mixture(mirrored=False)

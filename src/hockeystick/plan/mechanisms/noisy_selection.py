@@ -1,7 +1,7 @@
-"""What is proven of selections by noisy utilities, of which the best is chosen: pure epsilon, whatever the noise.
+"""Selections of the best noisy utility: proof of their pure epsilon for any of the usual kinds of noise.
 
-Candidates have utilities of which each changes by at most D between neighbours. To each independent noise Z is added,
-the candidate with the largest sum is chosen, and nothing but its name is told.
+Candidates have utilities of which each changes by at most D between neighbours. Independent noise Z is added to each,
+the candidate with the largest sum is chosen, and only its name is released.
 
 **Lemma** (after Dwork, Roth 2014 [DR14], Claim 3.9). Let ``P(Z >= r + c) >= e^(-c/b) P(Z >= r)`` for all r and all
 ``c >= 0``, as of Laplace, exponential and Gumbel noise of scale b. Then the choice satisfies ``epsilon = 2 D / b``;
@@ -27,10 +27,10 @@ from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
 @dataclass(frozen=True)
 class NoisySelection(Mechanism):
-    """A choice of which nothing but its pure epsilon is used from above.
+    """Choice whose upper bounds use its pure epsilon only.
 
     Attributes:
-        epsilon: of one choice, under the plan's own adjacency; 0 or greater.
+        epsilon: pure epsilon of one choice under the plan's own adjacency; 0 or greater.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -44,9 +44,9 @@ class NoisySelection(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> BlackBoxPair:
-        """The worst pair with that epsilon."""
+        """Return the worst pair with this epsilon."""
         return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair:
-        """The worst pair with that epsilon, which does not depend on the direction."""
+        """Return the worst pair with this epsilon, which does not depend on the direction."""
         return BlackBoxPair(self.epsilon)

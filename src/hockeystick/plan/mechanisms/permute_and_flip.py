@@ -1,18 +1,18 @@
-"""Permute-and-flip: candidates are gone through in random order, each chosen with its own probability.
+"""Permute-and-flip: candidates are tried in random order, and each is chosen with its own probability.
 
 McKenna, Sheldon 2020 [MS20]: in a uniformly random order each candidate y is chosen, and the search ended, with
 probability ``exp(-epsilon (u* - u(y)) / (2 D))``, u* being the largest utility; the best one is chosen for sure when
 its turn comes. It is epsilon-differentially private, as shown there; and the same as report-noisy-max with exponential
-noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so that the proof in ``noisy_selection.py`` is
-one of it, too.
+noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so the proof in ``noisy_selection.py`` covers
+it, too.
 
-It is **not of bounded range** epsilon, so that the bounds for the exponential mechanism do not hold: let one of two
-candidates be as good as the other on one dataset, and 2 D worse on the other one. Then the law is (1/2, 1/2), against
-``(e^-epsilon / 2, 1 - e^-epsilon / 2)``, as the worse one is chosen if it comes first and its coin falls well. The
+It is **not of bounded range** epsilon, so the bounds for the exponential mechanism do not hold. Let two candidates be
+equally good on one dataset, and one 2 D worse than the other on the other dataset. Then the law is (1/2, 1/2), against
+``(e^-epsilon / 2, 1 - e^-epsilon / 2)``, as the worse one is chosen if it comes first and its coin shows heads. The
 losses are epsilon and ``-log(2 - e^-epsilon)``: a range of 1.49 for epsilon 1.
 
-That instance, in which utilities change by D in opposite directions, is the lower end of every answer, seen from
-either side; the upper end is that of the pure epsilon alone.
+Utilities change by D in opposite directions in that instance, which gives the lower end of every answer, in either
+direction; the upper end is that of the pure epsilon alone.
 """
 
 from __future__ import annotations
@@ -31,22 +31,20 @@ from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
 from hockeystick.values.adjacency import Direction
 
 WHY = "above, of a choice its pure epsilon alone is used; below are two candidates, one of which gets worse"
-"""Why the ends of an answer are of two pairs."""
 
 _BRACKET = Claim(
     Status.BRACKET, "McKenna, Sheldon 2020 [MS20], Theorem 1; proof in plan/mechanisms/permute_and_flip.py"
 )
-"""What is known in every direction."""
 
 
 @dataclass(frozen=True)
 class PermuteAndFlip(NoisySelection):
-    """A choice among candidates by permute-and-flip, with ``exp(-epsilon (best - utility) / (2 sensitivity))``.
+    """Choice among candidates by permute-and-flip, with ``exp(-epsilon (best - utility) / (2 sensitivity))``.
 
     The sensitivity is that of the utilities under the plan's own adjacency.
 
     Args:
-        epsilon: of one choice; 0 or greater.
+        epsilon: pure epsilon of one choice; 0 or greater.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -60,7 +58,7 @@ class PermuteAndFlip(NoisySelection):
     zeroed: ClassVar[Claim] = AS_GIVEN
 
     def known(self, direction: Direction) -> Between:
-        """The worst pair with that epsilon, and two candidates seen from either side."""
+        """Return the worst pair with this epsilon, and two candidates in either direction below."""
         half = Fraction(1, 2)
         worse = half * exponential(-decimal(self.epsilon))
         one = FinitePair((half, half), (worse, 1 - worse))

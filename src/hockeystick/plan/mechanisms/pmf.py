@@ -1,4 +1,4 @@
-"""Any mechanism with finitely many outcomes, given by its probabilities with the record and without it."""
+"""Mechanisms with finitely many outcomes, given by the probabilities with the record and without it."""
 
 from __future__ import annotations
 
@@ -16,43 +16,40 @@ from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_OUTCOMES = 5000
-"""Outcomes of one law, at most: each likelihood ratio is a fraction."""
+"""Largest number of outcomes, since each likelihood ratio is a fraction."""
 
 MISSED = Fraction(1, 10**12)
-"""How much the probabilities of a law may miss 1 by."""
+"""Largest deviation from 1 of a law's probabilities."""
 
 _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/finite.py")
-"""What is proven of the pair when a record is removed or added."""
 
 _REPLACED = Claim(
     Status.REFUSED,
     "the laws with a record and without it do not say how well one record's value is told from another's; give p and q "
     'for a replaced record under adjacency "remove"',
 )
-"""Why there is no pair when a record is replaced."""
 
 _ZEROED = Claim(
     Status.REFUSED,
     "the laws with a record and without it say nothing of one whose contribution is set to nothing; where that is as "
     "if it were not there, use adjacency 'add-or-remove'",
 )
-"""Why there is no pair when a record is set to nothing."""
 
 
 @dataclass(frozen=True)
 class Pmf(FiniteMechanism):
-    """A mechanism with finitely many outcomes whose law is p with the record and q without it.
+    """Mechanism with finitely many outcomes whose law is p with the record and q without it.
 
-    The probabilities are taken as the decimals, or as the quotients, that they are written as, and exactly. Where they
-    miss 1, by at most 1e-12, the rest counts as an outcome that only the one law has; answers are then upper bounds.
+    The probabilities are read exactly, as the decimals or quotients that they are written as. If their sum differs from
+    1, by at most 1e-12, the rest counts as an outcome of that law alone; answers are then upper bounds.
 
     Args:
         p: probability of each outcome with the record.
-        q: probability of each outcome without it, as many.
+        q: probability of each outcome without it, equally many.
 
     Raises:
-        InvalidInputError: a probability outside its domain, lists of two lengths, or a sum that misses 1 by more than
-            1e-12.
+        InvalidInputError: a probability is outside its domain, the lists differ in length, or a sum differs from 1 by
+            more than 1e-12.
 
     >>> Pmf(p=["1/2", "1/2", 0], q=["1/4", "1/2", "1/4"]).pair(Direction.REMOVE).loss_range
     (0.0, 0.6931471805599453)
@@ -83,7 +80,7 @@ class Pmf(FiniteMechanism):
                 )
 
     def with_against_without(self) -> FinitePair:
-        """The law with the record against the law without it."""
+        """Return the law with the record against the law without it."""
         return self._with
 
     @cached_property
@@ -91,7 +88,7 @@ class Pmf(FiniteMechanism):
         return FinitePair(*completed(self.p, self.q))
 
     def qualified(self, claim: Claim) -> Claim:
-        """No more than an upper bound, where the probabilities do not add up to 1."""
+        """Return an upper-bound claim if the probabilities do not add up to 1."""
         if claim.status is not Status.TIGHT or sum(self.p) == sum(self.q) == 1:
             return claim
         return Claim(Status.UPPER, f"{claim.cited}; of laws that miss 1: proof in pairs/finite.py")

@@ -17,20 +17,19 @@ from hockeystick.values.domains import EXACT_PROBABILITY, ROUND_EPSILON, ExactDo
 from hockeystick.values.errors import InvalidInputError
 
 MOST_POINTS = 1000
-"""Points of one curve, at most."""
+"""Largest number of points of one curve."""
 
 EPSILON = ExactDomain(0, 100)
 """Epsilon of a point, which is also 0 or from 1e-6 on, as that of any round."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/points.py: the worst mechanism with these guarantees")
-"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
 class PrivacyCurve(Mechanism):
-    """Any mechanism with several (epsilon, delta) guarantees, under the plan's own adjacency and in both directions.
+    """Black box with several (epsilon, delta) guarantees under the plan's own adjacency, in both directions.
 
-    It is accounted as the worst one that has them all: the largest curve that the points allow.
+    It is accounted as the worst mechanism that has them all: the largest curve that the points allow.
 
     Args:
         epsilons: 0, or from 1e-6 to 100, as numbers or as text.
@@ -66,13 +65,13 @@ class PrivacyCurve(Mechanism):
         return largest_curve(self.epsilons, self.deltas)
 
     def pair(self, direction: Direction) -> FinitePair:
-        """The pair of the largest curve, which is its own mirror image."""
+        """Return the pair of the largest curve, which is its own mirror image."""
         return self._pair
 
     def exact(self, direction: Direction) -> ExactCurve:
-        """The points in exact numbers, as they were given."""
+        """Return the points in exact numbers, as given."""
         return ExactCurve(self.epsilons, self.deltas)
 
     def with_against_without(self) -> FinitePair:
-        """The pair of the largest curve, which is its own mirror image."""
+        """Return the pair of the largest curve, which is its own mirror image."""
         return self._pair

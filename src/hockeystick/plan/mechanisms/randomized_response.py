@@ -1,4 +1,4 @@
-"""Randomised response among any number of answers; among two it is any mechanism known by its pure epsilon only."""
+"""Randomised response among any number of answers; with two it stands for any mechanism of its pure epsilon."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields, whole_numbers
 
 BINARY = 2
-"""Answers of the response that is the worst of all mechanisms with the same epsilon."""
+"""Number of answers of the response that is the worst of all mechanisms with the same epsilon."""
 
 _TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4; more answers: the pair itself")
-"""What is proven of the pair in every direction."""
 
 _NO_ANSWER = Claim(
     Status.REFUSED,
     "a person whose record is nothing still answers, and by which law is not said: where it is a mixture of the laws "
     "of true answers, adjacency 'replace-one' covers it; else give its guarantee as 'approximate-dp'",
 )
-"""What zero-out means for a response: of a law that is a mixture of those of the answers, joint convexity of ``H_b``
-makes the pair of two answers a bound; but not of any law, and of silence nothing would be."""
+"""Refusal of zero-out. For a response law that is a mixture of those of the answers, joint convexity of ``H_b`` makes
+the
+pair of two answers a bound; but not for any law, and there is no bound for silence.
+"""
 
 
 @dataclass(frozen=True)
 class RandomizedResponse(Mechanism):
-    """Gives the true one of several answers with odds e^epsilon to 1 against each of the others.
+    """Response that gives the true one of several answers with odds e^epsilon to 1 against each of the others.
 
-    The guarantee is for the plan's own adjacency: the same pair under every adjacency, no factor 2. It is the law of
-    the answer where one is true against the law where another is, which by symmetry is the same for any two: of mass
+    The guarantee is for the plan's own adjacency, so the pair is the same under every adjacency, without a factor 2. It
+    compares the laws of the response for two true answers, which by symmetry are the same for any two: mass
     ``e^epsilon`` at loss epsilon, 1 at -epsilon and 1 at 0 for each answer that is neither, over their sum.
 
     Args:
@@ -66,11 +67,11 @@ class RandomizedResponse(Mechanism):
         return self.categories == BINARY or self.epsilon == 0
 
     def pair(self, direction: Direction) -> BlackBoxPair | ThreeLossPair:
-        """The pair with losses epsilon and -epsilon, and 0 where there are more than two answers."""
+        """Return the pair with losses epsilon and -epsilon, and 0 for more than two answers."""
         return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
-        """The pair of any two answers, in either direction."""
+        """Return the pair of any two answers, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
         log_total = math.log1p((self.categories - 1) * math.exp(-self.epsilon))
@@ -78,7 +79,7 @@ class RandomizedResponse(Mechanism):
         return ThreeLossPair(self.epsilon, -log_total, log_rest, decimal(self.epsilon))
 
     def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
-        """The guarantee of epsilon alone, or the law of the answer."""
+        """Return the guarantee of epsilon alone, or the law of the answer."""
         epsilon = decimal(self.epsilon)
         if self._binary:
             return ExactBlackBox(epsilon)

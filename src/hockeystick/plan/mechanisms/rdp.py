@@ -1,8 +1,8 @@
 """A black box known by Renyi divergences of some orders.
 
-Let ``D_a <= e_a`` at the orders a that are given, and ``K(t) = t D_(1+t)``. K is convex, so that between two orders it
-lies below the chord of ``t e_(1+t)``; D does not decrease in its order, so that below an order it is at most what it is
-there. Above the largest order nothing is known.
+Let ``D_a <= e_a`` at the given orders a, and ``K(t) = t D_(1+t)``. K is convex, so between two orders it lies below the
+chord of ``t e_(1+t)``. D does not decrease in its order, so below an order it is at most its value there. Above the
+largest order nothing is known.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ from hockeystick.values.domains import ROUND_EPSILON, Domain, check_fields, list
 from hockeystick.values.errors import InvalidInputError
 
 MOST_ORDERS = 1000
-"""Orders of one curve, at most."""
+"""Largest number of orders of one curve."""
 
 ORDER = Domain("a number greater than 1 and at most 1e9", {"exclusiveMinimum": 1, "maximum": 1e9})
-"""An order of a divergence."""
+"""Domain of an order."""
 
 _RENYI = Claim(Status.RENYI, "Mironov 2017 [Mir17], Definition 4: the guarantee is one of Renyi divergences")
-"""What is known in every direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedCurve(RenyiCurve):
-    """The largest moments that divergences at some orders allow; see the module.
+    """Largest moments that divergences at some orders allow; see the module.
 
     Attributes:
-        orders: greater than 1, increasing.
+        orders: increasing orders greater than 1.
         epsilons: bounds on the divergences.
     """
 
@@ -43,11 +42,11 @@ class ListedCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Losses may be of any size."""
+        """Range of the losses, which is unbounded."""
         return -math.inf, math.inf
 
     def log_moment(self, t: float) -> float:
-        """The chord between two orders, or the divergence of the next order, whichever is less; rounded up."""
+        """Return the chord between two orders, or the divergence of the next order if that is less; rounded up."""
         points = [(order - 1, epsilon) for order, epsilon in zip(self.orders, self.epsilons, strict=True)]
         best = min((t * epsilon for at, epsilon in points if at >= t), default=math.inf)
         for (low, first), (high, second) in pairwise(points):
@@ -59,11 +58,11 @@ class ListedCurve(RenyiCurve):
 
 @dataclass(frozen=True)
 class RDP(Mechanism):
-    """Any mechanism with these bounds on its Renyi divergences, under the plan's own adjacency.
+    """Black box with these bounds on its Renyi divergences, under the plan's own adjacency.
 
     Args:
-        orders: greater than 1, increasing.
-        epsilons: a bound on the divergence of each order.
+        orders: increasing orders greater than 1.
+        epsilons: bound on the divergence of each order.
 
     Raises:
         InvalidInputError: a value outside its domain, lists of two lengths, or orders that do not increase.
@@ -92,9 +91,9 @@ class RDP(Mechanism):
             raise InvalidInputError("orders must increase", "orders")
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Never asked: of the mechanism nothing but its moments is known."""
+        """Never called: only the moments of the mechanism are known."""
         raise AssertionError("a guarantee of moments has no pair")
 
     def curve(self, direction: Direction) -> ListedCurve:
-        """The largest moments that the guarantee allows."""
+        """Return the largest moments that the guarantee allows."""
         return ListedCurve(self.orders, self.epsilons)

@@ -1,4 +1,4 @@
-"""All mechanisms, for what goes through them: plan files, their schema, the table of what is supported."""
+"""All mechanisms, for plan files, their schema, and the table of supported combinations."""
 
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
 from hockeystick.plan.mechanisms.base import Mechanism
@@ -50,4 +50,4 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     RDP,
     DPSGDJL,
 )
-"""All mechanisms, in the order in which they are listed to people."""
+"""All mechanisms, in the order of lists for people."""

@@ -1,7 +1,7 @@
 """The key ``replace_one_distance``, shared by the mechanisms that add noise.
 
 Noise is relative to the bound C on one record's contribution. Replacing a record moves the sum by up to 2C, unless C
-was computed for replacement already.
+was already computed for replacement.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from typing import ClassVar
 from hockeystick.plan.mechanisms.base import Mechanism
 from hockeystick.values.domains import Domain
 
-FULL_DISTANCE = 2.0  # norm bounds, by which a sum moves at most when a record is replaced
+FULL_DISTANCE = 2.0  # largest change of a sum by replacing a record, in norm bounds
 
 DISTANCE = Domain(
     "2 (the default: two contributions of norm C may point in opposite directions) or 1 (C was computed for "
     "replacement)",
     {"enum": [1, 2]},
 )
-"""Domain of the key."""
 
 
 class NoiseOnSum(Mechanism):
-    """Noise on a sum to which one record adds a bounded amount, with a key for what replacing a record changes.
+    """Noise on a sum to which one record adds a bounded amount, with a key for the change by replacing a record.
 
     Attributes:
-        noise_key: the key of the mechanism's noise.
-        replace_one_distance: the largest change when a record is replaced, in units of one record's bound.
+        noise_key: key of the mechanism's noise.
+        replace_one_distance: largest change by replacing a record, in units of one record's bound.
     """
 
     noise_key: ClassVar[str]
@@ -34,17 +33,17 @@ class NoiseOnSum(Mechanism):
 
     @property
     def unsampled_only(self) -> str | None:
-        """A bound on the distance alone does not give the mixture pair."""
+        """Refusal of sampling with a bound on the distance alone, which does not give the mixture pair."""
         return None if self.replace_one_distance == FULL_DISTANCE else _UNSAMPLED.format(self.noise_key)
 
     @property
     def null_record(self) -> bool:
-        """At the full distance, twice that of a record which comes or goes; proof in ``plan/unit.py``."""
+        """True at the full distance, twice that of adding or removing a record; proof in ``plan/unit.py``."""
         return self.replace_one_distance == FULL_DISTANCE
 
     @property
     def replacement_only(self) -> str | None:
-        """A distance under replacement says nothing about one record's own contribution."""
+        """Refusal of other adjacencies with a distance under replacement, which is no bound on one record's contribution."""
         return None if self.replace_one_distance == FULL_DISTANCE else _REPLACEMENT
 
 
@@ -53,11 +52,10 @@ _UNSAMPLED = (
     "give the mixture pair; "
     "leave the key out and give {} relative to the norm bound of one record"
 )
-"""Why a round with a distance of its own may not be sampled; ``{}`` is the key of the mechanism's noise."""
+"""Reason why a round with its own distance may not be sampled; ``{}`` is the key of the mechanism's noise."""
 
 _REPLACEMENT = (
     "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record "
     "is replaced, "
     "not the contribution of one record"
 )
-"""Why a round with a distance of its own only has a meaning under replace-one."""

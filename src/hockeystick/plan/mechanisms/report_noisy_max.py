@@ -1,4 +1,4 @@
-"""The candidate with the largest noisy utility, by pure epsilon."""
+"""Report-noisy-max, the candidate with the largest noisy utility, by pure epsilon."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from hockeystick.values.adjacency import Direction
 _ABOVE = Claim(
     Status.UPPER, "Dwork, Roth 2014 [DR14], Claim 3.9: pure epsilon; proof in plan/mechanisms/noisy_selection.py"
 )
-"""What is known in every direction: nothing from below."""
 
 
 @dataclass(frozen=True)
 class ReportNoisyMax(NoisySelection):
-    """The name of the candidate whose utility with noise of scale ``2 sensitivity / epsilon`` is the largest.
+    """Release of the candidate whose utility with noise of scale ``2 sensitivity / epsilon`` is the largest.
 
-    Laplace, exponential or Gumbel noise; half that scale suffices where all utilities change in one direction at a
-    time. With Gumbel noise it is the exponential mechanism, of which more is known (:class:`Exponential`), with
-    exponential noise :class:`PermuteAndFlip`. The sensitivity is that under the plan's own adjacency.
+    Laplace, exponential or Gumbel noise; half that scale suffices if all utilities change in one direction at a time.
+    With Gumbel noise it is the exponential mechanism, for which more is known (:class:`Exponential`), with exponential
+    noise :class:`PermuteAndFlip`. The sensitivity is that under the plan's own adjacency.
 
     Args:
-        epsilon: of one choice; 0 or greater.
+        epsilon: pure epsilon of one choice; 0 or greater.
 
     Raises:
         InvalidInputError: a value outside its domain.

@@ -1,24 +1,24 @@
-"""The sparse vector technique, by its published bound: pure epsilon of every search for an answer above a threshold.
+"""The sparse vector technique, by its published bound: pure epsilon of each search for an answer above a threshold.
 
-AboveThreshold (Dwork, Roth 2014 [DR14], Algorithm 1) gets a threshold and a stream of queries, each of which changes
-by at most D between neighbours and may depend on what was answered before. It adds Laplace noise of scale ``2 D /
-epsilon`` to the threshold, and of scale ``4 D / epsilon`` to every query, tells of each whether it is below, and stops
-at the first that is not. However many queries there are, it is epsilon-differentially private (Theorem 3.23 there).
+AboveThreshold (Dwork, Roth 2014 [DR14], Algorithm 1) gets a threshold and a stream of queries, each of which changes by
+at most D between neighbours and may depend on earlier answers. It adds Laplace noise of scale ``2 D / epsilon`` to the
+threshold, and of scale ``4 D / epsilon`` to every query, reports each that is below, and stops at the first that is
+not. However many queries there are, it is epsilon-differentially private (Theorem 3.23 there).
 
-*Proof.* Let the search stop at query k, and fix the noise of the queries before. It does so if the noisy threshold T
-exceeds the largest noisy query g before, and query k with its noise is at least T. On the neighbour g changes by at
+*Proof.* Let the search stop at query k, and fix the noise of the queries before. It stops there if the noisy threshold
+T exceeds the largest noisy query g before, and query k with its noise is at least T. On the neighbour g changes by at
 most D: let T move along with it, which costs a factor ``e^(epsilon / 2)`` for a scale of ``2 D / epsilon``; then query
 k has to gain at most ``2 D`` more, by its own change and by that of T: another ``e^(epsilon / 2)``. Average over the
 rest.
 
 **Sparse** (Algorithm 2 there) searches again, with a *new* noisy threshold, until c queries were above: c searches,
-each with fresh noise. It is the composition of c mechanisms of pure epsilon, chosen on the way: of that composition the
-optimum is known (Kairouz, Oh, Viswanath 2015 [KOV15]), and is below both bounds that are published of the technique,
-c epsilon, and the one of advanced composition.
+each with fresh noise. It is the composition of c mechanisms of pure epsilon, chosen adaptively. The optimum of that
+composition is known (Kairouz, Oh, Viswanath 2015 [KOV15]), and is below both published bounds of the technique, c
+epsilon and that of advanced composition.
 
-Variants differ, and several that were published are not private at all (Lyu, Su, Li 2017 [LSL17]): noise must be added
-to the queries, anew to each; nothing but above and below may be told; with a threshold that keeps its noise the scales
-have to grow with c (Algorithm 7 there), whose guarantee is given as ``approximate-dp`` with delta 0.
+Several published variants are not private at all (Lyu, Su, Li 2017 [LSL17]). Fresh noise must be added to each query,
+and only above and below may be released. If the threshold keeps its noise, the scales must grow with c (Algorithm 7
+there); such a guarantee can be given as ``approximate-dp`` with delta 0.
 """
 
 from __future__ import annotations
@@ -34,25 +34,24 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields, whole_numbers
 
 MOST = 1_000_000
-"""Most searches of one run."""
+"""Largest number of searches of one run."""
 
 _ABOVE = Claim(
     Status.UPPER,
     "Dwork, Roth 2014 [DR14], Theorem 3.23: pure epsilon of a search; see plan/mechanisms/sparse_vector.py",
 )
-"""What is known in every direction: nothing from below."""
 
 
 @dataclass(frozen=True)
 class SparseVector(Mechanism):
-    """Searches for queries above a threshold, up to a number of them, each search with fresh noise.
+    """Up to ``cutoff`` searches for queries above a threshold, each with fresh noise.
 
     Noise is Laplace, of scale ``2 sensitivity / epsilon`` on the threshold, anew for every search, and of scale ``4
     sensitivity / epsilon`` on every query. The sensitivity is that under the plan's own adjacency.
 
     Args:
-        epsilon: of one search; 0 or greater.
-        cutoff: after how many answers above the threshold the run ends.
+        epsilon: pure epsilon of one search; 0 or greater.
+        cutoff: number of answers above the threshold after which the run ends.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -73,5 +72,5 @@ class SparseVector(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> JointPair:
-        """As many worst pairs with that epsilon as there are searches."""
+        """Return as many worst pairs with this epsilon as there are searches."""
         return JointPair(((BlackBoxPair(self.epsilon), self.cutoff),))

@@ -1,16 +1,16 @@
-"""The staircase mechanism: the noise of least expected size among all that satisfy epsilon.
+"""The staircase mechanism, the noise of smallest expected size that satisfies epsilon.
 
 Geng, Viswanath 2016 [GV16]: noise on a number that changes by at most D between neighbours, whose density falls by the
 factor ``e = e^-epsilon`` once in every interval of length D on either side of 0, first at ``gamma D``: it is ``a e^k``
 for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, where a is such that
 ``2 a D (gamma + e (1 - gamma)) = 1 - e``.
 
-**The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once on a way of length D, so that
-the loss is epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so that the Q-mass
-where it is -epsilon is A too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``: among such pairs
-the one with the larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance, and
-as the density f is symmetric and does not increase in |x|, ``f(x - d) > f(x)`` only beyond ``x = d / 2``: it is ``P(|Z|
-<= d / 2)``, which grows with d. So d = D is the worst, and is attained: the pair is tight, with
+**The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once over a length D, so the loss is
+epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so the Q-mass where it is
+-epsilon is A, too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``: among such pairs the one with
+the larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance, and as the
+density f is symmetric and does not increase in |x|, ``f(x - d) > f(x)`` only beyond ``x = d / 2``: it is ``P(|Z| <= d /
+2)``, which grows with d. So d = D is the worst, and is attained: the pair is tight, with
 
     A = P(|Z| <= D/2) / (1 - e) = (min(gamma, 1/2) + e max(1/2 - gamma, 0)) / (gamma + e (1 - gamma)),
 
@@ -36,23 +36,22 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain, check_fields
 
 HALF = Fraction(1, 2)
-"""The place of the step at which the mechanism is binary randomised response to the adversary."""
+"""Step at which the mechanism is binary randomised response for the adversary."""
 
 _TIGHT = Claim(Status.TIGHT, "Geng, Viswanath 2016 [GV16]; proof of the pair in plan/mechanisms/staircase.py")
-"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
 class Staircase(Mechanism):
     """Staircase-shaped noise on a number that changes by at most ``sensitivity`` between neighbours.
 
-    The sensitivity is that under the plan's own adjacency: the same pair under every adjacency, no factor 2. The noise
-    is as wide as it is large, so that the number does not enter the answer.
+    The sensitivity is that under the plan's own adjacency, so the pair is the same under every adjacency, without a
+    factor 2. The noise is proportional to it, so it does not affect the answer.
 
     Args:
-        epsilon: the mechanism's pure epsilon; 0 or greater.
-        sensitivity: the most that the number changes between neighbours.
-        gamma: the share of each stair that is high, from 0 to 1; by default that of the least expected noise,
+        epsilon: pure epsilon of the mechanism; 0 or greater.
+        sensitivity: largest change of the number between neighbours.
+        gamma: high share of each stair, from 0 to 1; by default that of the smallest expected noise,
             ``1 / (1 + e^(epsilon / 2))``.
 
     Raises:
@@ -81,11 +80,11 @@ class Staircase(Mechanism):
         return self.epsilon == 0 or (self.gamma is not None and decimal(self.gamma) == HALF)
 
     def pair(self, direction: Direction) -> BlackBoxPair | ThreeLossPair:
-        """The pair at the largest difference."""
+        """Return the pair at the largest difference."""
         return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
-        """The pair at the largest difference, in either direction."""
+        """Return the pair at the largest difference, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
         exact = decimal(self.epsilon)
@@ -102,7 +101,7 @@ class Staircase(Mechanism):
         return ThreeLossPair(self.epsilon, math.log1p(-0.5 * fall / total), log_rest - self.epsilon, exact)
 
     def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
-        """The three masses, up to a factor."""
+        """Return the three masses, up to a factor."""
         epsilon = decimal(self.epsilon)
         if self._binary:
             return ExactBlackBox(epsilon)

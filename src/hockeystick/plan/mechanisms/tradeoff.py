@@ -1,4 +1,4 @@
-"""A mechanism known by its trade-off function, which is linear between corners."""
+"""A mechanism known by a piecewise linear trade-off function."""
 
 from __future__ import annotations
 
@@ -17,37 +17,34 @@ from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_CORNERS = 2000
-"""Corners of one function, at most."""
+"""Largest number of corners of one function."""
 
 _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22]; the pair: proof in pairs/points.py")
-"""What is proven of the pair when a record is removed or added."""
 
 _REPLACED = Claim(
     Status.REFUSED, "a trade-off function between the laws with a record and without it says nothing of a replaced one"
 )
-"""Why there is no pair when a record is replaced."""
 
 _ZEROED = Claim(
     Status.REFUSED,
     "the laws with a record and without it say nothing of one whose contribution is set to nothing; where that is as "
     "if it were not there, use adjacency 'add-or-remove'",
 )
-"""Why there is no pair when a record is set to nothing."""
 
 
 @dataclass(frozen=True)
 class Tradeoff(FiniteMechanism):
-    """A mechanism whose laws without the record and with it are told apart no better than a trade-off function says.
+    """Mechanism whose laws without and with the record are as hard to distinguish as a trade-off function or harder.
 
-    At a rate alpha of false alarms, of a record that is not there, at least beta(alpha) of the records that are there
-    are missed; between the corners the function is linear, and it ends at (1, 0).
+    At a rate alpha of false alarms on absent records, a test misses at least beta(alpha) of the present records. The
+    function is linear between the corners, and ends at (1, 0).
 
     Args:
         alphas: rates of false alarms at the corners, increasing, the first of them 0.
         betas: rates of missed records there, not increasing.
 
     Raises:
-        InvalidInputError: a rate outside its domain, lists of two lengths, or a function that is not convex.
+        InvalidInputError: a rate is outside its domain, the lists differ in length, or the function is not convex.
 
     >>> Tradeoff(alphas=[0, "1/4"], betas=[1, "1/4"]).pair(Direction.REMOVE).loss_range
     (-1.0986122886681098, 1.0986122886681098)
@@ -74,9 +71,9 @@ class Tradeoff(FiniteMechanism):
     @cached_property
     def _pair(self) -> FinitePair:
         found = of_trade_off(self.alphas, self.betas)
-        assert found is not None  # it was made before
+        assert found is not None  # computed before
         return found
 
     def with_against_without(self) -> FinitePair:
-        """The law with the record against the law without it."""
+        """Return the law with the record against the law without it."""
         return self._pair

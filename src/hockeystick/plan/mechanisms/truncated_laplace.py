@@ -1,4 +1,4 @@
-"""Laplace noise that is cut off at a bound: outcomes near either end are possible under one of two laws alone."""
+"""Laplace noise cut off at a bound, so that outcomes near either end are possible under only one of two laws."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _TIGHT = Claim(Status.TIGHT, "proof in pairs/laplace_window.py")  # in every dir
 class TruncatedLaplace(NoiseOnSum):
     """Noise of density proportional to ``e^(-|x| / scale)`` on ``|x| <= bound``, on each coordinate of a vector.
 
-    An outcome within the sensitivity of either end is possible with the record alone, or without it alone: no delta
-    below the mass of these can be had at any epsilon.
+    An outcome within the sensitivity of an end is possible only with the record, or only without it. Delta is at least
+    the mass of these at every epsilon.
 
     Args:
-        scale: of the noise before it is cut off, in the units of the vector; greater than 0.
-        bound: the largest size of the noise, in the same units; more than half the sensitivity.
-        sensitivity: the most that one record changes the vector in L1 norm, in the same units.
+        scale: scale of the noise before the cut, in the units of the vector; greater than 0.
+        bound: largest size of the noise, in the same units; more than half the sensitivity.
+        sensitivity: largest change of the vector by one record in L1 norm, in the same units.
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 
     Raises:
-        InvalidInputError: a value outside its domain, or a bound of at most half the sensitivity, with which the two
-            laws have no outcome in common.
+        InvalidInputError: a value is outside its domain, or the bound is at most half the sensitivity, so that the two
+            laws have no common outcome.
 
     >>> TruncatedLaplace(scale=2.0, bound=20.0).pair(Direction.ADD).loss_range
     (-0.5, 0.5)
@@ -60,10 +60,10 @@ class TruncatedLaplace(NoiseOnSum):
             )
 
     def pair(self, direction: Direction) -> WindowPair:
-        """The noise around the largest difference against the noise around 0.
+        """Return the noise around the largest difference against the noise around 0.
 
         Raises:
-            UnsupportedError: a replaced record may move the vector so far that no outcome is common to both laws.
+            UnsupportedError: replacing a record may move the vector so far that the laws have no common outcome.
         """
         times = decimal(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
         distance, bound = decimal(self.sensitivity) * times, decimal(self.bound)
@@ -75,5 +75,5 @@ class TruncatedLaplace(NoiseOnSum):
         return WindowPair.truncated_laplace(distance, bound, decimal(self.scale))
 
     def with_against_without(self) -> WindowPair:
-        """The law with the record against the law without it."""
+        """Return the law with the record against the law without it."""
         return self.pair(Direction.REMOVE)

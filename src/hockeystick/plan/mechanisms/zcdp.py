@@ -1,4 +1,4 @@
-"""A black box known by its rho of zero-concentrated differential privacy."""
+"""A black box known by rho of zero-concentrated differential privacy."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import RHO, check_fields
 
 _RENYI = Claim(Status.RENYI, "Bun, Steinke 2016 [BS16], Definition 1.1: the guarantee is one of Renyi divergences")
-"""What is known in every direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedCurve(RenyiCurve):
-    """The largest moments that a rho allows, ``K(t) = t (1 + t) rho``.
+    """Largest moments that a rho allows, ``K(t) = t (1 + t) rho``.
 
     Attributes:
-        rho: of zero-concentrated privacy.
+        rho: rho of zero-concentrated privacy.
     """
 
     rho: float
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Losses may be of any size."""
+        """Range of the losses, which is unbounded."""
         return -math.inf, math.inf
 
     def log_moment(self, t: float) -> float:
-        """``t (1 + t) rho``, rounded up."""
+        """Return ``t (1 + t) rho``, rounded up."""
         return moment.rounded_up(t * (1 + t) * self.rho)
 
 
 @dataclass(frozen=True)
 class ZCDP(Mechanism):
-    """Any mechanism that is rho-zero-concentrated differentially private, under the plan's own adjacency.
+    """Black box that is rho-zero-concentrated differentially private under the plan's own adjacency.
 
     Args:
-        rho: greater than 0.
+        rho: rho, greater than 0.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -62,13 +61,13 @@ class ZCDP(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Never asked: of the mechanism nothing but its moments is known."""
+        """Never called: only the moments of the mechanism are known."""
         raise AssertionError("a guarantee of moments has no pair")
 
     def curve(self, direction: Direction) -> ConcentratedCurve:
-        """The largest moments that the guarantee allows."""
+        """Return the largest moments that the guarantee allows."""
         return ConcentratedCurve(self.rho)
 
     def of_many(self, direction: Direction, records: int) -> RenyiCurve:
-        """The square of so many times rho (Bun, Steinke 2016 [BS16], Proposition 1.9), rounded up."""
+        """Return the curve of ``records`` squared times rho (Bun, Steinke 2016 [BS16], Proposition 1.9), rounded up."""
         return ConcentratedCurve(next_up(float(records) * records * self.rho, 4))
