@@ -85,7 +85,7 @@ class GaussianThreshold(KeyThreshold):
         return DiscreteGaussianPair(1, decimal(self.noise_multiplier) ** 2)
 
     def alone(self) -> tuple[float, float]:
-        """Return ``Phi(-(T - 1) / sigma)``, or for integer noise the sum of its law from ``T - 1`` on, on either side."""
+        """Bounds on ``Phi(-(T - 1) / sigma)``, or for integer noise on the sum of its law from ``T - 1`` on."""
         x = -float(self.gap / decimal(self.noise_multiplier))
         if self.noise == INTEGER:
             log, units = self._log_sum(), SUM_UNITS

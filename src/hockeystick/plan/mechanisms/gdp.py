@@ -52,7 +52,7 @@ class GDP(Mechanism):
         return GaussianPair(self.mu)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair of ``records`` times mu, the least valid for groups (Dong, Roth, Su 2022 [DRS22], Theorem 2.14)."""
+        """Return the pair of ``records`` times mu, the least for groups (Dong, Roth, Su 2022 [DRS22], Theorem 2.14)."""
         return Tight(GaussianPair(records * self.mu))
 
     def exact(self, direction: Direction) -> ExactGaussian:

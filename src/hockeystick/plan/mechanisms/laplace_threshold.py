@@ -56,7 +56,7 @@ class LaplaceThreshold(KeyThreshold):
         return DiscreteLaplacePair(1, decimal(self.scale)) if self.noise == INTEGER else LaplacePair(1.0, self.scale)
 
     def alone(self) -> tuple[float, float]:
-        """Return ``a^(T - 1) / 2``, ``a = e^(-1 / scale)``, or for integer noise ``a^(T - 1) / (1 + a)``, on either side."""
+        """Bounds on ``a^(T - 1) / 2``, ``a = e^(-1 / scale)``, or for integer noise on ``a^(T - 1) / (1 + a)``."""
         low, high = self._decay(self.gap)
         least, most = self._decay(Fraction(1)) if self.noise == INTEGER else (1.0, 1.0)
         return max(next_down(low / next_up(1 + most)), 0.0), min(next_up(high / next_down(1 + least)), 1.0)

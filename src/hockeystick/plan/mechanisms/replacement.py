@@ -43,7 +43,7 @@ class NoiseOnSum(Mechanism):
 
     @property
     def replacement_only(self) -> str | None:
-        """Refusal of other adjacencies with a distance under replacement, which is no bound on one record's contribution."""
+        """Refusal of other adjacencies: a distance under replacement bounds no record's contribution."""
         return None if self.replace_one_distance == FULL_DISTANCE else _REPLACEMENT
 
 
