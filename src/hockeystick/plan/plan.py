@@ -51,7 +51,7 @@ class Plan(metaclass=NamedArguments):
     Args:
         rounds: any iterable of rounds; equal ones are merged, those that say epochs apart from those that say steps.
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"``, ``"replace-one"`` or ``"zero-out"``.
-        delta: default target of :meth:`epsilon`, in (0, 1).
+        delta: default target of :meth:`epsilon`, from 1e-300 to 1.
         published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
         unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
             of one user (``plan/unit.py``).
@@ -322,7 +322,7 @@ class Plan(metaclass=NamedArguments):
         """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
-            delta: in [0, 1); 0 is answered where the plan has a finite pure epsilon. Default: the plan's own.
+            delta: 0, or from 1e-300 to 1; 0 is answered where the plan has a finite pure epsilon. Default: the plan's own.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
             proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
@@ -379,7 +379,7 @@ class Plan(metaclass=NamedArguments):
         """The least delta such that the plan is (epsilon, delta)-differentially private.
 
         Args:
-            epsilon: 0 or greater.
+            epsilon: from 0 to 1e4.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
             proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
@@ -603,7 +603,7 @@ def _frozen(published: object) -> FrozenDict:
 
 
 def target_delta(delta: float) -> float:
-    """delta as a float, if it lies in (0, 1).
+    """delta as a float, if it lies in [1e-300, 1).
 
     Raises:
         InvalidInputError: it does not.

@@ -244,7 +244,7 @@ class Profile:
         """Columns by name: epsilon, and the ends of delta there.
 
         Raises:
-            InvalidInputError: what is no number, or an epsilon outside [0, 1e100].
+            InvalidInputError: what is no number, or an epsilon outside [0, 1e4].
         """
         at = domains.array(epsilon, "epsilon").ravel()
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}

@@ -168,7 +168,7 @@ class Selection:
         """The least epsilon at a delta, of the best run.
 
         Args:
-            delta: in (0, 1); the plan's own by default.
+            delta: from 1e-100 to 1; the plan's own by default.
 
         Raises:
             InvalidInputError: no delta anywhere, or a value outside its domain.

@@ -41,7 +41,7 @@ class RandomizedResponse(Mechanism):
     ``e^epsilon`` at loss epsilon, 1 at -epsilon and 1 at 0 for each answer that is neither, over their sum.
 
     Args:
-        epsilon: log of the odds; 0 or greater.
+        epsilon: log of the odds; 0, or from 1e-6 to 100.
         categories: number of answers; with 2 of them the pair is the worst of all with this epsilon.
 
     Raises:

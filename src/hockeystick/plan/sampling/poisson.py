@@ -57,7 +57,7 @@ class Poisson(Sampling):
     """Each record is included independently of all others, anew in every round.
 
     Args:
-        sample_rate: inclusion probability, in (0, 1]; or give both of the following.
+        sample_rate: inclusion probability, from 1e-10 to 1 - 1e-6, or 1; or give both of the following.
         batch_size: expected number of records in a round; ``sample_rate = batch_size / dataset_size``.
         dataset_size: number of records; beside a sample rate it needs no batch size.
 
