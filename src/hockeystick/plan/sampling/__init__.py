@@ -1,4 +1,4 @@
-"""Which records a round sees: one frozen dataclass a scheme, one scheme a file, all of them in ``registry.py``."""
+"""Sampling schemes: one frozen dataclass a scheme, one scheme a file, all of them in ``registry.py``."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ LATE = {
     "Shuffled": "shuffled",
     "WithoutReplacement": "without_replacement",
 }
-"""The file of each name that is imported when somebody asks for it."""
+"""File of each name, which is imported on first use."""
 
 if TYPE_CHECKING:
     from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson

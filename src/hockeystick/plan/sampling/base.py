@@ -1,4 +1,4 @@
-"""What a sampling scheme has to say for itself: which theorem turns a mechanism's pair into that of a sampled round."""
+"""The base of sampling schemes: the theorem that turns a mechanism's pair into that of a sampled round."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
-    """The dominating pair of a mechanism that sees every record.
+    """Return the dominating pair of a mechanism that sees every record.
 
     Raises:
         UnsupportedError: none is proven, or nothing but a Renyi curve is known.
@@ -29,7 +29,7 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
 
 
 def own_known(mechanism: Mechanism, direction: Direction) -> Known:
-    """The pair of a mechanism that sees every record, with its side; where a record is set to nothing, as if absent.
+    """Return the pair of a mechanism that sees every record, with its side; a record set to zero counts as absent.
 
     Raises:
         UnsupportedError: none is proven, or nothing but a Renyi curve is known.
@@ -48,7 +48,7 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
 
 
 NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
-"""What follows from a base of which there is no pair, under a scheme whose theorem begins with one."""
+"""Claim if a theorem needs a pair and only a Renyi curve is known."""
 
 
 JOINT_SAMPLED = Claim(
@@ -56,26 +56,26 @@ JOINT_SAMPLED = Claim(
     "a round is several releases at once, and no pair is built of what a sampled record does to all of them; "
     "account for it unsampled",
 )
-"""Why a mechanism whose pair is a product is not sampled."""
+"""Refusal to sample a mechanism whose pair is a product."""
 
 
 def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
-    """What the mechanism claims of the pair that a theorem on sampling begins with; of a product there is none."""
+    """Return the mechanism's claim about the pair that a theorem on sampling starts from; a product has none."""
     base = mechanism.claims[direction]
     joint = base.status is not Status.REFUSED and Property.JOINT in mechanism.properties
     return JOINT_SAMPLED if joint else base
 
 
 def inherited(base: Claim, theorem: Claim) -> Claim:
-    """What a theorem that takes tight pairs to tight pairs, and dominating to dominating ones, makes of a claim.
+    """Return the claim after a theorem that maps tight pairs to tight ones, and dominating to dominating ones.
 
     Args:
-        base: what the mechanism claims of the pair that the theorem begins with.
-        theorem: what holds where that pair is tight.
+        base: claim of the mechanism about the pair that the theorem starts from.
+        theorem: claim if that pair is tight.
 
     Returns:
-        A refusal as it is; of a pair that only dominates a claim that the new one dominates, also where pairs are
-        known below it: a theorem on those is another one.
+        A refusal unchanged; for a pair that only dominates, the claim that the new one dominates, even if pairs below
+        it are known, which would need a theorem of their own.
     """
     if base.status is Status.TIGHT:
         return theorem
@@ -85,11 +85,11 @@ def inherited(base: Claim, theorem: Claim) -> Claim:
 
 
 class Zeroed(StrEnum):
-    """What a scheme says where a record stays in the data, and its contribution is set to nothing.
+    """Behaviour of a scheme if a record stays in the data, and its contribution is set to zero.
 
-    ``unsaid``: nothing, and every round is refused. ``as-absent``: whether the record is there, without a contribution,
-    or not, the others take part by the same law, so that the pairs are those of ``add-or-remove``. ``own``: the record
-    keeps its place, which another one would have without it, and the scheme is asked in the directions of ``zero-out``.
+    ``unsaid``: unknown, and every round is refused. ``as-absent``: the others take part by the same law if the record
+    is present without a contribution or absent, so the pairs are those of ``add-or-remove``. ``own``: the record keeps
+    its place, which another one would have in its absence, and the scheme has pairs in the directions of ``zero-out``.
     """
 
     UNSAID = "unsaid"
@@ -102,31 +102,31 @@ _SCHEME_UNSAID = Claim(
     "the sampling does not say what follows where a record's contribution is set to nothing; use adjacency "
     "'add-or-remove' or 'replace-one'",
 )
-"""What holds of a scheme that says nothing of zero-out."""
+"""Default claim under zero-out."""
 
 GIVEN_SAMPLED = Claim(
     Status.REFUSED,
     "a guarantee where a record's contribution is set to nothing says nothing of a batch without the record; where the "
     "two are the same, give the guarantee for adjacency 'add-or-remove'",
 )
-"""What holds under zero-out of a mechanism that is known by a guarantee for the plan's own adjacency, if sampled."""
+"""Claim under zero-out for a sampled mechanism known by a guarantee for the plan's own adjacency."""
 
 
 class Sampling(metaclass=NamedArguments):
-    """How the records of one round are chosen.
+    """Choice of the records of one round.
 
-    A scheme knows by which theorem the pair of a round follows from what a mechanism says of itself unsampled
-    (``claims``, ``pair``, ``with_against_without``, ``properties``). To add one: a frozen dataclass in a file of its
-    own with ``name``, ``assumption``, ``claim`` and ``pair``, and its class in ``SAMPLINGS``.
+    A scheme applies a theorem that derives the pair of a round from an unsampled mechanism (``claims``, ``pair``,
+    ``with_against_without``, ``properties``). To add a scheme, write a frozen dataclass with ``name``, ``assumption``,
+    ``claim`` and ``pair`` in a file of its own, and list the class in ``SAMPLINGS``.
 
     Attributes:
-        name: the plan file's name for it.
-        assumption: one line for people: what the loader must do for the number to be valid.
-        distance_suffices: whether a bound on the distance that replacing a record makes is all that is asked of the
-            mechanism, and not a bound on the contribution of each record.
-        key_rules: JSON Schema keywords that say which of its keys go together.
-        zeroed: what it says where a record's contribution is set to nothing; by default nothing, which is refused. A
-            class that inherits from another one says it anew.
+        name: name in plan files.
+        assumption: condition on the loader under which the number is valid, in one line.
+        distance_suffices: True if the mechanism needs only a bound on the change by replacing a record, not on the
+            contribution of each record.
+        key_rules: JSON Schema keywords on combinations of its keys.
+        zeroed: behaviour if a record's contribution is set to zero; by default unknown, which is refused. It is not
+            inherited.
     """
 
     name: ClassVar[str]
@@ -138,24 +138,24 @@ class Sampling(metaclass=NamedArguments):
     @classmethod
     @abstractmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Whether the combination is supported, and why."""
+        """Return the support of a combination, with its reason."""
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """What is claimed with this scheme's own parameters: at rate 1 it samples nothing, and the base claim holds."""
+        """Return the claim with this scheme's parameters: at rate 1 it samples nothing, and the base claim holds."""
         return self.claim(type(mechanism), direction)
 
     @abstractmethod
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The dominating pair of one round; only where :meth:`claim` does not refuse.
+        """Return the dominating pair of one round, if :meth:`claim` does not refuse.
 
         Raises:
             UnsupportedError: a round of which nothing but a Renyi curve is known.
         """
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """The pair of one round with its side: tight or above, by the claim.
+        """Return the pair of one round with its side: tight or above, by the claim.
 
-        A scheme whose claim is ``between`` says here what is below; :meth:`pair` is what is above.
+        A scheme whose claim is ``between`` overrides this with a pair below; :meth:`pair` is the one above.
 
         Raises:
             UnsupportedError: a round of which nothing but a Renyi curve is known.
@@ -164,91 +164,90 @@ class Sampling(metaclass=NamedArguments):
         return Tight(pair) if self.claim_of(mechanism, direction).status is Status.TIGHT else Above(pair)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""
+        """Return the Renyi curve of one round: that of its pair, unless the scheme knows one without a pair."""
         return self.pair(mechanism, direction)
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """What is known of one round of the records of one user, at most so many, where more than one.
+        """Return the pair or curve of one round for a user with up to ``records`` records, more than one.
 
-        ``None`` where nothing is but what follows from a single record by group privacy.
+        ``None`` if only group privacy from a single record is known.
         """
         return None
 
     def participations(self, steps: int) -> int:
-        """How many of that many steps of one kind of rounds a record can be in: all, unless it is sure to miss some.
+        """Return the largest number of ``steps`` of one kind of rounds that may include a record.
 
-        What is composed of such a kind is that many rounds of :meth:`pair`.
+        The composition for such a kind is that many rounds of :meth:`pair`.
         """
         return steps
 
     def same_for_all(self, steps: int) -> bool:
-        """Whether every record can be in as many of that many steps of one kind of rounds.
+        """Return True if every record may be in equally many of ``steps`` of one kind of rounds.
 
-        Where it is not so of several kinds at once, no record need be in as many steps of each as
-        :meth:`participations` says, and nothing is known from below.
+        If this fails for several kinds at once, no single record need be in :meth:`participations` steps of each, and
+        there is no lower bound.
         """
         return True
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """One round in exact numbers, the pair of :meth:`pair`; ``None`` where proofs know no such round."""
+        """Return one round in exact numbers, the pair of :meth:`pair`; ``None`` if proofs know none."""
         return None
 
     def keys(self) -> dict[str, Any]:
-        """The plan-file keys that give this instance back, ``sampling`` itself apart."""
+        """Return the plan-file keys of this instance, without ``sampling`` itself."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
         return {key: value for key, value in values.items() if value is not None}
 
     @property
     def dataset_records(self) -> int | None:
-        """Number of records of the dataset, where the scheme has the key ``dataset_size`` and it is given."""
+        """Number of records of the dataset, if the scheme has the key ``dataset_size`` and it is given."""
         found: int | None = getattr(self, "dataset_size", None)
         return found
 
     @property
     def caution(self) -> str | None:
-        """What is to be minded with every answer, whatever its delta; ``None`` where there is nothing."""
+        """Caveat of every answer, whatever its delta, or ``None``."""
         return None
 
     @property
     def steps_per_round(self) -> int:
-        """Steps of the program that one round stands for: more than 1 where a theorem is about many at once.
+        """Number of the program's steps in one round, more than 1 if a theorem covers many at once.
 
-        A scheme whose pair is that of a whole epoch of 1,000 steps says 1,000. ``count`` of a round counts rounds, as
+        For a pair of a whole epoch of 1,000 steps it is 1,000. ``count`` of a round counts rounds, as
         pairs are composed; ``Plan.steps``, the stepped accountant and calibration count steps.
         """
         return 1
 
     @property
     def steps_per_epoch(self) -> int | None:
-        """Steps that one pass over the data takes, where the scheme says how many."""
+        """Number of steps of one pass over the data, if the scheme determines it."""
         return None
 
     @property
     def steps_of_pass(self) -> int | None:
-        """Steps that are taken in one pass over the data: those of an epoch, unless it is broken off."""
+        """Number of steps taken in one pass over the data: those of an epoch, unless it is interrupted."""
         return self.steps_per_epoch
 
     def broken_off(self, steps: int) -> Sampling | None:
-        """The scheme of a round that ends after so many of its steps; none where such a round counts whole."""
+        """Return the scheme of a round that ends after ``steps`` steps; ``None`` if such a round counts whole."""
         return None
 
 
 def claimed(scheme: type[Sampling], mechanism: type[Mechanism], direction: Direction) -> Claim:
-    """What is claimed of a combination in any direction, whatever its parameters: what the table of support shows."""
+    """Return the claim of a combination in any direction, whatever its parameters, as in the table of support."""
     return _gated(scheme, mechanism, direction, lambda asked: scheme.claim(mechanism, asked))
 
 
 def claimed_of(scheme: Sampling, mechanism: Mechanism, direction: Direction) -> Claim:
-    """What is claimed of a round in any direction, with its own parameters."""
+    """Return the claim of a round in any direction, with its own parameters."""
     if not direction.zeroes:
         return scheme.claim_of(mechanism, direction)
     return _gated(type(scheme), type(mechanism), direction, lambda asked: scheme.claim_of(mechanism, asked))
 
 
 def asked(scheme: Sampling, direction: Direction) -> Direction:
-    """The direction in which a scheme is asked for its pairs: that of add-or-remove, where it says that it stands in.
-
-    Only where the claim is not a refusal.
+    """Return the direction whose pairs a scheme uses: for zero-out that of add-or-remove if it is ``as-absent``. The
+    claim must not be a refusal.
     """
     return direction.order if direction.zeroes and vars(type(scheme)).get("zeroed") is Zeroed.AS_ABSENT else direction
 
@@ -256,10 +255,10 @@ def asked(scheme: Sampling, direction: Direction) -> Direction:
 def _gated(
     scheme: type[Sampling], mechanism: type[Mechanism], direction: Direction, claim: Callable[[Direction], Claim]
 ) -> Claim:
-    """The claim in a direction. Of zero-out neither side is asked unless both have said what it means to them.
+    """The claim in a direction. Zero-out requires a declaration of both mechanism and scheme.
 
-    A mechanism or a scheme may answer for any direction that it knows nothing of, and sound plausible. What a class
-    inherits it has not said: it may do something else with the same records.
+    Otherwise a mechanism or a scheme might return a plausible claim for a direction that it does not handle. An
+    inherited declaration does not count: the class may treat the records differently.
     """
     if not direction.zeroes:
         return claim(direction)
@@ -280,4 +279,4 @@ def _gated(
 
 
 SAME_LAWS = "a contribution of nothing has the laws of add-or-remove"
-"""What is added to the source of a claim that is that of add-or-remove."""
+"""Text added to the source of a claim that is that of add-or-remove."""

@@ -1,24 +1,24 @@
-"""Cyclic Poisson sampling: the records are dealt into groups, the steps take the groups in turn and sample from them.
+"""Cyclic Poisson sampling: records are divided into groups, and the steps sample from the groups in turn.
 
-Each record belongs to one of b groups, whichever the other records are, and keeps its group throughout; where a record
-is replaced, the new one takes its place. The n-th step of a kind of rounds includes each record of group ``(n + c) mod
-b`` independently with the sample rate, and no other record, for some c that depends on nothing but the kind.
+Each record belongs to one of b groups, independently of the other records, and keeps its group throughout; a
+replacement takes the place of the old record. The n-th step of a kind of rounds includes each record of group ``(n + c)
+mod b`` independently with the sample rate, and no other record, for some c that depends only on the kind.
 
 **Theorem.** T steps are dominated by ``ceil(T / b)`` Poisson-sampled rounds. *Proof*: neighbouring datasets differ in
 one record, of group g say, and all others are in the same groups of both. A step of another group has the same law on
 both, given the results before it; a step of group g is a Poisson-sampled round, dominated by its pair; and of T
 consecutive numbers at most ``ceil(T / b)`` have the remainder that is g's. So the product of all steps is dominated by
-that of as many pairs, and of steps that tell nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
+that of as many pairs, and of steps that reveal nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 
-**Tight**: some record is in as many steps. Of several kinds of rounds no record need be in as many steps of each, as
-where each kind begins is not said in a plan; unless at most one of them has a number of steps that is no multiple of b:
-then the record that this one sees most often is in as many of each. Else answers are from above only
-(``Sampling.same_for_all``).
+**Tight**: some record is in as many steps. With several kinds of rounds, no record need be in as many steps of each,
+since a plan does not state the group with which each kind begins. An exception is that at most one kind has a number of
+steps that is no multiple of b: then the record that is most often in this kind is in as many of each. Otherwise answers
+are upper bounds only (``Sampling.same_for_all``).
 
-**Setting a record's contribution to nothing** leaves it and all others in their groups: the same steps, each of which
+**Setting a record's contribution to zero** leaves it and all others in their groups: the same steps, each of which
 has the pair of Poisson sampling under that relation, which for noise on a sum is that of ``remove`` or ``add``.
 
-The group has to be a record's own. Dealing a shuffled dataset out evenly moves other records when one is added.
+The group must depend on the record alone. Dividing a shuffled dataset evenly moves other records when one is added.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from hockeystick.values.adjacency import Direction
 
 @dataclass(frozen=True)
 class CyclicPoisson(Sampling):
-    """Every record is in one of ``groups``, which the steps take in turn, with Poisson sampling within the group.
+    """Cyclic Poisson sampling: every record is in one of ``groups``, from which the steps sample in turn.
 
     Args:
-        groups: how many there are: each record may be in every ``groups``-th step.
+        groups: number of groups: each record may be in every ``groups``-th step.
         sample_rate: probability with which a record of the group enters its step, in (0, 1].
 
     Raises:
@@ -67,45 +67,45 @@ class CyclicPoisson(Sampling):
 
     @property
     def within(self) -> Poisson:
-        """How the records of a group are sampled."""
+        """Poisson sampling within a group."""
         return Poisson(sample_rate=self.sample_rate)
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """What Poisson sampling claims of a step of the record's group."""
+        """Return the claim of Poisson sampling for a step of the record's group."""
         base = Poisson.claim(mechanism, direction)
-        proof = "proof in plan/sampling/cyclic_poisson.py"  # which begins with the pair of a step
+        proof = "proof in plan/sampling/cyclic_poisson.py"  # starts from the pair of a step
         return inherited(base, Claim(base.status, f"{base.cited}; {proof}" if base.status is Status.TIGHT else proof))
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """What Poisson sampling claims with that rate."""
+        """Return the claim of Poisson sampling with this rate."""
         return self.within.claim_of(mechanism, direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The pair of a step of the record's group."""
+        """Return the pair of a step of the record's group."""
         return self.within.pair(mechanism, direction)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """What is known of a step of the record's group."""
+        """Return the pair of a step of the record's group, with its side."""
         return self.within.known(mechanism, direction)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of a step of the record's group."""
+        """Return the Renyi curve of a step of the record's group."""
         return self.within.curve(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """A step of the record's group in exact numbers."""
+        """Return a step of the record's group in exact numbers."""
         return self.within.exact(mechanism, direction)
 
     def participations(self, steps: int) -> int:
-        """The steps of one group, ``ceil(steps / groups)``."""
+        """Return the steps of one group, ``ceil(steps / groups)``."""
         return -(-steps // self.groups)
 
     def same_for_all(self, steps: int) -> bool:
-        """Whether the steps are whole cycles, which see every record's group as often."""
+        """Return True if the steps are whole cycles, which visit every group equally often."""
         return steps % self.groups == 0
 
     @property
     def steps_per_epoch(self) -> int:
-        """As many as it takes for one pass over every group."""
+        """Number of steps of one pass over every group."""
         return self.groups * self.within.steps_per_epoch

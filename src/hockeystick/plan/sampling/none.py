@@ -1,8 +1,8 @@
-"""Every round sees every record.
+"""No sampling: every round sees every record.
 
-**Setting a record's contribution to nothing.** The batch is all of the data either way. Of noise on a sum to which the
-record adds nothing, the law is that of the data without it: both orders of the laws have the pairs of ``remove`` and
-``add``. A guarantee for that very relation is composed as it is (``plan/mechanisms/base.py``).
+**Setting a record's contribution to zero.** The batch is all of the data either way. For noise on a sum, a record that
+adds zero gives the law of the data without it: both orders of the laws have the pairs of ``remove`` and ``add``. A
+guarantee for this very relation is composed as it is (``plan/mechanisms/base.py``).
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ class NoSampling(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """The mechanism's own claim."""
+        """Return the mechanism's own claim."""
         return mechanism.claims[direction]
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The mechanism's own pair."""
+        """Return the mechanism's own pair."""
         return own_pair(mechanism, direction)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """The mechanism's own pair, with its side."""
+        """Return the mechanism's own pair, with its side."""
         return own_known(mechanism, direction)
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """As the mechanism says; where contributions are set to nothing, as if the records were absent."""
+        """Return the mechanism's own pair or curve; a contribution set to zero counts as an absent record."""
         return mechanism.of_many(direction.order, records)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The mechanism's own Renyi curve."""
+        """Return the mechanism's own Renyi curve."""
         return mechanism.curve(direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """The mechanism's own round in exact numbers."""
+        """Return the mechanism's own round in exact numbers."""
         return mechanism.exact(direction)

@@ -1,11 +1,11 @@
-"""Poisson sampling: each round includes each record on its own with the same probability.
+"""Poisson sampling: each round includes each record independently with the same probability.
 
-**Setting a record's contribution to nothing.** Let S be the batch of the other records, drawn as without the record,
-and independently of whether it is drawn itself. Given S, the round is ``M(S)`` with probability 1 - q, and with
-probability q that of S and the record, or of S and the record without its contribution, which for noise on a sum has
-the law ``M(S)`` again. So the round with the contribution set to nothing has the law of the round without the record,
-for every S: both orders of the laws have the pairs of ``remove`` and ``add``, and their instances. Of a mechanism known
-by a guarantee for zero-out alone ``M(S)`` and the law of S and nothing may differ, and nothing follows.
+**Setting a record's contribution to zero.** Let S be the batch of the other records, drawn as without the record and
+independently of it. Given S, the round is ``M(S)`` with probability 1 - q, and with probability q that of S and the
+record, or of S and the record without its contribution, which for noise on a sum has the law ``M(S)`` again. So the
+round with a zero contribution has the law of the round without the record, for every S: both orders of the laws have
+the pairs of ``remove`` and ``add``, and their instances. For a mechanism known only by a guarantee for zero-out,
+``M(S)`` and the law of S with a zero contribution may differ, and nothing follows.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
 
 ROUNDED = 2**52
-"""Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
+"""Relative distance of 1/rate to a whole number k within which the rate is taken as 1/k rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
-"""The claim for adding and removing a record, on a mechanism with a tight pair."""
+"""Claim for adding and removing a record, with a tight pair of the mechanism."""
 
 _REPLACED_GAUSSIAN = Claim(Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13")
-"""The claim for replacing a record, on Gaussian noise."""
+"""Claim for replacing a record, with Gaussian noise."""
 
 _REPLACED_GUARANTEE = Claim(
     Status.REFUSED,
     "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
 )
-"""The claim for replacing a record, on a mechanism that is known by its guarantee alone."""
+"""Claim for replacing a record, with a mechanism known by its guarantee alone."""
 
 
 _MANY = (
     "of users with more than 20 records in a batch on average the pair above has all their records in every batch, and "
     "the one below is that of users with 20"
 )
-"""Why the pair above and the one below differ."""
+"""Reason for different pairs above and below."""
 
 
 @dataclass(frozen=True)
 class Poisson(Sampling):
-    """Each record is included independently of all others, anew in every round.
+    """Poisson sampling: each record is included independently of all others, anew in every round.
 
     Args:
         sample_rate: inclusion probability, from 1e-10 to 1 - 1e-6, or 1; or give both of the following.
@@ -62,7 +62,7 @@ class Poisson(Sampling):
         dataset_size: number of records; beside a sample rate it needs no batch size.
 
     Raises:
-        InvalidInputError: a value outside its domain, or both ways of giving the rate at odds.
+        InvalidInputError: a value is outside its domain, or rate and sizes contradict each other.
 
     >>> Poisson(batch_size=600, dataset_size=60_000).sample_rate
     0.01
@@ -114,9 +114,9 @@ class Poisson(Sampling):
     @classmethod
     @cache
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Adding and removing: as good as the mechanism's own pair. Replacing: for Gaussian noise alone.
+        """Return the mechanism's own claim for adding and removing, and a claim for replacing with Gaussian noise only.
 
-        The theorem on replacing begins with the pair of one record's contribution, that of removing it.
+        The theorem on replacing starts from the pair of one record's contribution, that of removing it.
         """
         base = sampled_base(mechanism, direction)
         if direction is not Direction.REPLACE_ONE:
@@ -131,15 +131,15 @@ class Poisson(Sampling):
         return Claim(Status.REFUSED, f"no dominating pair is proven for {what}")
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        """Return the mechanism's own claim if every batch is the whole dataset, else that of the scheme."""
         return mechanism.claims[direction] if self.sample_rate == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The mixture pair; at rate 1 the mechanism's own."""
+        """Return the mixture pair; at rate 1 the mechanism's own."""
         rate = self.sample_rate
         if rate == 1:
             return own_pair(mechanism, direction)
-        assert rate is not None  # as follows from the sizes, where these are given
+        assert rate is not None  # derived from the sizes, if these are given
         base = mechanism.with_against_without()
         if direction is Direction.REMOVE:
             return PoissonRemovePair(base, rate)
@@ -147,22 +147,22 @@ class Poisson(Sampling):
             return PoissonAddPair(base, rate)
         from hockeystick.pairs import PoissonSubstitutionPair  # two contributions in opposite directions
 
-        assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
+        assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
         return PoissonSubstitutionPair(base.mu, rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """As the claim says of the mixture pair; at rate 1 what the mechanism's own is."""
+        """Return the mixture pair with the side of the claim; at rate 1 the mechanism's own."""
         if self.sample_rate == 1:
             return own_known(mechanism, direction)
         side = Tight if self.claim(type(mechanism), direction).status is Status.TIGHT else Above
         return side(self.pair(mechanism, direction))
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """The mixture of the numbers of records in a batch, for normal noise with a user added or removed.
+        """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.
 
-        See ``plan/unit.py``; the binomial law is cut as for draws with replacement. Where a batch holds more than 20
-        of a user's records on average, the pair above has all of them in every batch, which is the largest law of all,
-        and the one below is that of a user with fewer records.
+        See ``plan/unit.py``; the binomial law is cut as for draws with replacement. If a batch holds more than 20 of a
+        user's records on average, the pair above has all of them in every batch, the largest law, and the one below is
+        that of a user with fewer records.
         """
         if self.sample_rate == 1:
             return mechanism.of_many(direction, records)
@@ -172,7 +172,7 @@ class Poisson(Sampling):
         from hockeystick.plan.sampling.with_replacement import MOST_DRAWN, mixtures
 
         base, rate = mechanism.with_against_without(), self.exact_rate
-        assert isinstance(base, GaussianPair)  # what the property says
+        assert isinstance(base, GaussianPair)  # guaranteed by the property
         most = int(MOST_DRAWN / rate)
         found = mixtures(base.mu, min(records, most), rate, direction is Direction.ADD)
         if records <= most:
@@ -180,16 +180,16 @@ class Poisson(Sampling):
         return Between(GaussianPair(records * base.mu), found.below, _MANY)
 
     def keys(self) -> dict[str, Any]:
-        """The keys of both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
+        """Return both sizes, which imply the rate; or the rate, with the dataset size if it is known."""
         keys = super().keys()
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of the mixture pair; at rate 1 the mechanism's own."""
+        """Return the Renyi curve of the mixture pair; at rate 1 the mechanism's own."""
         return mechanism.curve(direction) if self.sample_rate == 1 else self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """The contribution of one record, which is that of removing it, seen with the rate as it is written."""
+        """Return the contribution of one record, that of removing it, under the rate as it is written."""
         if self.exact_rate == 1:
             return mechanism.exact(direction)
         base = mechanism.exact(Direction.REMOVE)
@@ -197,8 +197,8 @@ class Poisson(Sampling):
 
     @property
     def exact_rate(self) -> Fraction:
-        """``batch_size / dataset_size``, or the sample rate as it is written."""
-        from fractions import Fraction  # late, as below: few questions ask for more than the double
+        """Exact ``batch_size / dataset_size``, or the sample rate as it is written."""
+        from fractions import Fraction  # imported late, as below, since most questions need only the double
 
         from hockeystick.numerics.decimals import decimal
 

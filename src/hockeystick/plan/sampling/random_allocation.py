@@ -9,31 +9,31 @@ all other records, so that with and without the record the others take part in t
 **Other mechanisms** whose likelihood ratio is bounded (Laplace, randomised response, any with few outcomes): the same
 reduction to one pair, whose law is held between two (``pairs/sampled/ratio_epoch.py``, with the proof).
 
-**Setting a record's contribution to nothing.** The others draw their steps as before, independently of the record. In
-the step that the record drew the sum is that of the others, as it is in all others, and as it is everywhere without the
-record: the outcomes have the law of the data without it, for every draw. Both orders have the pairs of ``remove`` and
-``add``. That holds of whatever draws are made below, also of none: sizes of batches are given, and do not change.
+**Setting a record's contribution to zero.** The others draw their steps as before, independently of the record. In
+every step, including the record's own, the sum is that of the others, so for every draw the outcomes have the law of
+the data without the record. Both orders have the pairs of ``remove`` and ``add``. This holds for all the draws below,
+and without a draw: sizes of batches are given, and do not change.
 
 **An assignment that is kept** over m epochs is one draw: the record is in the same step of each of them. Given its
 step j, the m outcomes of every step are ``N(mu [i = j], 1)`` each, whose mean is all that tells them apart: the pair of
-one epoch with ``mu sqrt(m)``. It costs more than m draws, and is never guessed: ``epochs_per_assignment`` says so.
+one epoch with ``mu sqrt(m)``. It costs more than m draws, and must be declared by ``epochs_per_assignment``.
 
-**Steps that are not equally likely, and no step at all.** The theorem asks nothing of the law of the step that a record
-is in (``pairs/sampled/uneven.py``), so that the pair is tight, too, of
+**Steps that are not equally likely, and no step at all.** The theorem holds for any law of a record's step
+(``pairs/sampled/uneven.py``), so the pair is also tight for
 
 - a smaller last batch: each of n records draws one of the places of an epoch, ``t - 1`` steps having b of them and the
   last ``b' = n - (t - 1) b``: the step is drawn with probability b/n, or b'/n;
-- an epoch that is broken off after r of its t steps, the record having drawn one of all t;
-- random check-in (after Balle, Kairouz, McMahan, Thakkar, Thakurta 2020 [BKM+20]): the record is there with
-  probability p, in secret, and then draws a step.
+- an epoch interrupted after r of its t steps, in which the record drew one of all t;
+- random check-in (after Balle, Kairouz, McMahan, Thakkar, Thakurta 2020 [BKM+20]): the record is present with
+probability p, in secret, and then draws a step.
 
-More of each costs more. An epoch that is broken off later tells more. Of ``p < p'``, P at p is the mixture of P at p'
-and Q with weights p/p' and 1 - p/p', so that ``H_a(P || Q)`` and ``H_a(Q || P)`` are at most those at p', by joint
-convexity and as ``H_a(Q || Q) = 0`` for a >= 1. Larger batches: the sums of the largest probabilities, ``min(jb/n,
-1)``, all rise with b, so that the smaller batches' probabilities are an average of permutations of the larger ones'
-(Hardy, Littlewood, Polya), and the steps may be permuted without changing H, which is jointly convex.
+More of each costs more. An epoch interrupted later reveals more. For ``p < p'``, P at p is the mixture of P at p' and Q
+with weights p/p' and 1 - p/p', so that ``H_a(P || Q)`` and ``H_a(Q || P)`` are at most those at p', by joint convexity
+and as ``H_a(Q || Q) = 0`` for a >= 1. Larger batches: the sums of the largest probabilities, ``min(jb/n, 1)``, all rise
+with b, so the smaller batches' probabilities are an average of permutations of the larger ones' (Hardy, Littlewood,
+Polya), and the steps may be permuted without changing H, which is jointly convex.
 
-**k steps an epoch**, k <= t. *Upper*: a uniformly random set of k steps is had by dealing the steps at random into k
+**k steps an epoch**, k <= t. *Upper*: a uniformly random set of k steps results from dealing the steps at random into k
 blocks, r = t - k floor(t / k) of which have ``ceil(t / k)`` steps and the others ``floor(t / k)``, and drawing one step
 of each block: the law is the same under all permutations of the steps. Given the blocks, the outcomes are independent
 epochs of one step in each; mixing over them is joint convexity (Feldman, Shenfeld 2025 [FS25] decompose likewise).
@@ -58,82 +58,81 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pairs/sampled/allocation.py")
-"""The claim for adding and removing a record that takes part once an epoch, with Gaussian noise."""
+"""Claim for adding and removing a record that takes part once an epoch, with Gaussian noise."""
 
 _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blocks above, the sum of all steps below")
-"""The claim for adding and removing a record that takes part several times an epoch, with Gaussian noise."""
+"""Claim for adding and removing a record that takes part several times an epoch, with Gaussian noise."""
 
 _RATIOS = Claim(
     Status.BRACKET,
     "Feldman, Shenfeld 2025 [FS25]; proof in pairs/sampled/ratio_epoch.py: between two laws of the likelihood ratio",
 )
-"""The claim for adding and removing a record, on mechanisms whose likelihood ratio is bounded."""
+"""Claim for adding and removing a record, with mechanisms whose likelihood ratio is bounded."""
 
 _UNBOUNDED = Claim(
     Status.REFUSED,
     "random allocation is accounted for with Gaussian noise, and with mechanisms whose finite losses are at most 12; "
     "where it is Gaussian noise, give it as 'gaussian' with its noise_multiplier",
 )
-"""The claim on a mechanism whose likelihood ratio is not bounded, or of a kind that is not put on a lattice."""
+"""Claim for a mechanism whose likelihood ratio is unbounded, or cannot be put on a lattice."""
 
 _TOO_MANY = Claim(
     Status.REFUSED,
     "random allocation of other mechanisms than Gaussian noise is accounted for up to 1000000 steps an epoch; a larger "
     "batch_size makes fewer",
 )
-"""The claim on epochs whose sums would want a transform that is too long."""
+"""Claim for epochs whose sums would need too long a transform."""
 
 _OFTEN_OTHER = Claim(
     Status.REFUSED,
     "several participations an epoch, and assignments that are kept, are accounted for with Gaussian noise only; leave "
     "out participations_per_epoch and epochs_per_assignment",
 )
-"""The claim on other mechanisms than Gaussian noise, where a record takes part several times by one draw."""
+"""Claim for other mechanisms than Gaussian noise if a record takes part several times by one draw."""
 
 _REPLACED = Claim(
     Status.REFUSED,
     "no pair is known for replacing a record under random allocation: use adjacency 'add-or-remove', and its privacy "
     "for groups of 2, which replacing is a case of",
 )
-"""The claim for replacing a record."""
+"""Claim for replacing a record."""
 
 RATIOS_WHY = (
     "the width is that of a lattice: the law of an epoch's likelihood ratio is held between two laws with few values"
 )
-"""Why the two ends of an epoch of another mechanism differ."""
+"""Reason for different ends of an epoch of another mechanism."""
 
 WHY = (
     "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt "
     "into blocks, below, all steps of an epoch are added up"
 )
-"""Why the two ends of a bracket differ."""
+"""Reason for different ends of a bracket."""
 
 
 @dataclass(frozen=True)
 class RandomAllocation(Sampling):
-    """In each epoch every record takes part in one step, or ``participations`` of them, drawn uniformly and secretly.
+    """Random allocation: in each epoch every record takes part in one or several steps, drawn uniformly and secretly.
 
-    A round is one epoch, or as many as one assignment is kept for; ``count`` counts rounds.
+    A round is one epoch, or all epochs of one assignment; ``count`` counts rounds.
 
     Args:
         steps_per_epoch: number of steps of an epoch; or give ``batch_size`` and ``dataset_size``.
-        participations_per_epoch: steps of an epoch in which a record takes part; 1 by default. Of more, answers are
+        participations_per_epoch: steps of an epoch in which a record takes part; 1 by default. With more, answers are
             between two pairs.
         epochs_per_assignment: epochs for which an assignment is kept before a new one is drawn; 1 by default. Keeping
             it costs more.
-        dataset_size: number of records; a warning about delta needs it, and the probabilities of a last batch that is
-            smaller.
-        batch_size: expected number of records of a step. Each record draws a place, of which the last step has fewer
-            where the batches do not come out even: it draws a step with probability batch_size / dataset_size.
-        last_batch_size: expected number of records of the last step, at most ``batch_size``; it follows from
-            ``dataset_size``, or gives it together with ``steps_per_epoch``.
-        steps_taken: steps of an epoch that are taken; all by default. Of fewer, each round is an epoch that is broken
-            off, the record having drawn one of all its steps.
+        dataset_size: number of records, for a warning about delta, and for the probabilities of a smaller last batch.
+        batch_size: expected number of records of a step. Each record draws a place, so a step with probability
+            batch_size / dataset_size; the last step has fewer places if the sizes do not divide evenly.
+        last_batch_size: expected number of records of the last step, at most ``batch_size``; it derives from
+            ``dataset_size``, or determines it together with ``steps_per_epoch``.
+        steps_taken: number of steps of an epoch that are taken; all by default. With fewer, each round is an
+            interrupted epoch, in which the record drew one of all its steps.
         check_in: probability with which a record takes part in an epoch at all, in secret; 1 by default.
 
     Raises:
-        InvalidInputError: a value outside its domain, no steps, sizes or steps that contradict each other, more
-            participations than steps, or several participations together with what is proven for one.
+        InvalidInputError: a value is outside its domain, the number of steps is missing, sizes and steps contradict
+            each other, there are more participations than steps, or several with an option proved for one only.
 
     >>> RandomAllocation(steps_per_epoch=1000).steps_per_round
     1000
@@ -193,7 +192,7 @@ class RandomAllocation(Sampling):
         self._check_proven()
 
     def _check_sizes(self) -> None:
-        """Check the sizes against each other, and give those that follow: the data set, the steps, the last batch."""
+        """Check the sizes against each other, and derive the missing ones: the dataset, the steps, the last batch."""
         batch, records, steps, last = self.batch_size, self.dataset_size, self.steps_per_epoch, self.last_batch_size
         if batch is None:
             raise InvalidInputError("last_batch_size goes with batch_size, which is missing", "last_batch_size")
@@ -225,7 +224,7 @@ class RandomAllocation(Sampling):
         object.__setattr__(self, "dataset_size", records)
 
     def _check_proven(self) -> None:
-        """Refuse what would be another theorem: several participations, or a kept assignment whose last epoch ends."""
+        """Refuse combinations without a theorem: several participations, or a kept assignment whose last epoch ends."""
         if self.participations_per_epoch > 1:
             for key, plain in (
                 ("last_batch_size", self.last_batch_size in (None, self.batch_size)),
@@ -253,7 +252,7 @@ class RandomAllocation(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Adding or removing a record: tight for Gaussian noise, between two pairs for others; replacing is refused."""
+        """Return a tight claim for Gaussian noise and a bracket for others; replacing a record is refused."""
         base = sampled_base(mechanism, direction)
         if direction is Direction.REPLACE_ONE:
             return _REPLACED
@@ -262,9 +261,9 @@ class RandomAllocation(Sampling):
         return inherited(base, _ONCE if Property.GAUSSIAN in mechanism.properties else _RATIOS)
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """The mechanism's own where an epoch is one step; between, where a record takes part several times.
+        """Return the mechanism's own claim if an epoch is one step, and a bracket if a record takes part several times.
 
-        Refused where this instance's likelihood ratio has no bound, whatever others of its class have.
+        It is a refusal if this instance's likelihood ratio is unbounded, whatever others of its class have.
         """
         if self._unsampled:
             return mechanism.claims[direction]
@@ -282,12 +281,12 @@ class RandomAllocation(Sampling):
 
     @property
     def _unsampled(self) -> bool:
-        """Whether every record is in the only step."""
+        """True if every record is in the only step."""
         return self.steps == self.epochs_per_assignment == 1 and self.check_in in (None, 1)
 
     @property
     def _probabilities(self) -> tuple[tuple[tuple[Fraction, int], ...], Fraction]:
-        """The probability of each step that is taken and how many there are, the last one apart; and that of none."""
+        """Probability of each step taken and their number, with the last one apart; and the probability of none."""
         present = Fraction(1) if self.check_in is None else self.check_in
         first = last = present / self.steps
         if self.batch_size is not None:
@@ -300,19 +299,19 @@ class RandomAllocation(Sampling):
         return groups, 1 - sum((weight * count for weight, count in groups), Fraction(0))
 
     def _mu(self, mechanism: Mechanism) -> float:
-        """The distance of the two laws of a step, over all epochs of an assignment, to a few roundings."""
+        """Distance of the two laws of a step, over all epochs of an assignment, to a few roundings."""
         base = mechanism.with_against_without()
         assert isinstance(base, GaussianPair)
         return base.mu * math.sqrt(self.epochs_per_assignment)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """One epoch, or as many as an assignment is kept for."""
+        """Return the pair of one epoch, or of all epochs of an assignment."""
         if self._unsampled:
             return mechanism.pair(direction)
         if Property.GAUSSIAN not in mechanism.properties:
             return self._bounds(mechanism, direction)[0]
         mu = self._mu(mechanism)
-        if 1 < self.participations_per_epoch == self.steps:  # all steps, several: nothing is sampled
+        if 1 < self.participations_per_epoch == self.steps:  # all of several steps: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
         if self.participations_per_epoch > 1:
             return AllocationPair(mu, self.steps, direction is Direction.ADD, self.participations_per_epoch)
@@ -321,7 +320,7 @@ class RandomAllocation(Sampling):
         return epoch(mu, *self._probabilities, direction is Direction.ADD)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Between blocks and the sum of all steps, where a record takes part several times; tight otherwise."""
+        """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair."""
         if self._unsampled:
             return own_known(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
@@ -334,7 +333,7 @@ class RandomAllocation(Sampling):
         return Between(self.pair(mechanism, direction), (GaussianPair(summed),), WHY)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of the pair of an epoch; where an epoch is one step the mechanism's own."""
+        """Return the Renyi curve of the pair of an epoch; if an epoch is one step, the mechanism's own."""
         return mechanism.curve(direction) if self._unsampled else self.pair(mechanism, direction)
 
     def _bounds(self, mechanism: Mechanism, direction: Direction) -> tuple[DominatingPair, DominatingPair]:
@@ -344,11 +343,11 @@ class RandomAllocation(Sampling):
         return epoch_pairs(_base(mechanism), *self._probabilities, direction is Direction.ADD)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """The mechanism's own round where an epoch is one step; else an epoch of Gaussian steps, each as likely.
+        """Return the mechanism's own round if an epoch is one step, else an epoch of equally likely Gaussian steps.
 
         Raises:
-            UnsupportedError: of several participations the two ends are of different pairs, and steps that are not
-                equally likely are not implemented.
+            UnsupportedError: there are several participations, whose ends are of different pairs, or steps that are not
+                equally likely, which are not implemented.
         """
         if self._unsampled:
             return mechanism.exact(direction)
@@ -369,25 +368,25 @@ class RandomAllocation(Sampling):
         return ExactAllocation(base.mu**2 * self.epochs_per_assignment, weights.pop(), steps)
 
     def keys(self) -> dict[str, Any]:
-        """The keys that give it back: where there is a batch size, those of both sizes, from which others follow."""
+        """Return the keys of the instance: with a batch size, both sizes, from which others derive."""
         keys = super().keys()
         follow = () if self.batch_size is None else ("steps_per_epoch", "last_batch_size")
         return {key: value for key, value in keys.items() if key not in follow}
 
     def broken_off(self, steps: int) -> RandomAllocation | None:
-        """An epoch that is broken off after so many steps; none of a kind of which nothing is proven."""
+        """Return an epoch interrupted after ``steps`` steps; ``None`` if nothing is proved for it."""
         if self.participations_per_epoch > 1 or self.epochs_per_assignment > 1:
             return None
         return replace(self, steps_taken=steps)
 
     @property
     def steps_of_pass(self) -> int:
-        """Steps of one epoch that are taken."""
+        """Number of steps taken of one epoch."""
         return self.steps if self.steps_taken is None else self.steps_taken
 
     @property
     def steps_per_round(self) -> int:
-        """Steps that are taken of all epochs for which one assignment is kept."""
+        """Number of steps taken of all epochs of one assignment."""
         return self.steps_of_pass * self.epochs_per_assignment
 
 

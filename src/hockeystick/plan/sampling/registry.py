@@ -1,4 +1,4 @@
-"""All sampling schemes, for what goes through them: plan files, their schema, the table of what is supported."""
+"""All sampling schemes, for plan files, their schema, and the table of supported combinations."""
 
 from hockeystick.plan.sampling.base import Sampling
 from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
@@ -20,4 +20,4 @@ SAMPLINGS: tuple[type[Sampling], ...] = (
     TruncatedPoisson,
     CyclicPoisson,
 )
-"""All sampling schemes, in the order in which they are listed to people."""
+"""All sampling schemes, in the order of lists for people."""

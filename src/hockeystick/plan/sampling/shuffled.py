@@ -1,75 +1,76 @@
-"""Shuffled batches: each epoch an order of the records is cut into batches, so that a record is in one step of it.
+"""Shuffled batches: in each epoch an order of the records is cut into batches, so a record is in one step of it.
 
-This is what most loaders do, and no pair is known that is attained and dominates. What is proven is a bracket. A round
-is one epoch of t steps, ``u`` a unit vector, contributions and noise are in units of the norm bound C, s is the noise.
+Most loaders do this, and no pair is known that is attained and dominates. A bracket is proved here. A round is one
+epoch of t steps, ``u`` a unit vector, contributions and noise are in units of the norm bound C, s is the noise.
 
-**Replacing a record, above.** Fix the orders of all epochs, which are chosen without looking at the data or at what the
-steps release. Of an epoch, one step sees the record. Given what came before, that step is dominated by the mechanism's
-pair under replacement, and the others have the same law with either value of the record. Adaptive composition (Zhu,
-Dong, Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round an epoch, whatever the orders. The laws with orders
-drawn at random are mixtures of these with the same weights on both sides, and ``H_b`` is jointly convex: the bound
-stays. Nothing was asked of the orders: drawn once, anew every epoch, from a small buffer, or not at all.
+**Replacing a record, above.** Fix the orders of all epochs, which are chosen independently of the data and of the
+releases. In an epoch, one step contains the record. Given the past, that step is dominated by the mechanism's pair
+under replacement, and the others have the same law with either value of the record. Adaptive composition (Zhu, Dong,
+Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round an epoch, whatever the orders. The laws with orders drawn
+at random are mixtures of these with the same weights on both sides, and ``H_b`` is jointly convex: the bound remains
+valid. The orders are arbitrary: drawn once, anew every epoch, from a small buffer, or not at all.
 
 **Replacing a record, below, for Gaussian noise.** All other records contribute ``-u``, the record ``+u`` or ``-u``.
 With ``-u`` the sums of the batches are constants; with ``+u`` that of one batch is larger by 2. Centred, an epoch is
 
     P_w = sum_j w_j N(2 e_j, s^2 I_t)   against   Q = N(0, s^2 I_t) ,    w_j = (size of batch j) / (number of records) ,
 
-where the order is uniform; epochs are independent where it is drawn anew. With equal weights this is an epoch of random
-allocation at half the noise. That pair is below every other case, too, in both orders of the laws: Q is invariant under
+if the order is uniform; epochs are independent if it is drawn anew. With equal weights this is an epoch of random
+allocation at half the noise. In both orders of the laws, this pair is also below every other case: Q is invariant under
 permutations of the steps in each epoch, and ``H_b(pi P || pi Q) = H_b(P || Q)`` for each of them. Averaged over
 independent permutations of every epoch, any law P of E epochs in which the record is in exactly one step of each (a
 last batch that is smaller, an order that is kept, one that is not random) becomes the product of E equal mixtures, and
 joint convexity gives ``H_b(product || Q^E) <= H_b(P || Q^E)``; likewise with the laws exchanged.
 
-So the bracket holds for every loader that passes each record exactly once an epoch, in whatever order. Where replacing
+So the bracket holds for every loader that passes each record exactly once an epoch, in whatever order. If replacing
 moves the sum by d C only (``replace_one_distance``), the others contribute ``-d u / 2`` and the record ``+- d u / 2``.
 
-**Adding or removing one, for Gaussian noise, where the number of batches stays the same.** The order is uniform, and
-the last batch is kept, however small. Draw an order of all n records, with x at place i. Moving the last record y into
-the place of x gives an order of the others, each equally often: a coupling. Between the two, the batch of x has y in
-place of x, a distance of 2, and the last batch has lost y, a distance of 1 (where x was in the last batch: a distance
-of 1 there alone). All other steps are equal. Given the orders, an epoch is dominated by two unsampled Gaussian rounds,
-that is by one with ``mu = sqrt(2^2 + 1) / s``; composing and averaging is as above, for orders that are drawn once or
-anew. Below, two data sets:
+**Adding or removing a record, for Gaussian noise, with an unchanged number of batches.** The order is uniform, and the
+last batch is kept, however small. Draw an order of all n records, with x at place i. Moving the last record y into the
+place of x gives an order of the others, each equally often: a coupling. Between the two, the batch of x has y in place
+of x, a distance of 2, and the last batch has lost y, a distance of 1 (if x was in the last batch: a distance of 1 there
+alone). All other steps are equal. Given the orders, an epoch is dominated by two unsampled Gaussian rounds, that is by
+one with ``mu = sqrt(2^2 + 1) / s``; composing and averaging is as above, for orders drawn once or anew. Below, two
+datasets:
 
 - all other records contribute 0. The sums are 0 without x, and with it that of one step is u, with weights as above:
   random allocation at the noise s, by the same averaging, for orders of either kind;
-- all other records contribute ``-u``, x contributes u, and the order is drawn anew in each epoch. Of the steps before
-  the last one the sums are ``-b u`` without x, and with it that of one of them is larger by 2, each with probability b
-  / n; none of them is, with probability b' / n, b' being the size of the last batch: then x is there. What these steps
-  show is an epoch at the distance 2 in which the record may be in no step, ``c = b' / n``
-  (``pairs/sampled/uneven.py``). The last step is left out, which is a function of the outcome.
+- all other records contribute ``-u``, x contributes u, and the order is drawn anew in each epoch. The sums of the steps
+  before the last are ``-b u`` without x, and with it that of one of them is larger by 2, each with probability b / n;
+  none of them is, with probability b' / n, b' being the size of the last batch: then x is there. These steps are an
+  epoch at the distance 2 in which the record may be in no step, ``c = b' / n`` (``pairs/sampled/uneven.py``). The last
+  step is dropped, which is post-processing.
 
-Either one is a lower end; which is higher depends on direction and size. The second one is not that of an order drawn
+Either one is a lower end, and direction and size determine the higher one. The second does not hold for an order drawn
 once: x would be in the last batch of all epochs or of none, and the product of mixtures is then no bound.
 
-Where the number of batches changes with the record, the number of releases tells the two apart: refused.
+If the number of batches changes with the record, the number of releases reveals it: refused.
 
-**A last batch that is dropped** where it would be smaller (``drop_last``), of d records of n. The order is uniform and
-drawn anew in each epoch. *Above*, a replaced record: it is in at most one step, and nothing else was asked. *Above*,
-one more record, d > 0: the place of x is taken by the last record of the order, which would have been dropped, so that
-at most one step differs, by 2: one Gaussian round with ``mu = 2 / s``, and not sqrt(5). *Below*, both: all other
-records contribute ``-u``, the record u; without it, or with it at ``-u``, the sums of all steps are ``-b u``. An epoch
-is that of a record at the distance 2 that is in each step with probability b / n and in none with probability d / n.
-For d = 0 without the record a whole batch is dropped: refused, where one is added or removed.
+**A smaller last batch that is dropped** (``drop_last``), of d records of n. The order is uniform and drawn anew in each
+epoch. *Above*, a replaced record: it is in at most one step, as the proof requires. *Above*, one more record, d > 0:
+the place of x is taken by the last record of the order, which would have been dropped, so at most one step differs, by
+2: one Gaussian round with ``mu = 2 / s``, and not sqrt(5). *Below*, both: all other records contribute ``-u``, the
+record u; without it, or with it at ``-u``, the sums of all steps are ``-b u``. An epoch is that of a record at the
+distance 2 that is in each step with probability b / n and in none with probability d / n. For d = 0 without the record
+a whole batch is dropped: adding or removing one is refused.
 
-**Setting a record's contribution to nothing.** The record keeps its place, and no other one moves: whatever the number
-of batches. *Above*: as for replacing it, with the mechanism's own pair of one record in place of that under
-replacement, at half the distance for noise on a sum; a guarantee for this very relation serves as it is. *Below, for
-Gaussian noise*: two data sets, in either order of the laws. All other records contribute 0, the record u: the sums are
-0 without the contribution, and with it that of one step is u: random allocation at the noise s, by the averaging above.
-Or all others contribute -u, the record u: the step of the record is the only one in which the sum, centred, is 2 with
-the contribution and 1 without, and the largest step of an epoch tells of it (``pairs/sampled/largest_step.py``),
-whatever the orders. With noise of a few norm bounds and less the second is by far the larger one. Where a
-last batch is dropped, the first is an epoch in which the record is in each step with probability b / n and in none with
-probability d / n, and the second is left out: a record that is dropped changes no step, and the largest one tells less.
+**Setting a record's contribution to zero.** The record keeps its place, and no other moves, for any number of batches.
+*Above*: as for replacing it, with the mechanism's own pair of one record in place of that under replacement, at half
+the distance for noise on a sum; a guarantee for this very relation applies as it is. *Below, for Gaussian noise*: two
+datasets, in either order of the laws. All other records contribute 0, the record u: the sums are 0 without the
+contribution, and with it that of one step is u: random allocation at the noise s, by the averaging above. Or all others
+contribute -u, the record u: the step of the record is the only one in which the sum, centred, is 2 with the
+contribution and 1 without, and the largest step of an epoch is a statistic that reveals it
+(``pairs/sampled/largest_step.py``), whatever the orders. With noise of at most a few norm bounds the second is far
+larger. If a last batch is dropped, the first is an epoch in which the record is in each step with probability b / n and
+in none with probability d / n, and the second is omitted: a dropped record changes no step, and the largest step
+reveals less.
 
-**Beyond the reach of the moments** of random allocation (:data:`LEAST_MU` and what stands with it), the sum of all
-steps of an epoch is what is compared, ``N(mu, t)`` against ``N(0, t)``, or its mixture with the latter where the record
-may be in no step: a function of the outcome, and so below it.
+**Outside the range of the moments** of random allocation (:data:`LEAST_MU` and the constants beside it), the pair below
+is the sum of all steps of an epoch, ``N(mu, t)`` against ``N(0, t)``, or its mixture with the latter if the record may
+be in no step: a post-processing of the outcome, and so below it.
 
-**One step an epoch** samples nothing: what the mechanism claims of itself holds.
+**One step an epoch** samples nothing: the mechanism's own claim holds.
 """
 
 from __future__ import annotations
@@ -92,89 +93,89 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
 _PROOF = "above: no amplification; below: an instance, random allocation; proofs in plan/sampling/shuffled.py"
-"""The source of every bracket."""
+"""Source of every bracket."""
 
 _REPLACED = Claim(Status.BRACKET, f"{_PROOF}; cf. Chua et al. 2024 [CGK+24a]")
-"""The claim for replacing a record, on Gaussian noise."""
+"""Claim for replacing a record, with Gaussian noise."""
 
 _CHANGED = Claim(Status.BRACKET, f"{_PROOF}; where the number of batches does not depend on the record")
-"""The claim for adding and removing a record, on Gaussian noise."""
+"""Claim for adding and removing a record, with Gaussian noise."""
 
 _ZEROED = Claim(Status.BRACKET, f"{_PROOF}; a record that is set to nothing keeps its place")
-"""The claim for setting a record's contribution to nothing, on Gaussian noise."""
+"""Claim for setting a record's contribution to zero, with Gaussian noise."""
 
 _ABOVE = "one unsampled round an epoch; proof in plan/sampling/shuffled.py"
-"""What is said of a mechanism of which no instance is known."""
+"""Claim for a mechanism without a known instance."""
 
 _NO_ROOM = Claim(
     Status.REFUSED,
     "without the record the others move to other batches, which is accounted for with Gaussian noise only; "
     "use adjacency 'replace-one'",
 )
-"""The claim for adding and removing a record, on other mechanisms."""
+"""Claim for adding and removing a record, with other mechanisms."""
 
 _SIZES_WANTED = Claim(
     Status.REFUSED,
     "without the record the others move to other batches: give batch_size and dataset_size (the larger data set), "
     "or use adjacency 'replace-one'",
 )
-"""The claim for adding and removing a record, where nothing but the number of steps is known."""
+"""Claim for adding and removing a record if only the number of steps is known."""
 
 _ANOTHER_DROPPED = Claim(
     Status.REFUSED,
     "without the record the last batch is not full and is dropped, so that the number of steps tells the two data sets "
     "apart: use adjacency 'replace-one', or a batch_size that does not divide dataset_size",
 )
-"""The claim for adding and removing a record, where the record fills the last batch and others are dropped."""
+"""Claim for adding and removing a record if the record fills the last batch and others are dropped."""
 
 _ANOTHER_NUMBER = Claim(
     Status.REFUSED,
     "without the record there is one batch less, so that the number of steps tells the two data sets apart: use "
     "adjacency 'replace-one', or a batch_size that does not divide dataset_size - 1",
 )
-"""The claim for adding and removing a record, where the last batch has nothing but it."""
+"""Claim for adding and removing a record if it is alone in the last batch."""
 
 WHY = (
     "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
     "stands one data set, whose record is hidden as by random allocation"
 )
-"""Why the two ends of a bracket differ."""
+"""Reason for different ends of a bracket."""
 
 WHY_ZEROED = (
     "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
     "stand two data sets: a record that is hidden as by random allocation, and one of which the largest step tells"
 )
-"""Why the two ends differ where a record's contribution is set to nothing."""
+"""Reason for different ends if a record's contribution is set to zero."""
 
 CAUTION = (
     "shuffled batches have no proven amplification: quote the upper end alone; for less, draw batches by a scheme that "
     "has one (poisson or without-replacement: hockeystick.integrations.batches), and see `hockeystick sampling`"
 )
-"""What is said with every answer about shuffled batches."""
+"""Caveat of every answer about shuffled batches."""
 
 BOTH = math.sqrt(5.0)
-"""Distance of two Gaussian rounds, at 2 and at 1, taken as one."""
+"""Distance of two Gaussian rounds, at 2 and at 1, together."""
 
 SPARE = 4
-"""Units in the last place by which the product of that distance and a mu may be off, and more."""
+"""Bound on the error of the product of that distance and a mu, in units in the last place."""
 
 
 LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
-"""The epochs of random allocation of which the pair is composed; of others a function of the outcome is."""
+"""Range of the epochs of random allocation whose pair is composed; for others a function of the outcome is."""
 
 
 @dataclass(frozen=True)
 class Shuffled(Sampling):
-    """Each epoch an order of the records is cut into batches; a round is one epoch, and ``count`` counts epochs.
+    """Shuffled batches: in each epoch an order of the records is cut into batches. A round is one epoch.
 
     Args:
         steps_per_epoch: number of batches of an epoch; or give both of the following.
         batch_size: number of records in a batch; the last one may have fewer, and is kept.
-        dataset_size: number of records, of the larger data set where one is added or removed.
-        drop_last: whether a last batch with fewer records is dropped; it needs both sizes.
+        dataset_size: number of records, of the larger dataset if one is added or removed.
+        drop_last: True if a last batch with fewer records is dropped; it needs both sizes.
 
     Raises:
-        InvalidInputError: a value outside its domain, none of them, or both ways of giving the steps at odds.
+        InvalidInputError: a value is outside its domain or missing, or steps and sizes contradict each other.
 
     >>> Shuffled(batch_size=256, dataset_size=60_000).steps_per_epoch
     235
@@ -248,12 +249,12 @@ class Shuffled(Sampling):
 
     @property
     def _unsampled(self) -> bool:
-        """Whether every record is in the only step."""
+        """True if every record is in the only step."""
         return self.steps == 1 and not self.dropped
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """A bracket for Gaussian noise; from above where records keep their places, for what has a pair or a curve."""
+        """Return a bracket for Gaussian noise; an upper bound for any pair or curve if records keep their places."""
         base = mechanism.claims[direction.order]
         gaussian = Property.GAUSSIAN in mechanism.properties
         if not direction.keeps_places:
@@ -269,7 +270,7 @@ class Shuffled(Sampling):
         return base
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """The mechanism's own where an epoch is one step; else that of the scheme, unless batches come and go."""
+        """Return the mechanism's own claim if an epoch is one step; else the scheme's, for fixed batch numbers."""
         if self._unsampled:
             return mechanism.claims[direction.order]
         found = self.claim(type(mechanism), direction)
@@ -282,14 +283,14 @@ class Shuffled(Sampling):
         return _ANOTHER_NUMBER if (self.dataset_size - 1) % self.batch_size == 0 else found
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """One unsampled round an epoch: that of the record in its place, beside it the last batch's if one is added."""
+        """Return one unsampled round an epoch: the record in its place, and the last batch if one is added."""
         if self._unsampled or direction.keeps_places:
             return own_pair(mechanism, direction)
         mu = _mu(mechanism.with_against_without())
         return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, SPARE))
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """The bracket: one unsampled round an epoch above, an epoch of random allocation below."""
+        """Return the bracket: one unsampled round an epoch above, an epoch of random allocation below."""
         if self._unsampled:
             return own_known(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
@@ -306,9 +307,9 @@ class Shuffled(Sampling):
         return Between(above, tuple(dict.fromkeys(ends)), WHY)
 
     def _instance(self, mu: float, add: bool) -> DominatingPair:
-        """The epoch in which one data set shows the record: in each step with the probability that it is in its batch.
+        """Pair of one dataset: an epoch in which the record is in each step with the probability of its batch.
 
-        The other records are opposed to it, or contribute nothing, at the distance ``mu``.
+        The other records are opposed to it, or contribute zero, at the distance ``mu``.
         """
         if not self.dropped:
             return _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)
@@ -317,16 +318,16 @@ class Shuffled(Sampling):
         return _allocated(mu, ((Fraction(self.batch_size, self.dataset_size), self.steps),), add)
 
     def _both(self, mu: float, add: bool) -> list[DominatingPair]:
-        """What two data sets show of a record that is added or removed, where the last batch is kept."""
+        """Pairs of two datasets with a record added or removed, if the last batch is kept."""
         assert self.batch_size is not None
         assert self.dataset_size is not None
         opposed = ((Fraction(self.batch_size, self.dataset_size), self.steps - 1),)
         return [_allocated(2 * mu, opposed, add), _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)]
 
     def _zeroed(self, mu: float, restored: bool) -> tuple[DominatingPair, ...]:
-        """What two data sets attain where a contribution is set to nothing, in one order of the laws.
+        """Pairs attained by two datasets if a contribution is set to zero, in one order of the laws.
 
-        Where records are dropped it is one of them: the record of the other one may be in no step.
+        If records are dropped, there is only one: the record of the other may be in no step.
         """
         allocated = self._instance(mu, restored)
         if self.dropped or not LEAST <= mu <= MOST:
@@ -335,7 +336,7 @@ class Shuffled(Sampling):
         return allocated, largest.mirrored if restored else largest
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The curve of one unsampled round an epoch; also where the mechanism has a curve and no pair.
+        """Return the curve of one unsampled round an epoch, even if the mechanism has a curve and no pair.
 
         For orders above 1 the Renyi divergence of a mixture is at most the largest of its parts.
         """
@@ -344,11 +345,11 @@ class Shuffled(Sampling):
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """The unsampled round of an epoch in exact numbers; none where the last batch is counted beside it."""
+        """Return the unsampled round of an epoch in exact numbers; ``None`` if the last batch counts beside it."""
         return mechanism.exact(direction.order) if self._unsampled or direction.keeps_places else None
 
     def keys(self) -> dict[str, Any]:
-        """The keys of both sizes, which imply the steps; or the steps, with the size of the data set where known."""
+        """Return both sizes, which imply the steps; or the steps, with the dataset size if known."""
         keys = super().keys()
         if not keys.pop("drop_last"):
             return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
@@ -356,28 +357,28 @@ class Shuffled(Sampling):
 
     @property
     def caution(self) -> str | None:
-        """A line that the upper end alone may be quoted, and what to do instead; none where an epoch is one step."""
+        """Caveat that only the upper end may be quoted, with the remedy; ``None`` if an epoch is one step."""
         return None if self._unsampled else CAUTION
 
     @property
     def steps_per_round(self) -> int:
-        """Steps of the epoch that a round is."""
+        """Number of steps of the epoch that is a round."""
         return self.steps
 
 
 def _mu(pair: object) -> float:
-    """The distance of a Gaussian pair, which is what the property of the mechanism says that it is."""
+    """Distance of a Gaussian pair, which the mechanism's property guarantees."""
     assert isinstance(pair, GaussianPair)
     return pair.mu
 
 
 def _allocated(mu: float, groups: tuple[tuple[Fraction, int], ...], add: bool) -> DominatingPair:
-    """An epoch in which a record is in each step with a probability, in one order of its laws; or the sum of its steps.
+    """Epoch in which a record is in each step with a probability, in one order of its laws; or the sum of its steps.
 
     Args:
         mu: distance of the two laws of a step.
-        groups: the probability of a step and the number of steps, of one group.
-        add: whether the law with the record is the second one.
+        groups: probability of a step and number of steps, of one group.
+        add: True if the law with the record is the second.
     """
     ((weight, steps),) = groups
     present = weight * steps

@@ -1,7 +1,8 @@
-"""Truncated Poisson sampling: batches that come out larger than a limit are cut to it at random.
+"""Truncated Poisson sampling: batches larger than a limit are cut to it at random.
 
-Each of the records enters the batch independently with probability q; of a batch of more than B a uniformly random part
-of B records is kept. n is the size of the larger dataset, x the record that is added or removed, C = 1 the norm bound.
+Each record enters the batch independently with probability q; a batch of more than B records is cut to B of them,
+chosen uniformly at random. n is the size of the larger dataset, x the record that is added or removed, C = 1 the norm
+bound.
 
 **Theorem.** Let J be the number of the other n - 1 records that are sampled, ``w = P[J >= B]``, and
 
@@ -12,31 +13,31 @@ A round is dominated, in either direction, by that of the two laws of loss
     with probability 1 - w:  Poisson-sampled Gaussian noise of multiplier s, at the rate q;
     with probability w:      Poisson-sampled Gaussian noise of multiplier s / 2, at the rate q' .
 
-*Proof.* J has the same law on both datasets, so that whether ``J >= B`` may be revealed (H is jointly convex). Given J
+*Proof.* J has the same law on both datasets, so the event ``J >= B`` may be revealed (H is jointly convex). Given J
 < B the other records' batch R is not cut: without x the sum is that of R, with x that of R, and x with probability q.
-Given ``J >= B``, let T be a uniformly random set of B of the others and y a uniformly random one of T: whatever J is,
-what is kept of the others alone is T. With x, of J + 1 records x is among the B that are kept with probability ``B / (J
-+ 1)``, and then those kept beside it are ``T - y``. As T and y do not depend on J, given them the sum is that of T, or
+Given ``J >= B``, let T be a uniformly random set of B of the others and y a uniformly random one of T: for every J, the
+kept set of the others alone is T. With x, of J + 1 records x is among the B that are kept with probability ``B / (J +
+1)``, and then those kept beside it are ``T - y``. As T and y do not depend on J, given them the sum is that of T, or
 with probability q' that of ``T - y + x``, which is at a distance of at most 2. Both are dominated by the scalar pairs
 at distances 1 and 2 (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). Last, with ``C(n - 1, j) / (j + 1) = C(n, j + 1) / n``,
 
     q E[B / (J + 1); J >= B] = (B / n) sum_(j >= B) C(n, j + 1) q^(j + 1) (1 - q)^(n - 1 - j)
                              = (B / n) P[Bin(n, q) > B].
 
-*Below.* All others contribute 0, and x a vector of norm 1: the sum tells whether x is in the batch, which it is with
-probability ``q (1 - w) + q' w``: a Poisson-sampled round at that rate and with noise s.
+*Below.* All others contribute 0, and x a vector of norm 1: x is in the batch, and thus in the sum, with probability ``q
+(1 - w) + q' w``: a Poisson-sampled round at that rate and with noise s.
 
-**Setting a record's contribution to nothing.** It is sampled, and counted where a batch is cut, as before. Given ``J <
-B`` nothing is cut, and the sum is that of R, or with probability q that of R and x, or of R and nothing: the first of
-the two laws again. Given ``J >= B``, and T and y, the sum is that of T, or with probability q' that of ``T - y + x``
+**Setting a record's contribution to zero.** The record is sampled, and counted when a batch is cut, as before. Given
+``J < B`` nothing is cut, and the sum is that of R, or with probability q that of R and x, or of R and zero: the first
+of the two laws again. Given ``J >= B``, and T and y, the sum is that of T, or with probability q' that of ``T - y + x``
 against that of ``T - y``. With the sum of ``T - y`` and y for the origin, these are two contributions, ``x - y`` and
-``-y``, of norms at most 2, at the rate q': dominated by the pair of a *replaced* record under Poisson sampling at
-noise s / 2 (Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13), in both orders of the laws. That is the
-published mixture (Ganesh 2025, in dp_accounting). *Below*: the same instance.
+``-y``, of norms at most 2, at the rate q': dominated by the pair of a *replaced* record under Poisson sampling at noise
+s / 2 (Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13), in both orders of the laws. This is the published
+mixture (Ganesh 2025, in dp_accounting). *Below*: the same instance.
 
-**Numbers.** Binomial tails in Decimal, to DIGITS digits, from a first term by Stirling's series, whose error is less
-than the first term left out, and ratios that fall; sums end where a geometric series bounds the rest. Where one of
-the two probabilities is less than LEAST its law is put at infinite loss with that mass.
+**Numbers.** Binomial tails are computed in Decimal, to DIGITS digits, from a first term by Stirling's series, whose
+error is below the first omitted term, and decreasing ratios; a geometric series bounds the rest of each sum. If one of
+the two probabilities is less than LEAST, its law is put at infinite loss with that mass.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 
 DIGITS = 50
-"""Decimal digits in which binomial laws are computed."""
+"""Decimal digits of binomial laws."""
 
 ENOUGH = Decimal("1e-40")
-"""Where a sum of binomial probabilities ends, relative to itself."""
+"""Relative size of the neglected rest of a sum of binomial probabilities."""
 
 LEAST = 1e-250
-"""The least probability of a cut batch that is told from none."""
+"""Smallest probability of a cut batch that is distinguished from 0."""
 
 STIRLING = tuple(
     Fraction(*part)
@@ -79,37 +80,37 @@ STIRLING = tuple(
         (43867, 244188), (-174611, 125400), (77683, 5796), (-236364091, 1506960),
     )
 )  # fmt: skip
-"""Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!, after which less than 1e-60 is left from 2000 on."""
+"""Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!, with a remainder below 1e-60 from 2000 on."""
 
 SMALL = 2000
-"""A whole number up to which a factorial is multiplied out."""
+"""Largest whole number whose factorial is multiplied out."""
 
 _ONE_OR_THE_OTHER = Claim(
     Status.BRACKET,
     "proof in plan/sampling/truncated_poisson.py; below a Poisson-sampled round at the rate that is kept",
 )
-"""The claim for adding and removing a record, and for setting its contribution to nothing."""
+"""Claim for adding and removing a record, and for setting its contribution to zero."""
 
 _REPLACED = Claim(
     Status.REFUSED, "of truncated batches with a record replaced no pair is proven; use adjacency 'add-or-remove'"
 )
-"""The claim for replacing a record."""
+"""Claim for replacing a record."""
 
 _NOT_GAUSSIAN = Claim(Status.REFUSED, "of truncated batches the pair is proven for Gaussian noise on a sum")
-"""The claim on any other mechanism."""
+"""Claim for any other mechanism."""
 
 _WHY = (
     "in a batch that is cut a record takes the place of another one, and no pair is known that is attained and "
     "dominates"
 )
-"""Why the pair above and that below differ."""
+"""Reason for different pairs above and below."""
 
 
 @dataclass(frozen=True)
 class TruncatedPoisson(Sampling):
     """Poisson sampling, with batches of more than ``max_batch_size`` records cut to that many at random.
 
-    With room of some standard deviations the cut is rare, and costs little.
+    With a limit some standard deviations above the mean the cut is rare, and costs little.
 
     Args:
         sample_rate: probability with which a record is sampled, in (0, 1].
@@ -140,30 +141,30 @@ class TruncatedPoisson(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Between two pairs when a record is added, removed or set to nothing, for Gaussian noise on a sum."""
+        """Return a bracket for Gaussian noise on a sum if a record is added, removed or set to zero."""
         if Property.GAUSSIAN not in mechanism.properties or Property.SUM not in mechanism.properties:
             return _NOT_GAUSSIAN
         return _REPLACED if direction is Direction.REPLACE_ONE else _ONE_OR_THE_OTHER
 
     @property
     def cut(self) -> tuple[float, float, float]:
-        """The probability that so many others are not sampled, that they are, and the rate q' of the record then."""
+        """Probabilities that fewer than B others are sampled, and that B or more are, and the rate q' in that case."""
         return truncation(self.dataset_size, decimal(self.sample_rate), self.max_batch_size)
 
     @property
     def kept(self) -> float:
-        """The probability that the record is in the batch."""
+        """Probability that the record is in the batch."""
         whole, w, rate = self.cut
         return self.sample_rate * whole + rate * w
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The pair that dominates: one of two Poisson-sampled rounds, and told which."""
+        """Return the dominating pair: one of two Poisson-sampled rounds, with the choice revealed."""
         return self.known(mechanism, direction).above
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Between the two sampled rounds and one at the rate that is kept; Poisson sampling where nothing is cut."""
+        """Return the two sampled rounds above and one at the kept rate below; Poisson sampling if nothing is cut."""
         base = mechanism.with_against_without()
-        assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
+        assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
 
         def sampled(distance: float, rate: float) -> DominatingPair:
             pair = GaussianPair(distance * base.mu)
@@ -184,13 +185,13 @@ class TruncatedPoisson(Sampling):
 
     @property
     def steps_per_epoch(self) -> int:
-        """``ceil(1 / sample_rate)``, as of Poisson sampling."""
+        """``ceil(1 / sample_rate)``, as for Poisson sampling."""
         return ceil(1 / decimal(self.sample_rate))
 
 
 @lru_cache(maxsize=256)
 def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, float]:
-    """1 - w, w and q' of the module, of n records, more than B; q for q' where w is less than LEAST."""
+    """Return 1 - w, w and q' of the module, for n records and limit B; q in place of q' if w is less than LEAST."""
     if rate == 1:  # all others are sampled
         return 0.0, 1.0, most / records
     with localcontext(Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))):
@@ -202,7 +203,7 @@ def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, f
 
 
 def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:
-    """``P[Bin(n, q) >= least]`` in the current decimal context, by the sum on the side where there is less."""
+    """Return ``P[Bin(n, q) >= least]`` in the current decimal context, summed on the smaller side."""
     if least > n:
         return Decimal(0)
     if least <= 0:
@@ -214,7 +215,7 @@ def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:
 
 
 def _tail(n: int, odds: Decimal, rate: Fraction, start: int, up: bool) -> Decimal:
-    """The sum of binomial probabilities from ``start`` on, upwards or downwards, where they fall."""
+    """Sum of binomial probabilities from ``start`` on, in the direction in which they decrease."""
     q = Decimal(rate.numerator) / Decimal(rate.denominator)
     log_term = _log_factorial(n) - _log_factorial(start) - _log_factorial(n - start)
     log_term += start * q.ln() + (n - start) * (1 - q).ln()
@@ -225,13 +226,13 @@ def _tail(n: int, odds: Decimal, rate: Fraction, start: int, up: bool) -> Decima
         term *= ratio
         total += term
         k += 1 if up else -1
-        if ratio < 1 and term * ratio <= ENOUGH * total * (1 - ratio):  # all that follows
+        if ratio < 1 and term * ratio <= ENOUGH * total * (1 - ratio):  # bound on the rest
             break
     return total
 
 
 def _log_factorial(n: int) -> Decimal:
-    """The logarithm of n!."""
+    """Logarithm of n!."""
     if n <= SMALL:
         return Decimal(factorial(n)).ln()
     x = Decimal(n)

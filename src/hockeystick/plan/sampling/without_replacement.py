@@ -1,8 +1,8 @@
-"""Sampling without replacement: each round sees a batch of fixed size, drawn anew from all batches of that size.
+"""Sampling without replacement: each round uses a batch of fixed size, drawn anew from all batches of that size.
 
 Let b be the batch size, n the number of records, q = b / n, and let the pair (B, A) dominate the mechanism when one
-record of a batch is *replaced*: in a batch of fixed size a record takes the place of another one, whichever relation of
-datasets is asked about. For a sum of vectors of norm at most C that is a distance of 2C, and not of C.
+record of a batch is *replaced*: in a batch of fixed size a record takes the place of another one, under every
+adjacency. For a sum of vectors of norm at most C this is a distance of 2C, not C.
 
 **Adding or removing a record** (n is the size of the larger dataset, and b is the same for both). *Upper*: let x be the
 record. Given that x is not in the batch, the batch is a uniform one of the other records: the law mu0 of the output is
@@ -19,20 +19,20 @@ the pair under replacement (as in Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). *Ti
 records add -u, x adds u. The sum is ``-b u + 2u [x in the batch]`` against ``-b u``, in every round, independently: the
 pair itself.
 
-**Replacing a record**. *Upper*: the pair of ``pairs/sampled/fixed_size_pair.py``, with the proof; tight for one round,
-and its composition is not known to be. *Lower*: the record with which x is replaced adds -u as all others do, which
-gives the pair of the removed record, and with the datasets exchanged that of the added one. Of a mechanism that is
-known by its guarantee alone the worst one shows whether x is in the batch by randomised response: the same pairs.
+**Replacing a record**. *Upper*: the pair of ``pairs/sampled/fixed_size_pair.py``, with the proof; tight for one round;
+tightness of its composition is open. *Lower*: the record with which x is replaced adds -u as all others do, which gives
+the pair of the removed record, and with the datasets exchanged that of the added one. The worst mechanism with a given
+guarantee reports the presence of x in the batch by randomised response: the same pairs.
 
-**Setting a record's contribution to nothing**: it keeps its place in the batch, which without its being drawn another
-record has. *Gaussian noise, upper*: the pair of ``pairs/sampled/zeroed_pair.py``, with the proof: attained by one round
+**Setting a record's contribution to zero**: it keeps its place in the batch, which another record would have if it were
+not drawn. *Gaussian noise, upper*: the pair of ``pairs/sampled/zeroed_pair.py``, with the proof: attained by one round
 at every b, by one instance above ``b = 1`` and by another below. *Lower*: the first of these, all other records -u and
-the record u (``pairs/sampled/zeroed_instance.py``); where its cells are not made, all other records 0, which is Poisson
-sampling at the rate q. *Any other noise on a sum, upper*: the pair of a replaced record, as a contribution of 0 is one
-of those with which the record may be replaced. Batch = dataset is no sampling: the mechanism's own pair.
+the record u (``pairs/sampled/zeroed_instance.py``); if its cells are not computed, all other records 0, which is
+Poisson sampling at the rate q. *Any other noise on a sum, upper*: the pair of a replaced record, since the replacement
+may contribute 0. Batch = dataset is no sampling: the mechanism's own pair.
 
-What is between is the theory's: that one round's worst datasets need not be the worst of many is known (Lebeda, Regehr,
-Kamath, Steinke 2024 [LRKS24]), and no closer bound is.
+The gap is one of theory: the worst datasets of one round need not be the worst of many (Lebeda, Regehr, Kamath, Steinke
+2024 [LRKS24]), and no tighter bound is known.
 """
 
 from __future__ import annotations
@@ -76,62 +76,62 @@ _ONE_OR_THE_OTHER = Claim(
     Status.TIGHT,
     "proof in plan/sampling/without_replacement.py: Poisson sampling [ZDW22] of the pair under replacement",
 )
-"""The claim for adding and removing a record, on noise on a sum."""
+"""Claim for adding and removing a record, with noise on a sum."""
 
 _REPLACED = Claim(
     Status.BRACKET,
     "proof in pairs/sampled/fixed_size_pair.py, by Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2; below the pair of "
     "a removed record",
 )
-"""The claim for replacing a record, where the pair under replacement is attained whatever the rest of a batch is."""
+"""Claim for replacing a record if the pair under replacement is attained for every rest of a batch."""
 
 _OTHER_GUARANTEE = Claim(
     Status.REFUSED,
     "a guarantee for adding or removing a record says nothing of replacing one, which is what happens to a batch of a "
     "fixed size; give the guarantee under replacement, and use adjacency 'replace-one'",
 )
-"""The claim for adding and removing a record, on a mechanism that is known by its guarantee alone."""
+"""Claim for adding and removing a record, with a mechanism known by its guarantee alone."""
 
 _NOT_FILLED = Claim(
     Status.REFUSED,
     "batch_size equals dataset_size, which is the size of the larger dataset: the smaller one cannot fill the batch",
 )
-"""The claim for adding and removing a record where every batch is the whole dataset."""
+"""Claim for adding and removing a record if every batch is the whole dataset."""
 
 _ZEROED = Claim(
     Status.BRACKET,
     "proof in pairs/sampled/zeroed_pair.py, by Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2; below an instance in "
     "pairs/sampled/zeroed_instance.py",
 )
-"""The claim for setting a record's contribution to nothing, on Gaussian noise."""
+"""Claim for setting a record's contribution to zero, with Gaussian noise."""
 
 _AS_REPLACED = "a contribution of nothing is one with which a record may be replaced"
-"""Why the pair of a replaced record is above, on other noise on a sum."""
+"""Reason for the pair of a replaced record above, with other noise on a sum."""
 
 _WHY_ZEROED = (
     "of batches of a fixed size with a record set to nothing, a tight pair is known for one round, and none for their "
     "composition"
 )
-"""Why the pair above and that below differ where a record's contribution is set to nothing."""
+"""Reason for different pairs above and below if a record's contribution is set to zero."""
 
 _WHY = (
     "of batches of a fixed size with a record replaced, a tight pair is known for one round, and none for their "
     "composition"
 )
-"""Why the pair above and those below differ."""
+"""Reason for different pairs above and below."""
 
 _LOPSIDED = (
     "the pair under replacement is not its own mirror image, which the theorem on batches of a fixed size asks for"
 )
-"""Why a round is refused whose base is of one ordering alone."""
+"""Refusal of a base pair that is not its own mirror image."""
 
 MIRRORED = 1e-9
-"""How far masses of a pair and of its mirror image may be apart by rounding."""
+"""Largest difference of masses of a pair and its mirror image that counts as rounding."""
 
 
 @dataclass(frozen=True)
 class WithoutReplacement(Sampling):
-    """Every round draws a batch of ``batch_size`` distinct records, all such batches being equally likely.
+    """Sampling without replacement: every round draws a uniformly random batch of ``batch_size`` distinct records.
 
     The batch size is public and the same for both datasets. Under ``add``, ``remove`` and ``add-or-remove`` the larger
     one has ``dataset_size`` records, and the pair is tight; under ``replace-one`` and ``zero-out`` both have, and
@@ -170,15 +170,15 @@ class WithoutReplacement(Sampling):
 
     @property
     def rate(self) -> float:
-        """The share of the records that a round sees."""
+        """Share of the records in a batch."""
         return self.batch_size / self.dataset_size
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """From the pair under replacement in every direction; what is more is known of noise on a sum, and guarantees.
+        """Return the claim derived from the pair under replacement.
 
-        Adding and removing: tight for noise on a sum. Replacing: between, for those and for guarantees. Of any other
-        mechanism the theorem holds from above.
+        Adding and removing is tight for noise on a sum. Replacing is a bracket for noise on a sum and for guarantees.
+        Any other mechanism has an upper bound.
         """
         base = sampled_base(mechanism, Direction.REPLACE_ONE)
         if direction.zeroes:
@@ -196,13 +196,13 @@ class WithoutReplacement(Sampling):
         return _as_known(inherited(base, _REPLACED), bool({Property.SUM, Property.GUARANTEE} & mechanism.properties))
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """The scheme's claim; where every batch is the whole dataset the mechanism's own, or a refusal."""
+        """Return the scheme's claim; if every batch is the whole dataset, the mechanism's own, or a refusal."""
         if self.batch_size < self.dataset_size:
             return self.claim(type(mechanism), direction)
         return mechanism.claims[direction.order] if direction.keeps_places else _NOT_FILLED
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The pair that dominates: under replacement the mechanism's own if every batch is the whole dataset.
+        """Return the dominating pair; under replacement the mechanism's own if every batch is the whole dataset.
 
         Raises:
             UnsupportedError: the pair under replacement is not its own mirror image.
@@ -217,7 +217,7 @@ class WithoutReplacement(Sampling):
         return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Replacing a record, or setting it to nothing: between the pair above and those of instances."""
+        """Return the pair above and those of instances, for replacing a record or setting it to zero."""
         if not direction.keeps_places:
             return super().known(mechanism, direction)
         if self.rate == 1:
@@ -231,16 +231,15 @@ class WithoutReplacement(Sampling):
         return Between(above, (PoissonRemovePair(base, self.rate), PoissonAddPair(base, self.rate)), _WHY)
 
     def _opposite(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The instance with all other records opposite to the one, or with nothing in them."""
+        """Pair of the instance with all other records opposite to the one, or zero."""
         mu, restored = _mu(mechanism), direction is Direction.RESTORE
         if LEAST <= mu <= MOST:
             return OppositePair(mu, self.rate, restored)
         return (PoissonAddPair if restored else PoissonRemovePair)(GaussianPair(mu), self.rate)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of the pair; replacing a record, where moments are finite, the published bound on them.
-
-        That is Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
+        """Return the Renyi curve of the pair; for replacing a record with finite moments, the published bound on them.
+        The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
         """
         if direction.keeps_places and self.rate == 1:
             return mechanism.curve(direction.order)
@@ -249,7 +248,7 @@ class WithoutReplacement(Sampling):
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Adding and removing: the round under replacement, seen with the rate b / n; else only unsampled."""
+        """Return the round under replacement with rate b / n for adding and removing; else only an unsampled round."""
         if direction.keeps_places:
             return mechanism.exact(direction.order) if self.rate == 1 else None
         base = mechanism.exact(Direction.REPLACE_ONE)
@@ -257,39 +256,39 @@ class WithoutReplacement(Sampling):
 
     @property
     def exact_rate(self) -> Fraction:
-        """The share of the records that a round sees, as a fraction."""
+        """Share of the records in a batch, as a fraction."""
         return Fraction(self.batch_size, self.dataset_size)
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps of one pass over the data: ``ceil(dataset_size / batch_size)``."""
+        """Number of steps of one pass over the data: ``ceil(dataset_size / batch_size)``."""
         return math.ceil(Fraction(self.dataset_size, self.batch_size))
 
 
 def _as_known(claim: Claim, attained: bool) -> Claim:
-    """A claim as it is where the pair under replacement is attained by some rest of a batch, else from above."""
+    """The claim, weakened to an upper bound unless some rest of a batch attains the pair under replacement."""
     if attained or claim.status not in (Status.TIGHT, Status.BRACKET):
         return claim
     return Claim(Status.UPPER, claim.cited)
 
 
 def _base(mechanism: Mechanism) -> BasePair:
-    """The mechanism's pair under replacement, as what sampling begins with."""
+    """The mechanism's pair under replacement, from which sampling starts."""
     return cast(BasePair, own_pair(mechanism, Direction.REPLACE_ONE))
 
 
 def _mu(mechanism: Mechanism) -> float:
-    """The norm bound of one record in units of the noise, which the property of the mechanism says that there is."""
+    """Norm bound of one record in units of the noise, which the mechanism's property guarantees."""
     base = mechanism.with_against_without()
     assert isinstance(base, GaussianPair)
     return base.mu
 
 
 def _mirrored(base: BasePair) -> BasePair:
-    """The pair, if above loss 0 the one law has what the other one has below.
+    """The pair, if it is its own mirror image.
 
     Raises:
-        UnsupportedError: it has not.
+        UnsupportedError: it is not.
     """
     above = below = 0.0
     if base.smooth is not None:
