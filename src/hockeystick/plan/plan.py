@@ -322,7 +322,7 @@ class Plan(metaclass=NamedArguments):
         """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
-            delta: 0, or from 1e-300 to 1; 0 is answered where the plan has a finite pure epsilon. Default: the plan's own.
+            delta: 0, or from 1e-300 to 1; 0 needs a finite pure epsilon. Default: the plan's own.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
             proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
