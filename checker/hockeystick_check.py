@@ -4,7 +4,8 @@
     python hockeystick_check.py plan.toml --epsilon 0.903 --delta 1e-5
 A report (HTML, Markdown or JSON) carries its plan and its claims; of a plan the claim is given.
 Status 0: every claim is proved. 3: one is not, or text and record disagree. 4: the plan is not
-covered. 2: the file cannot be read. TOML needs Python 3.11, all else 3.9.
+covered. 2: the file cannot be read. JSON is read from Python 3.9 on, all else from 3.11 on.
+The text of a page is what stands in its source: look at the page itself, too.
 
 What is computed. A plan is a number of rounds. A round is a pair of laws of what is published,
 P on one dataset and Q on its neighbour; its loss is L = log(P/Q), infinite where Q is 0. Of all
@@ -18,8 +19,7 @@ fall, whatever the other rounds are: lemmas 1 to 3 say why, each where it is use
 are convolutions, which are exact products of long decimal numbers. So there is an exact law, with
 nowhere more mass than is kept here, whose delta is at least the truth; the masses kept are rounded
 up, and may add up to more than 1. Bounds from below are made in the opposite way.
-
-A real number is kept as two whole multiples of 2^-BITS that it lies between. There are no floats.
+Real numbers are kept between two whole multiples of 2^-BITS. There are no floats.
 """
 import argparse
 import decimal
@@ -34,26 +34,24 @@ import sys
 from collections import Counter, namedtuple
 from fractions import Fraction
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ImportError:  # Python 3.9 and 3.10: reports, and plans in JSON
-    tomllib = None
 
 BITS = 200
 ONE = 1 << BITS
 UP, DOWN = True, False
+SMALL = "a mass or a rate is too small for the precision of this file"
 
 class Stop(Exception):
     """Nothing is proved: the status to end with, and why."""
 
 # ------------------------------------------------------------------------------ real numbers
-
 def quotient(a, b, up):
     """a / b, rounded to the whole number above it or below."""
     return -(-a // b) if up else a // b
 
 class Real:
-    """A number between lo and hi, in units of 2^-BITS; every operation rounds outward."""
+    """A number between lo and hi in units of 2^-BITS; ends, at the corners, round outward."""
     def __init__(self, lo, hi):
         self.lo, self.hi = lo, hi
     def __add__(self, other):
@@ -63,9 +61,9 @@ class Real:
     def __mul__(self, other):
         ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
         return Real(min(ends) >> BITS, -(-max(ends) >> BITS))
-    def over(self, other):
+    def over(self, other):  # by a positive number, so that the corners serve here, too
         if other.lo <= 0:
-            raise Stop(4, "a mass or a rate is too small for the precision of this file")
+            raise Stop(4, SMALL)
         ends = [(a << BITS, b) for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
         return Real(min(a // b for a, b in ends), max(-(-a // b) for a, b in ends))
 
@@ -78,7 +76,7 @@ NONE, ALL, UNKNOWN = Real(0, 0), Real(ONE, ONE), Real(0, ONE)
 def exp_end(x, up):
     """A bound of e^x: the 2^n-th power of e^y, y = x / 2^n between -2^-7 and 2^-7."""
     n = max(0, abs(x).bit_length() + 7 - BITS)
-    y = quotient(x, 1 << n, up)
+    y = quotient(x, 1 << n, up)  # e^y grows with it
     term = total = ONE
     for i in range(1, 23):
         # Two floors: a term errs by at most (its predecessor's error * 2^-7 + 1) / i + 1 < 2.1
@@ -107,6 +105,8 @@ LOG2 = log_part(ONE // 3)
 
 def log_end(x, up):
     """A bound of log x: of m 2^e, m from 1 to 2, it is log m + e log 2. m is rounded."""
+    if x <= 0:
+        raise Stop(4, SMALL)
     e = x.bit_length() - 1 - BITS
     m = x << -e if e < 0 else quotient(x, 1 << e, up)
     found = log_part((m - ONE) * ONE // (m + ONE))
@@ -132,7 +132,7 @@ def normal_end(x, up):
         term = quotient(term * square, n * ONE, up)
         total += term
     # Each term that follows is less than half of the one before: together less than a unit.
-    power = exp_end(quotient(x * x, 2 * ONE, not up), not up)
+    power = exp_end(quotient(x * x, 2 * ONE, not up), not up)  # a divisor: the other way
     return (ONE >> 1) + quotient((total + up) * PEAK[up], power, up)
 
 def grown(end):
@@ -162,7 +162,7 @@ def laplace(e):
     def tails(t):
         if -end.lo <= t.lo and t.hi < end.lo:
             return ALL - half * exp(half * (t - end)), half * exp(NONE - half * (t + end))
-        mass = NONE if t.lo >= end.hi else ALL if t.hi < -end.hi else UNKNOWN
+        mass = NONE if t.lo >= end.hi else ALL if t.hi < -end.hi else UNKNOWN  # next to an end
         return mass, mass
     return Pair(tails, [], e)
 
@@ -190,13 +190,12 @@ def on_integers(power, size, distance):
     return Pair(None, outcomes, Fraction(distance, size) if power == 1 else NOWHERE)
 
 def listed(p, q):
-    """Outcomes whose masses are fractions."""
+    """Outcomes whose masses are fractions; what is missing to 1 may have any loss."""
     if len(p) != len(q) or min(*p, *q) < 0 or max(sum(p), sum(q)) > 1:
         raise Stop(4, "p and q are not the probabilities of as many outcomes")
     return Pair(None, [(real(a), real(b)) for a, b in zip(p, q)], NOWHERE)
 
 # ------------------------------------------------------------------------------------ rounds
-
 class Round:
     """A pair, the rate at which a record is sampled, and how often it is run.
     Poisson sampling at the rate r makes of a pair (P, Q), with the record and without it, the
@@ -221,7 +220,7 @@ class Round:
         return self.mixed(p, q), q
 
     def most(self, added):
-        """A bound of all losses: exact without sampling, else rounded up."""
+        """A bound of all losses: exact, or log(1 - r + r e^T) at an end of T, rounded up."""
         most = self.pair.most
         if self.rate == 1 or most == NOWHERE and not added:
             return most
@@ -281,7 +280,8 @@ def law_of(cells, n, unit, up):
     infinity. Below, each cell is one outcome, its loss and mass rounded down, by
     Lemma 2 (merging). Count outcomes as one, with the sums p and q of their masses and the loss
     log(p/q): delta does not rise. For R is replaced by its mean, and the function is convex.
-    Lemma 3 (growing). Delta grows with every P-mass and every loss.
+    Lemma 3 (growing). Delta grows with every P-mass and every loss: it is a sum of P-masses, each
+    times a value that is at least 0 and grows with the loss.
     """
     atoms, inside = Counter({0: 0}), 0
     for i, j, p, q in cells:
@@ -396,7 +396,6 @@ def composed(rounds, added, least, spare, n, up):
     return law, unit
 
 # -------------------------------------------------------------------------- plans and reports
-
 def number(table, key, default=None, least=None, kind=Fraction):
     """A number taken out of a table: above 0, or from `least` on; a whole one where kind is int."""
     value = table.pop(key, default)
@@ -416,9 +415,9 @@ MECHANISMS = {  # by their keys, the distance d that a record moves a sum by, an
     "pmf": lambda t, *_: listed(*([number({"": x}, "", least=0) for x in t.pop(k)] for k in "pq")),
     # Guarantees are under the plan's own adjacency, which may be that of a replaced record.
     "randomized-response": lambda t, *_: response(
-        number(t, "epsilon"), number(t, "categories", 2, kind=int)),
+        number(t, "epsilon"), number(t, "categories", 2, least=2, kind=int)),
     "approximate-dp": lambda t, *_: response(
-        number(t, "epsilon", least=0), delta=number(t, "delta", least=0)),
+        number(t, "epsilon", least=0), delta=min(Fraction(1), number(t, "delta", least=0))),
     "gdp": lambda t, *_: gaussian(number(t, "mu")),
 }
 DIRECTIONS = {  # which of them add a record; a pair of a replaced one is its own mirror image
@@ -433,9 +432,8 @@ def round_of(table, replaced):
     if sampling != "none" and "batch_size" in table:
         batch, records = (number(table, key, kind=int) for key in ("batch_size", "dataset_size"))
         rate = Fraction(batch, records)
-        if "epochs" in table:
+        if "epochs" in table and "count" not in table:
             table["count"] = -(-records // batch) * number(table, "epochs", least=0)
-        table.pop("sample_rate", None)
     elif sampling == "poisson":
         rate = number(table, "sample_rate")
         table.pop("dataset_size", None)
@@ -490,16 +488,24 @@ def found(text, pattern, what):
         raise Stop(2, f"{what} stands in {len(places)} places of the file")
     return places[0]
 
+def once(pairs):
+    """A table of JSON, in which no key stands twice."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice in one table")
+    return dict(pairs)
+
 def read(text):
     """The plan in a file, its claims (epsilon, delta), and where text and record disagree."""
     printed = "hockeystick-record" in text
-    if not printed and not text.lstrip().startswith("{"):
-        if tomllib is None:
-            raise Stop(2, "TOML is read from Python 3.11 on: write the plan as JSON")
-        return tomllib.loads(text, parse_float=Fraction), [], []
+    if not text.lstrip().startswith("{"):
+        if sys.version_info < (3, 11):
+            raise Stop(2, "only JSON is read before Python 3.11")
+        if not printed:
+            return tomllib.loads(text, parse_float=Fraction), [], []
     body = found(text, RECORD, "the record") if printed else text
-    floats, record = json.loads(body), json.loads(body, parse_float=Fraction)
-    if "round" in record:
+    record = json.loads(body, parse_float=Fraction, object_pairs_hook=once)
+    floats = json.loads(body)
+    if "round" in record and not printed:
         return record, [], []
     if record.get("answer") != "report":
         raise Stop(4, f"an answer of {record.get('answer')!r}: ask about its plan")
@@ -518,12 +524,11 @@ def read(text):
             wrong.append("the numbers in the text are not those of the record")
         plan, claims = found(text, PLAN, "the plan"), seen
         plan = html.unescape(plan) if "</html>" in text else plan
-        if tomllib and {"format": 1, **record["plan"]} != tomllib.loads(plan, parse_float=Fraction):
+        if {"format": 1, **record["plan"]} != tomllib.loads(plan, parse_float=Fraction):
             wrong.append("the plan in the text is not that of the record")
     return record["plan"], list(dict.fromkeys(claims)), wrong
 
 # ----------------------------------------------------------------------------------- proving
-
 def prove(rounds, added, epsilon, delta, least, n):
     """A proved upper end of epsilon, and the last law that it was taken from. Steps add to the
     variance about a 16th of epsilon, or of its square, then a quarter of that each time, and the
@@ -548,8 +553,8 @@ def prove(rounds, added, epsilon, delta, least, n):
 def judged(rounds, directions, claims, n=None, both=False):
     """Say what is proved of each claim, and the status."""
     least, status = min((delta for _, delta in claims if delta > 0), default=Fraction(1)), 0
-    if least < Fraction(1, 10**40) or max(epsilon for epsilon, _ in claims) >= NOWHERE:
-        raise Stop(4, "a delta below 1e-40, or an epsilon from 1e9 on")
+    if least < Fraction(1, 10**40) or not all(0 <= e < NOWHERE and 0 <= d < 1 for e, d in claims):
+        raise Stop(4, "a delta that is neither 0 nor from 1e-40 to 1, or no epsilon from 0 to 1e9")
     for epsilon, delta in claims:
         high = low = Fraction(0)
         for added in directions:
@@ -562,37 +567,41 @@ def judged(rounds, directions, claims, n=None, both=False):
         word = "proved" if high <= epsilon else "refuted" if low > epsilon else "NOT proved"
         print(f"{word}: epsilon <= {shown(epsilon)} at delta = {shown(delta)}; proved is "
               + (f"{shown(low, decimal.ROUND_FLOOR)} <= " if low else "") + "epsilon"
-              + (f" <= {shown(high)}" if high < NOWHERE else ""))
+              + (f" <= {shown(high)}" if high < NOWHERE else " of any size"))
         status = status if high <= epsilon else 3
     return status
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("file", help="a report, or a plan; - is standard input")
-    parser.add_argument("--epsilon", type=Fraction, help="the claim about a plan")
-    parser.add_argument("--delta", type=Fraction, help="the claim's delta; by default the plan's")
-    parser.add_argument("--step", type=int, help="losses in steps of 2^-STEP")
+    parser.add_argument("--epsilon", help="the claim about a plan, in place of a report's")
+    parser.add_argument("--delta", help="the claim's delta; by default the plan's")
+    parser.add_argument("--step", type=int, choices=range(1, 61), metavar="N", help="steps of 2^-N")
     parser.add_argument("--both", action="store_true", help="bound epsilon from below too")
     parser.add_argument("--covered", action="store_true", help="only say what is covered")
-    asked = parser.parse_args(arguments)
+    asked, wrong = parser.parse_args(arguments), []
     try:
         with open(0 if asked.file == "-" else asked.file, encoding="utf-8") as file:
             plan, claims, wrong = read(file.read())
+        for line in wrong:
+            print(line)
         if asked.epsilon is not None:
             delta = plan.get("delta", 0) if asked.delta is None else asked.delta
-            claims = [(asked.epsilon, number({"delta": delta}, "delta", least=0))]
+            claim = {"epsilon": asked.epsilon, "delta": delta}
+            claims = [tuple(number(claim, key, least=0) for key in ("epsilon", "delta"))]
         rounds, directions = rounds_of(plan)
-        for line in [f"{one.count} x {one.name}" for one in rounds] + wrong:
-            print(line)
+        for one in rounds:
+            print(f"{one.count} x {one.name}")
         if asked.covered:
             return 0
         if not claims:
             raise Stop(2, "a plan has no claim: give --epsilon and --delta")
-        return judged(rounds, directions, claims, asked.step, asked.both) or (3 if wrong else 0)
+        status = judged(rounds, directions, claims, asked.step, asked.both)
+        return 3 if wrong else status
     except Stop as stop:
         print({2: "not readable: ", 4: "not covered: "}[stop.args[0]] + stop.args[1])
-        return stop.args[0]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return 3 if wrong else stop.args[0]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         print(f"not readable: {error!r}")
         return 2
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import itertools
+import json
+import math
 import os
 import random
 import signal
@@ -28,6 +30,7 @@ from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.report.document.checker import checked
+from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.files import report_text
 from hockeystick.report.document.made import made
 from hockeystick.report.document.record import report_record
@@ -37,7 +40,7 @@ from hockeystick.values.interval import Interval
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "checker" / "hockeystick_check.py"
 SOURCE = FILE.read_text(encoding="utf-8")
-MOST_LINES, MOST_CHARACTERS = 600, 100
+MOST_LINES, MOST_CHARACTERS = 609, 100
 ALLOWED = {"isqrt", "gcd", "comb"}  # of math, outside of functions that guess
 mp.mp.dps = 90
 
@@ -556,6 +559,92 @@ def test_a_claim_below_the_proved_lower_end_is_refuted(capsys: pytest.CaptureFix
     for epsilon, word in (("4", "refuted"), ("4.3767", "NOT proved"), ("4.38", "proved")):
         checker().judged(rounds, directions, [(Fraction(epsilon), Fraction(1, 10**5))])
         assert capsys.readouterr().out.startswith(f"{word}: epsilon <= ")
+
+
+NEXT_TO_ONE = f"{2**250 - 1}/{2**250}"
+LAPLACE = {"mechanism": "laplace", "scale": 100}
+TWICE = '{"round": [{"mechanism": "laplace", "scale": 1, "scale": 100}]}'
+
+
+@pytest.mark.parametrize(
+    ("table", "claim", "word"),
+    [
+        # the least loss is log(1 - q), q next to 1: its logarithm was taken of 0
+        (
+            {"mechanism": "gaussian", "noise_multiplier": 1, "sampling": "poisson", "sample_rate": NEXT_TO_ONE},
+            ("150", "0"), "not covered: a mass or a rate",
+        ),
+        # a delta above 1 left nothing for infinity
+        (
+            {"mechanism": "approximate-dp", "epsilon": 1, "delta": 2, "sampling": "poisson", "sample_rate": "0.01"},
+            ("0.011", "1e-6"), "NOT proved",
+        ),
+        ({"mechanism": "randomized-response", "epsilon": 1, "categories": 1}, ("1", "0"), "not covered: categories"),
+        # keys that contradict each other: one of them was forgotten
+        (
+            {**LAPLACE, "sampling": "poisson", "batch_size": 50, "dataset_size": 100, "count": 10**6, "epochs": 1},
+            ("1", "0"), "not covered: key 'epochs'",
+        ),
+        (
+            {**LAPLACE, "sampling": "poisson", "batch_size": 1, "dataset_size": 1000, "sample_rate": 1},
+            ("0.01", "0"), "not covered: key 'sample_rate'",
+        ),
+        (LAPLACE, ("-1", "0.5"), "not covered: epsilon"),
+        (LAPLACE, ("1", "-0.5"), "not covered: delta"),
+        (LAPLACE, ("1", "1"), "not covered: a delta"),
+        (LAPLACE, ("1/0", "0"), "not readable"),
+        ({"mechanism": "laplace", "scale": "1/0"}, ("1", "0"), "not readable"),
+        ("x", ("1", "0"), "not readable"),
+    ],
+)  # fmt: skip
+def test_what_is_no_plan_or_no_claim_is_never_proved(
+    table: Any, claim: tuple[str, str], word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"round": [table]}))
+    status = checker().main([str(path), f"--epsilon={claim[0]}", f"--delta={claim[1]}"])
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1].startswith(word), said
+    assert status == (3 if word == "NOT proved" else 2 if word == "not readable" else 4)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"round": [{"mechanism": "laplace", "scale": 1, "scale": 100}]}', '{"round": [1]}', "{"]
+)
+def test_what_is_not_readable_has_status_2(text: str) -> None:
+    status, said = checked(text)
+    assert (status, said.partition(":")[0]) == (2, "not readable")
+
+
+def test_claims_of_a_record_are_numbers_of_claims() -> None:
+    """A delta below 0 in a JSON report, with its checksum, was proved; an infinite epsilon ended in a traceback."""
+    record = report_record(hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)], delta=1e-6), None, None, made())
+    for change, status in (({"delta": -0.5}, 4), ({"upper": -1.0}, 4)):
+        lie = {
+            **{key: value for key, value in record.items() if key != "checksum"},
+            "epsilon": [{**record["epsilon"][0], **change}],
+        }
+        assert checked(json.dumps(sealed(lie)))[0] == status
+        assert checked(json.dumps({**lie, "epsilon": [{**lie["epsilon"][0], "upper": math.inf}]}))[0] == 2
+
+
+def test_text_that_differs_from_an_uncovered_record_has_status_3() -> None:
+    plan = hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)], "zero-out", delta=1e-6)
+    text = report_text(report_record(plan, None, None, made()), "Markdown")
+    assert checked(text)[0] == 4
+    status, said = checked(text.replace("scale = 10", "scale = 20", 1))
+    assert status == 3
+    assert "the plan in the text is not that of the record" in said
+
+
+def test_pages_are_not_read_before_python_3_11(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan in their text could not be compared with the record."""
+    module = module_of(SOURCE)
+    monkeypatch.setattr(module.sys, "version_info", (3, 9))
+    record = report_record(hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)], delta=1e-6), None, None, made())
+    with pytest.raises(module.Stop, match="only JSON is read"):
+        module.read(report_text(record, "Markdown"))
+    assert module.read(report_text(record, "JSON"))[1]
 
 
 def test_a_file_that_was_changed_is_told() -> None:
