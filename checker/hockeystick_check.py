@@ -255,9 +255,9 @@ class Round:
                 yield i
                 tail = self.tails(i << shift)[added]
                 before, left = left, tail.hi if sign == 1 else ONE - tail.lo
-                if 8 * left < 7 * before:
+                if 32 * left < 31 * before:
                     width = max(1, width >> 1)
-                elif 16 * left > 15 * before and min(left, ONE - left) * width**3 << 16 < ONE:
+                elif 64 * left > 63 * before and min(left, ONE - left) * width**3 << 16 < ONE:
                     width *= 2
                 i += sign * width
 
