@@ -538,8 +538,10 @@ def prove(rounds, added, epsilon, delta, least, n):
     scale, last, law = max(epsilon, Fraction(1, 1000)), NOWHERE, None
     start = int(16 // min(scale, scale * scale)).bit_length() + 1 >> 1
     for finer in range(start, start + (1 if n else 14)):
-        if end <= epsilon or delta == 0:
+        if epsilon < NOWHERE and (end <= epsilon or delta == 0):
             break
+        if epsilon >= NOWHERE or least < Fraction(1, 10**40):
+            raise Stop(4, "a delta below 1e-40 and greater losses, or an epsilon from 1e9 on")
         if sys.stderr.isatty():
             print(f"{shown(epsilon)}: steps add 4^-{finer} to the variance", file=sys.stderr)
         spare = Fraction(0 if n else 1, len(rounds) << 2 * finer)
@@ -553,8 +555,8 @@ def prove(rounds, added, epsilon, delta, least, n):
 def judged(rounds, directions, claims, n=None, both=False):
     """Say what is proved of each claim, and the status."""
     least, status = min((delta for _, delta in claims if delta > 0), default=Fraction(1)), 0
-    if least < Fraction(1, 10**40) or not all(0 <= e < NOWHERE and 0 <= d < 1 for e, d in claims):
-        raise Stop(4, "a delta that is neither 0 nor from 1e-40 to 1, or no epsilon from 0 to 1e9")
+    if min(map(min, claims)) < 0 or max(delta for _, delta in claims) >= 1:
+        raise Stop(4, "a claim with an epsilon below 0, or a delta that is not from 0 to 1")
     for epsilon, delta in claims:
         high = low = Fraction(0)
         for added in directions:
