@@ -45,7 +45,7 @@ help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
 	@echo 'make test      style, types, layers and tests (installs what they need), but for the slow ones'
 	@echo 'make test-slow the tests that take seconds each'
-	@echo 'make test-long the longest proofs, mutants and storms (LONG=10: each tenth, as .ci/run)'
+	@echo 'make test-long the longest proofs, mutants and storms (LONG=20: each twentieth, as .ci/run)'
 	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-spark           the tests on a local Spark (installs it; needs Java 17)'

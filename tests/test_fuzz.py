@@ -55,7 +55,7 @@ def test_laws_hold_for_a_random_plan(index: int) -> None:
     assert not list(plans.problems(case, patience=PATIENCE)), case
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(("seed", "index"), ONCE_BROKEN)
 def test_laws_hold_where_they_once_did_not(seed: int, index: int) -> None:
     """An empty window, a tilt too steep for its cells, a transform that is all rounding, an infinite lower end."""

@@ -100,7 +100,7 @@ def test_definitions_of_every_kind_are_found(at: str, old: str) -> None:
         located(Mutant("one", at, old, "(", ("tests/t.py",)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_alive_and_broken_are_told_apart() -> None:
     """A mutant whose tests fail is killed; one whose tests pass, or cannot be run, is not. The copy is put right."""
     with copied() as root:

@@ -158,7 +158,7 @@ def is_on_the_right_side(found: Answer, truth: hs.Bound) -> None:
     assert math.isfinite(found.upper) or found.reason
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(7)
 @pytest.mark.slow
 @each_accountant
 @each_plan
@@ -167,7 +167,7 @@ def test_epsilon_is_on_the_right_side(name: str, kind: str) -> None:
         is_on_the_right_side(found, true_epsilon(kind, delta))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(7)
 @pytest.mark.slow
 @each_accountant
 @each_plan
@@ -185,7 +185,7 @@ def test_every_accountant_answers_for_dp_sgd(name: str) -> None:
         assert name in OWN or found.accountant == name
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(7)
 @pytest.mark.slow
 @each_accountant
 @each_plan
@@ -196,7 +196,7 @@ def test_a_smaller_delta_has_no_smaller_epsilon(name: str, kind: str) -> None:
         assert larger.ends.get("lower", larger.quoted) <= smaller.quoted * (1 + SLACK)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(7)
 @pytest.mark.slow
 @each_accountant
 @each_plan

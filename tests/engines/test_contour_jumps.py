@@ -72,7 +72,7 @@ def test_no_bound_on_a_core_where_the_ratio_grows_faster_than_the_cut_falls() ->
     assert log_core(law, Split(3.0, 0.25), 1e7, 10) == math.inf
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("law", "split", "t"), LAWS)
 def test_the_bound_on_the_jumps(law: MixtureTransform, split: Split, t: float) -> None:
@@ -111,6 +111,7 @@ def test_jumps_on_the_line(law: MixtureTransform, split: Split, t: float) -> Non
         assert abs(mp.mpc(values[j]) - true) <= errors[j] <= 1e-11 * size
 
 
+@pytest.mark.long
 def test_remainders_of_the_line_are_charged() -> None:
     """Far too few nodes: the error says so."""
     law, split, t = LAWS[0]

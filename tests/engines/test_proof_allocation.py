@@ -363,7 +363,7 @@ def test_jumps_are_far_and_few() -> None:
     assert short.place == short.farthest
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "steps", "epochs", "delta", "gap"),

@@ -63,7 +63,7 @@ CASES = [
     ([(DiscreteNoise(2, Fraction(9, 4)), 2)], 0.0),
     ([(DiscreteNoise(1, Fraction(1, 4)), 2)], 5.0),
     ([(DiscreteNoise(1, Fraction(4)), 2), (DiscreteNoise(1, Fraction(6)), 1)], 0.7),
-    pytest.param([(DiscreteNoise(1, Fraction(100)), 2)], 0.3, marks=pytest.mark.slow),
+    pytest.param([(DiscreteNoise(1, Fraction(100)), 2)], 0.3, marks=pytest.mark.long),
 ]
 
 

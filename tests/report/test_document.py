@@ -57,6 +57,7 @@ def hostile() -> dict[str, Any]:
     return report_record(plan, None, HOSTILE, machine)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
