@@ -70,7 +70,7 @@ def sampled_laplace(kinds: int, count: int) -> hs.Plan:
     return hs.Plan([hs.Round(hs.Laplace(scale * kinds**0.5), hs.Poisson(rate), count) for scale, rate in spread])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_contour_of_hundreds_of_kinds_that_is_coarse_is_nearer_than_what_is_gathered() -> None:
     """A finer one does not end; and its envelopes are laid once for each path, as they are paid for once."""
     kept_grids.cache_clear()

@@ -58,7 +58,7 @@ def test_the_bound_on_the_core(jumps: Jumps) -> None:
     assert float(truth) <= bound <= float(truth) + 0.3
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("jumps", JUMPS)
 def test_the_bound_on_the_jumps(jumps: Jumps) -> None:
@@ -139,7 +139,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[BallContour]:
     return out
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 20.0])
 def test_a_short_line_for_rare_jumps(epsilon: float, lines: list[BallContour]) -> None:
@@ -153,7 +153,7 @@ def test_a_short_line_for_rare_jumps(epsilon: float, lines: list[BallContour]) -
     assert Fraction(found.lower) * (1 - slack) <= truth <= Fraction(found.upper) * (1 + slack)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "delta"), [(2, 1e-10), (3, 1e-10), (5, 1e-10)])
 def test_few_rounds_at_a_small_rate(count: int, delta: float, lines: list[BallContour]) -> None:
