@@ -1,4 +1,4 @@
-"""Named ways to get from a plan to a number; each says what kind of number it gives and what it costs."""
+"""Named accountants, which compute a number from a plan; each documents its guarantee and its cost."""
 
 from collections.abc import Mapping
 
@@ -28,20 +28,19 @@ ACCOUNTANTS = Accountants(
     "edgeworth",
     "gdp",
 )
-"""All accountants by name."""
 
 
 def accountant_named(name: str, proof: bool = False, options: Mapping[str, float] | None = None) -> Accountant:
-    """The accountant of that name with these options, or what proves its numbers.
+    """Return the accountant of this name with these options, or the one that proves its numbers.
 
     Raises:
-        InvalidInputError: there is none, its numbers have no proof, or it has no such option.
-        HockeystickError: a proof is asked for, and python-flint is missing.
+        InvalidInputError: the name or an option is unknown, or its numbers have no proof.
+        HockeystickError: a proof is wanted, and python-flint is missing.
     """
-    if name not in list(ACCOUNTANTS):  # a list: a name may be anything, also what has no hash
+    if name not in list(ACCOUNTANTS):  # a list, since a name may be unhashable
         raise InvalidInputError(choice("accountant", name, list(ACCOUNTANTS), elsewhere=OTHER_NAMES), "accountant")
     if proof:
-        from hockeystick.accountants.proof import prover  # late: few answers are proved
+        from hockeystick.accountants.proof import prover  # imported late, since few answers are proved
 
         found = prover(name)
     else:
@@ -57,7 +56,7 @@ OTHER_NAMES = {
     "pld": "connect-the-dots",
     "renyi": "rdp",
 }
-"""What accountants are called elsewhere: dp_accounting's PLDAccountant connects the dots by default."""
+"""Names of accountants elsewhere; dp_accounting's PLDAccountant connects the dots by default."""
 
 
 __all__ = ["ACCOUNTANTS", "Accountant", "accountant_named"]

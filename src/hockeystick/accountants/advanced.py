@@ -9,14 +9,13 @@ For rounds that are (epsilon_i, delta_i), both ways round, and any slack delta' 
   at ``1 - (1 - delta') prod (1 - delta_i)``. As ``tanh(x/2) <= x/2`` it covers ``V/2 + sqrt(2 V log(1/delta'))``, that
   is zCDP.
 
-Why: the worst loss is epsilon_i or -epsilon_i, of mean ``epsilon_i tanh(epsilon_i/2)``, so that by Hoeffding's
-inequality ``P(L > m + x) <= e^(-x^2/2V)``, which is at least delta(m + x). Moreover ``delta(m + x) = int_0^inf e^-u
-P(L > m + x + u) du <= e^(-x^2/2V) / (1 + x/V)``, at most ``sqrt(V) e^(-x^2/2V)`` for ``x >= sqrt(V)``: hence the
-second s.
+Proof: the worst loss is epsilon_i or -epsilon_i, of mean ``epsilon_i tanh(epsilon_i/2)``, so by Hoeffding's inequality
+``P(L > m + x) <= e^(-x^2/2V)``, which is at least delta(m + x). Moreover ``delta(m + x) = int_0^inf e^-u P(L > m + x +
+u) du <= e^(-x^2/2V) / (1 + x/V)``, at most ``sqrt(V) e^(-x^2/2V)`` for ``x >= sqrt(V)``: hence the second s.
 
-The option ``sharper`` is 1 for the second, 0 for the first. delta is split between slack and rounds by a search in one
-variable, between kinds of rounds by the price of delta; each round's epsilon is read off its own privacy curve, in both
-directions, with the rounding charged. Simple composition counts where it is less.
+The option ``sharper`` is 1 for the second, 0 for the first. A search in one variable splits delta between slack and
+rounds, the price of delta splits it between kinds of rounds. Each round's epsilon comes from its own privacy curve, in
+both directions, with the rounding charged. Simple composition is used where it is smaller.
 
 Cost: some twenty inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
 per-round guarantees forget that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
@@ -54,8 +53,8 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 Array = npt.NDArray[np.float64]
 
-DEEPEST = 600.0  # log(1/delta') up to which its exponential is formed
-CARE = 64 * UNIT_ROUNDOFF  # relative: the formulas below, every term of which is positive; LEAST covers underflow
+DEEPEST = 600.0  # largest log(1/delta') whose exponential is formed
+CARE = 64 * UNIT_ROUNDOFF  # relative rounding of the formulas below, whose terms are positive; LEAST covers underflow
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,14 @@ class AdvancedAccountant(Accountant):
     summary: ClassVar[str] = "upper bound: advanced composition of per-round (epsilon, delta)"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """The bound at the best split of delta."""
+        """Return the bound at the best split of delta."""
         self.refuse_gap(gap)
         subjects = mutual_guarantees(directions)
         direction, found = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
         return epsilon_bound(self.name, direction, found)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """The least delta whose bound on epsilon is good."""
+        """Return the smallest delta whose bound on epsilon suffices."""
         self.refuse_gap(gap)
         direction, found = worst(mutual_guarantees(directions), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, found)
@@ -99,7 +98,7 @@ class AdvancedAccountant(Accountant):
         return best
 
     def _log_delta(self, kinds: Kinds, epsilon: float) -> float:
-        """log of the least delta at which the bound is epsilon, over the prices of delta."""
+        """Logarithm of the smallest delta at which the bound is epsilon, over the prices of delta."""
 
         def value(each: list[float], deltas: list[float]) -> float:
             counts = [count for _, count in kinds]
@@ -114,7 +113,7 @@ class AdvancedAccountant(Accountant):
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _slack(self, counts: Sequence[int], each: Sequence[float], epsilon: float) -> float:
-        """The least delta' with which the theorem gives epsilon; 1 if none."""
+        """The smallest delta' with which the theorem gives epsilon; 1 if there is none."""
         if any(math.isinf(part) for part in each):
             return 1.0
         if math.fsum(count * part for count, part in zip(counts, each, strict=True)) * (1 + CARE) <= epsilon:
@@ -131,7 +130,7 @@ class AdvancedAccountant(Accountant):
         return min(slack * (1 + depth * CARE), 1.0)
 
     def _at(self, kinds: Kinds, budget: float, slack: float, refinements: int = REFINEMENTS) -> float:
-        """The bound with that slack, the rest of the budget split between the rounds."""
+        """The bound with this slack, and the rest of the budget split between the rounds."""
         units = split(kinds, (budget - slack) * (1 - CARE), np.square if slack else np.abs)
         if units is None:
             return math.inf
@@ -141,7 +140,7 @@ class AdvancedAccountant(Accountant):
         return self._composed(kinds, epsilons(kinds, deltas, refinements), slack)
 
     def _composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """The theorem: epsilon of the whole from those of the rounds."""
+        """Epsilon of the whole from those of the rounds, by the theorem."""
         counts = [count for _, count in kinds]
         if any(math.isinf(epsilon) for epsilon in each):
             return math.inf
@@ -157,7 +156,7 @@ class AdvancedAccountant(Accountant):
         return min(total, (mean + math.sqrt(2 * square * depth)) * (1 + CARE))
 
     def _drift(self, epsilon: float) -> float:
-        """Times epsilon, the mean of a round's loss or a bound on it."""
+        """Mean of a round's loss, or a bound on it, divided by epsilon."""
         return math.tanh(0.5 * epsilon) if self.sharper else math.expm1(min(epsilon, 700.0))
 
     def _units(self, delta: float) -> float:

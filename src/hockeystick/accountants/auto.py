@@ -1,9 +1,9 @@
 """``auto``: the tightest sound route for the plan; the result names the one taken.
 
-Certified on both sides, each direction apart, the maximum last.
+Certified on both sides; each direction is computed separately, and the maximum is taken last.
 
-Cost: that of the route taken, some milliseconds for most plans. Known failure: none is silent; where the interval stays
-wider than was asked, or has no finite end, the result says why.
+Cost: that of the route taken, some milliseconds for most plans. Known failure: none is silent; if the interval is wider
+than wanted, or has no finite end, the result has the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hockeystick.engines.auto import AutoEngine
 
 
 class AutoAccountant(CertifiedAccountant):
-    """Chooses among this library's certified engines."""
+    """Accountant that chooses among this library's certified engines."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "certified: the tightest sound route for the plan (the default)"

@@ -1,4 +1,4 @@
-"""The one signature of all accountants."""
+"""The common interface of all accountants."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
 ASKED = ("epsilon", "delta")
-"""What is passed to ``Plan.epsilon`` and ``Plan.delta`` themselves, and often taken for an option."""
+"""Arguments of ``Plan.epsilon`` and ``Plan.delta`` themselves, often mistaken for options."""
 
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """A method with a name. Its options are the fields of the frozen dataclass, each annotated with its domain.
+    """Named method whose options are the fields of the frozen dataclass, each annotated with its domain.
 
     Attributes:
         name: as given to ``accountant=`` and ``--accountant``.
@@ -45,17 +45,17 @@ class Accountant(ABC):
 
     @abstractmethod
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
-        """Epsilon at delta in [0, 1); see :meth:`hockeystick.Plan.epsilon`."""
+        """Return epsilon at delta in [0, 1); see :meth:`hockeystick.Plan.epsilon`."""
 
     @abstractmethod
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
-        """Delta at epsilon >= 0; see :meth:`hockeystick.Plan.delta`."""
+        """Return delta at epsilon >= 0; see :meth:`hockeystick.Plan.delta`."""
 
     def with_options(self, options: Mapping[str, float]) -> Self:
-        """A copy of the method in which the named options have these values.
+        """Return a copy with these values of the options.
 
         Raises:
-            InvalidInputError: an option that it does not have, or a value outside its domain.
+            InvalidInputError: an option is unknown, or a value is outside its domain.
         """
         known = [item.name for item in fields(self)]
         for key in options:
@@ -85,10 +85,10 @@ class Accountant(ABC):
         return self
 
     def refuse_gap(self, gap: float | None) -> None:
-        """Raise if a gap is asked of an accountant that has no interval to narrow.
+        """Refuse a gap for an accountant without an interval to narrow.
 
         Raises:
-            InvalidInputError: a gap was asked.
+            InvalidInputError: a gap is given.
         """
         if gap is not None:
             raise InvalidInputError(

@@ -33,21 +33,21 @@ class BasicAccountant(Accountant):
     summary: ClassVar[str] = "upper bound: epsilons and deltas of the rounds add up (simple composition)"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """The sum of per-round epsilons at a split of delta."""
+        """Return the sum of per-round epsilons at a split of delta."""
         self.refuse_gap(gap)
         subjects = _subjects(directions)
         direction, found = worst(subjects, lambda subject: subject.epsilon(delta))
         return epsilon_bound(self.name, direction, found)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """The least delta whose bound on epsilon is good."""
+        """Return the smallest delta whose bound on epsilon suffices."""
         self.refuse_gap(gap)
         direction, found = worst(_subjects(directions), lambda subject: log_delta_of(subject.epsilon, epsilon))
         return delta_bound(self.name, direction, found)
 
 
 class _Subject:
-    """The rounds of one direction: their guarantees with their counts, and their composition."""
+    """Rounds of one direction: their guarantees with their counts, and their composition."""
 
     def __init__(self, kinds: Kinds, composition: Composition) -> None:
         self.kinds, self._composition = kinds, composition
@@ -67,7 +67,7 @@ class _Subject:
 
 
 def _subjects(directions: Directions) -> list[tuple[Direction, _Subject]]:
-    """The rounds of each direction, Gaussians not folded: that would be another theorem."""
+    """The rounds of each direction, without folding Gaussians, which would be another theorem."""
     return [
         (direction, _Subject(guarantees(directions.pairs(direction), mutual=False), composition))
         for direction, composition in compositions(directions)

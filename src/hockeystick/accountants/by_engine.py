@@ -1,4 +1,4 @@
-"""Accountants that are an engine of this library, asked in each direction (``directions/certified.py``)."""
+"""Accountants that are engines of this library, applied to each direction (``directions/certified.py``)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hockeystick.values.bounds import Bound, DeltaBound
 
 
 class CertifiedAccountant(Accountant):
-    """An accountant that is one of this library's engines.
+    """Accountant that is one of this library's engines.
 
     Attributes:
-        engine: what answers one direction; its default gap is used where none is asked.
+        engine: engine for one direction; its default gap is used if none is given.
     """
 
     engine: ClassVar[EngineFactory]
@@ -26,11 +26,11 @@ class CertifiedAccountant(Accountant):
     least_delta: ClassVar[float] = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """Relative width at most ``gap`` unless the result says why not."""
+        """Return epsilon, with a relative width of at most ``gap`` unless the result has a reason."""
         with one_call(len(directions.kinds)):
             return certified_epsilon(directions, delta, gap, self.engine)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """Relative width at most ``gap`` unless the result says why not."""
+        """Return delta, with a relative width of at most ``gap`` unless the result has a reason."""
         with one_call(len(directions.kinds)):
             return certified_delta(directions, epsilon, gap, self.engine)

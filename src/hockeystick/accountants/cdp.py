@@ -48,14 +48,14 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 from hockeystick.values.errors import NotApplicableError
 
 ORDERS = (1e-3, 1e-2, 1e-1)
-"""At which moments bound the mean: more moments would gain little."""
+"""Orders at which moments bound the mean; more of them would gain little."""
 
 UNAMPLIFIED = "(mu, tau) is not amplified by sampling: the mean of the loss is, and its spread counts as if it were not"
-"""What is said of a bound on a plan that samples."""
+"""Note on a bound for a plan with sampling."""
 
 
 class Concentrated(NamedTuple):
-    """``E L <= mean``, and L less its mean subgaussian with ``square``, that is tau^2."""
+    """Bounds ``E L <= mean`` and the squared subgaussian parameter ``square`` of L less its mean, tau^2."""
 
     mean: float
     square: float
@@ -68,7 +68,7 @@ class CdpAccountant(Accountant):
     summary: ClassVar[str] = "upper bound: concentrated privacy (mu, tau), subgaussian losses; sampling helps little"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = worst(
             compositions(directions), lambda rounds: epsilon_at(rounds, moment(concentrated(rounds)), delta)
@@ -76,7 +76,7 @@ class CdpAccountant(Accountant):
         return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(directions))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """``delta_finite`` plus the mass at infinite loss."""
+        """Return ``delta_finite`` plus the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = worst(
             compositions(directions), lambda rounds: log_delta_at(rounds, moment(concentrated(rounds)), epsilon)
@@ -85,19 +85,19 @@ class CdpAccountant(Accountant):
 
 
 def concentrated(composition: Composition) -> Concentrated:
-    """The sums over the rounds, rounded up."""
+    """Return the sums over the rounds, rounded up."""
     found = [(of(pair), count) for pair, count in composition.rounds]
     mean = math.fsum(count * part.mean for part, count in found)
     return Concentrated(mean * (1 + CARE), math.fsum(count * part.square for part, count in found) * (1 + CARE))
 
 
 def moment(found: Concentrated) -> Callable[[float], float]:
-    """The log-moment bound ``mu t + tau^2 t^2/2`` as a function of t, rounded up."""
+    """Return the log-moment bound ``mu t + tau^2 t^2/2`` as a function of t, rounded up."""
     return lambda t: t * (found.mean + 0.5 * t * found.square) * (1 + CARE)
 
 
 def of(pair: DominatingPair) -> Concentrated:
-    """(mu, tau^2) of one round.
+    """Return (mu, tau^2) of one round.
 
     Raises:
         NotApplicableError: no tau is known for it.
@@ -117,7 +117,7 @@ def of(pair: DominatingPair) -> Concentrated:
 
 
 def _sampled(pair: DominatingPair) -> float | None:
-    """tau^2 of a Poisson-sampled Gaussian round, None of others."""
+    """tau^2 of a Poisson-sampled Gaussian round; None for others."""
     if isinstance(pair, PoissonSubstitutionPair):
         return 4 * pair.mu**2 + pair.mu**4
     if isinstance(pair, PoissonRemovePair | PoissonAddPair) and isinstance(pair.base, GaussianPair):
@@ -127,7 +127,7 @@ def _sampled(pair: DominatingPair) -> float | None:
 
 
 def _mean(pair: DominatingPair) -> float:
-    """An upper bound on the mean of a bounded loss, given that it is finite."""
+    """Upper bound on the mean of a bounded loss, given that it is finite."""
     if pair.smooth is not None:
         return min(pair.rho, max(pair.loss_range[1] + pair.supremum_error, 0.0))
     atoms = pair.atoms.finite()
@@ -141,7 +141,7 @@ def _mean(pair: DominatingPair) -> float:
 
 
 def _looseness(directions: Directions) -> str | None:
-    """A sentence that sampling was hardly of use, if there is any; else None."""
+    """Note that sampling hardly helped, or None."""
     composed = compositions(directions)
     sampled = any(_sampled(pair) is not None for _, composition in composed for pair, _ in composition.rounds)
     return UNAMPLIFIED if sampled else None

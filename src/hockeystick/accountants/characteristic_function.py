@@ -43,18 +43,18 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LOG_DEAD = math.log(1e-15)  # of |phi|: about the rounding of a sum of masses; what lies beyond does not count
-LOG_OUTSIDE = math.log(1e-17)  # of the mass outside the reach of the sum
-LOG_LIGHT = -50.0  # of the weight under P and under Q of a node that does not count
-NODES = 16  # of a panel of the outer integral
+LOG_DEAD = math.log(1e-15)  # log |phi| below which it is negligible, about the rounding of a sum of masses
+LOG_OUTSIDE = math.log(1e-17)  # log of the mass outside the reach of the sum
+LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
+NODES = 16  # nodes of a panel of the outer integral
 MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
-MARGIN = 2.0  # on the decay that is expected
-MAX_LATTICE = 1 << 20  # points of the law of the sum, at most; a guess
+MARGIN = 2.0  # safety factor on the expected decay
+MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
 NO_LATTICE = (
     "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic function never "
     "dies out; use accountant 'contour' or 'grid'"
 )
-"""Why rounds of randomised response and black boxes only may be refused."""
+"""Reason for refusing rounds of randomised response and black boxes only."""
 
 ROUNDINGS = 64.0  # of a distribution function, where neither powers nor phases make more of them
 TOLERATED = 0.01  # noise as a part of delta
@@ -63,29 +63,29 @@ SAME = 1e-12  # relative, of distances on a lattice
 
 
 class CharacteristicFunctionAccountant(Accountant):
-    """Delta as the difference of two distribution functions in each direction, the maximum last."""
+    """Delta as the difference of two distribution functions in each direction; the maximum is taken last."""
 
     name: ClassVar[str] = "characteristic-function"
     summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
-        """The epsilon at which the difference of the distribution functions is delta."""
+        """Return the epsilon at which the difference of the distribution functions is delta."""
         self.refuse_gap(gap)
         return estimated_epsilon(directions, delta, self.name, _epsilon)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaEstimate:
-        """The difference of the distribution functions."""
+        """Return the difference of the distribution functions."""
         self.refuse_gap(gap)
         return estimated_delta(directions, epsilon, self.name, _log_delta)
 
 
 class Tails(NamedTuple):
-    """Both distribution functions of the finite losses.
+    """Distribution functions of the finite losses under both laws.
 
     Attributes:
-        at: ``P(L > eps)`` and ``Q(L > eps)``.
-        reach: an epsilon beyond which there is nothing to see.
-        noise: what rounding leaves in each of the two, about.
+        at: function to ``P(L > eps)`` and ``Q(L > eps)``.
+        reach: epsilon beyond which both are negligible.
+        noise: approximate rounding error of each.
     """
 
     at: Callable[[float], tuple[float, float]]
@@ -93,17 +93,17 @@ class Tails(NamedTuple):
     noise: float
 
     def noise_of_delta(self, epsilon: float) -> float:
-        """What rounding leaves in their difference, about."""
+        """Return the approximate rounding error of their difference."""
         return self.noise * (1 + math.exp(min(epsilon, LARGEST)))
 
     def horizon(self, delta: float) -> float:
-        """The epsilon up to which a delta stands out from the noise, at most the reach; below 0 where none does."""
+        """Return the largest epsilon, within the reach, at which delta exceeds the noise; negative if there is none."""
         heard = delta * TOLERATED / self.noise - 1
         return min(math.log(heard), self.reach) if heard > 0 else -math.inf
 
 
 class Laws(NamedTuple):
-    """The loss of one kind of round: losses, weights under P and Q, masses of P and Q at finite losses, its count."""
+    """Loss of one kind of round: losses, weights under P and Q, masses of P and Q at finite losses, count."""
 
     losses: Array
     p: Array
@@ -113,11 +113,11 @@ class Laws(NamedTuple):
     times: int
 
     def weights(self, side: int) -> Array:
-        """The weights of the losses under P (1) or Q (2), of shape (n,)."""
+        """Return the weights of the losses under P (1) or Q (2), shape (n,)."""
         return self.p if side == 1 else self.q
 
     def total(self, side: int) -> float:
-        """The mass that P (1) or Q (2) has at finite losses."""
+        """Return the mass of P (1) or Q (2) at finite losses."""
         return self.p_total if side == 1 else self.q_total
 
 
@@ -138,11 +138,11 @@ def _epsilon(composition: Composition, delta: float) -> float:
 
 def _difference(tails: Tails, epsilon: float) -> float:
     p, q = tails.at(epsilon)
-    return p - math.exp(min(epsilon, LARGEST)) * q  # beyond there is nothing but noise, which is refused
+    return p - math.exp(min(epsilon, LARGEST)) * q  # beyond it there is only noise, which is refused
 
 
 def _delta(tails: Tails, epsilon: float) -> float:
-    """delta, if it stands out from the noise of the two distribution functions."""
+    """Delta, if it exceeds the noise of the two distribution functions."""
     delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
     if delta * TOLERATED <= tails.noise_of_delta(epsilon):
         raise NotApplicableError(_noisy(tails, delta, epsilon))
@@ -158,10 +158,10 @@ def _noisy(tails: Tails, delta: float, epsilon: float) -> str:
 
 
 def tails_of(composition: Composition) -> Tails:
-    """The distribution functions of the composed loss under P and under Q.
+    """Return the distribution functions of the composed loss under P and Q.
 
     Raises:
-        NotApplicableError: the characteristic function dies out too slowly, or never.
+        NotApplicableError: the characteristic function decays too slowly, or not at all.
     """
     rounds = [_laws(composition, index) for index in range(len(composition.rounds))]
     if all(pair.smooth is None for pair, _ in composition.rounds):
@@ -180,7 +180,7 @@ def _laws(composition: Composition, index: int) -> Laws:
 
 
 def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]:
-    """Reach of the sum, and how wide a panel may be: half a turn or so of ``e^(is (L - eps))``."""
+    """Reach of the sum, and the width of a panel: about half a turn of ``e^(is (L - eps))``."""
     stays = sum(
         count * math.log(max(float(np.exp(pair.atoms.finite().log_p).sum()), 1e-300))
         for pair, count in composition.rounds
@@ -196,12 +196,12 @@ def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]
 
 @dataclass(frozen=True)
 class Inversion:
-    """The outer integral.
+    """Outer integral of the inversion.
 
     Attributes:
-        rounds: what is composed.
-        reach: half-width outside which the sum has no mass that counts.
-        width: of a panel.
+        rounds: composed rounds.
+        reach: half-width outside which the sum has negligible mass.
+        width: width of a panel.
     """
 
     rounds: list[Laws]
@@ -210,7 +210,7 @@ class Inversion:
 
     @property
     def tails(self) -> Tails:
-        """Gil-Pelaez's formula for both laws."""
+        """Both distribution functions by Gil-Pelaez's formula."""
         s, weight, p, q = self.values
         p_total, q_total = (math.prod(law.total(side) ** law.times for law in self.rounds) for side in (1, 2))
 
@@ -219,13 +219,13 @@ class Inversion:
             above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
             return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
 
-        # the phase of a point is as large as s times the losses, and rounded as such, where phi has not died out
+        # a phase is as large as s times the losses, with such a rounding, while phi is not negligible
         phases = float((weight * s * np.maximum(np.abs(p), np.abs(q))).sum()) * self.reach / math.pi
         return Tails(at, self.reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
 
     @cached_property
     def values(self) -> tuple[Array, Array, ComplexArray, ComplexArray]:
-        """Points s, weights of the rule over s, and both characteristic functions there, up to where they have died."""
+        """Points s, weights of the rule over s, and both characteristic functions there, until they are negligible."""
         unit, rule_weight = rule(NODES)
         nodes = sum(len(law.losses) for law in self.rounds)
         block = max(int(2e6 / (nodes * NODES)), 1)  # panels
@@ -241,7 +241,7 @@ class Inversion:
             if alive < LOG_DEAD:
                 break
             start, spent = start + block, spent + len(s) * nodes
-            # log |phi| falls no faster than a parabola from here on: whether that is fast enough
+            # log |phi| falls no faster than a parabola from here on, which may be too slow
             if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
                 raise NotApplicableError(
                     f"the characteristic function has not died out at s = {s[-1]:.3g}: too few rounds, too far from "
@@ -268,7 +268,7 @@ class Inversion:
 
 
 def _on_lattice(rounds: list[Laws]) -> Tails:
-    """Over one period: ``P(S = base + j d) = (1/N) sum_m e^(-2 pi i jm/N) prod phi_i(2 pi m/(N d))^k_i``."""
+    """Inversion over one period: ``P(S = base + j d) = (1/N) sum_m e^(-2 pi i jm/N) prod phi_i(2 pi m/(N d))^k_i``."""
     gaps = [float(gap) for law in rounds for gap in np.diff(np.sort(law.losses)) if gap > 0]
     step = min(gaps, default=1.0)
     with np.errstate(over="ignore"):
@@ -287,7 +287,7 @@ def _on_lattice(rounds: list[Laws]) -> Tails:
         above = losses > epsilon
         return float(p[above].sum()), float(q[above].sum())
 
-    # the rounding of a transform counts as often as it is multiplied
+    # powers multiply the rounding of a transform
     return Tails(at, float(losses[-1]), UNIT_ROUNDOFF * max(ROUNDINGS, float(sum(law.times for law in rounds))))
 
 

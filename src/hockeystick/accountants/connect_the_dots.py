@@ -43,40 +43,39 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-DEFAULT_INTERVAL = 1e-3  # in losses: the default gap, where the error law asks for no narrower one
-FINEST_INTERVAL = 1e-4  # in losses: to which it is narrowed where a round has all its losses on one side nearer to 0
-WITHIN = 3.0  # points of the lattice between 0 and the nearer end of a round's losses, where these are so many
-DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
-WIDTH = 1e-3  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
-FEW_POINTS = 1 << 20  # to which the default gap is widened
-BELOW_TARGET = 30.0  # log of how much less than delta all rounds together leave out at the top
-LEAST_LOG_FLOOR = -640.0  # of the mass left out: within the range of a double
-MAX_ORDER = 1e4  # of the error law: of a bounded loss near its end the order says nothing
-UNSEEN = 650.0  # a loss beyond which Q has masses below the range of a double, so that no tangent is known
+DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the error law needs a narrower one
+FINEST_INTERVAL = 1e-4  # gap in losses for a round whose losses on one side are all near 0
+WITHIN = 3.0  # wanted lattice points between 0 and the nearer end of a round's losses
+DOUBTFUL = 0.01  # relative width from which on an interval needs a reason
+WIDTH = 1e-3  # relative width of epsilon for which the error law narrows the default gap
+FEW_POINTS = 1 << 20  # number of points to which the default gap is widened
+BELOW_TARGET = 30.0  # log of delta over the mass that all rounds leave out at the top
+LEAST_LOG_FLOOR = -640.0  # log of the smallest mass left out, within the range of a double
+MAX_ORDER = 1e4  # largest order in the error law; near the end of a bounded loss it is meaningless
+UNSEEN = 650.0  # loss beyond which Q's masses underflow, so that there are no tangents
 NOTHING_SEEN = f"no tangents beyond a loss of {UNSEEN:.0f}, where masses under Q are below the range of a double"
-"""Why an interval is wide, or has no lower end, where delta depends on such losses."""
+"""Reason for a wide interval, or a missing lower end, if delta depends on such losses."""
 
 ALL_INFINITE = (
     "within rounding, a round has no mass at finite losses, so that nothing is left to compose; use 'contour'"
 )
-"""Why a plan is refused whose rounds have nothing but infinite losses."""
+"""Reason for refusing a plan whose rounds have infinite losses only."""
 
 LEFT_OUT = "delta is within what the lattice leaves out at the top"
-"""Why the upper end of an interval is infinite."""
+"""Reason for an infinite upper end."""
 
 REMEDY = "leave the option interval out, or set it {factor:.0f} times as wide"
-"""What is said where a lattice would have too many points."""
+"""Remedy for a lattice with too many points."""
 
 
 @dataclass(frozen=True)
 class ConnectTheDotsAccountant(BracketAccountant):
-    """Chords above, tangents below.
+    """Connect-the-dots: chords of the privacy curve above, tangents below.
 
     Args:
-        interval: gap of the lattice of losses. Left out, it is 1e-3, or what the error law asks for a relative width of
-            1e-3 if that is less, or down to 1e-4 where a round's losses on one side are nearer to 0 than three points;
-            and it is widened where a million points would not do. With atoms it may be a little less than was asked, so
-            that they lie on the lattice.
+        interval: gap of the lattice of losses. The default is 1e-3, less if the error law needs it for a relative width
+            of 1e-3, or down to 1e-4 if a round's losses on one side are nearer to 0 than three points; it is wider if a
+            million points do not suffice. With atoms it may be slightly smaller, so that they lie on the lattice.
     """
 
     interval: Annotated[float | None, domains.POSITIVE.of("gap of the lattice of losses")] = None
@@ -86,7 +85,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
     lean: ClassVar[float] = 1 / 3
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Where the upper law's delta is at most the target, and where the lower law's is above it."""
+        """Return the epsilons at which the upper law's delta is at most the target, and the lower law's is above it."""
         log_delta = math.log(delta)
         guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
@@ -97,7 +96,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Read off both sums."""
+        """Return log delta of both sums."""
         guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
         total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
@@ -111,7 +110,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         needed = math.sqrt(8 * WIDTH * size / (composition.count * min(order, MAX_ORDER)))
         ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
         widest, total = (of(high - low for low, high in ranges) for of in (max, sum))
-        # the error law is of a gap that resolves a round: rare samples have nearly all mass at losses next to 0
+        # the error law assumes that the gap resolves a round: rare samples have nearly all mass near loss 0
         nearer = min((min(high, -low) for low, high in ranges if low < 0 < high), default=math.inf)
         gap = self.interval or min(DEFAULT_INTERVAL, needed, max(nearer / WITHIN, FINEST_INTERVAL))
         if self.interval is None:
@@ -126,7 +125,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
     def _sums(
         self, composition: Composition, above: Laws, log_delta: float, tilt: float
     ) -> tuple[LatticeSum, LatticeSum]:
-        """The composition above and below; at a wider gap if that was left to this method."""
+        """The composition above and below, at a wider gap if the choice was left to this method."""
         window = window_of(above, tilt)
         gap = above[0][0].gap
         factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)
@@ -140,7 +139,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
 
 
 def _unseen(composition: Composition, log_delta: float) -> bool:
-    """Whether some round has losses for which there are no tangents."""
+    """True if some round has losses without tangents."""
     floor = _floor(composition, log_delta)
     return any(loss_range(pair, floor)[1] > UNSEEN for pair, _ in composition.rounds if pair.smooth is not None)
 

@@ -17,7 +17,7 @@ from hockeystick.engines.contour.engine import ContourEngine
 
 
 class ContourAccountant(CertifiedAccountant):
-    """Trapezoid rule on the saddle-point contour, all remainders bounded."""
+    """Trapezoid rule on the saddle-point contour, with all remainders bounded."""
 
     name: ClassVar[str] = "contour"
     summary: ClassVar[str] = "certified: saddle-point contour with bounded remainders, cost independent of the rounds"

@@ -42,20 +42,20 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-EFFORT = 1.6  # what it takes for a kind of sampled rounds, in units of what moments of it take: four milliseconds
-FARTHEST = 40.0  # standard deviations beyond the mean at which the estimate is looked at
-LARGEST_COEFFICIENT = 1e280  # times the eighth power of :data:`FARTHEST` it is within the range of a double
-POINTS = 4001  # of the grid on which the first epsilon is sought whose estimate is at most delta
-ROOT_GAP = 1e-13  # relative, of that epsilon between two points of the grid
-ABOVE_ONE = 1e-9  # by which an estimate of a delta next to 1 may exceed it by rounding
+EFFORT = 1.6  # time for a kind of sampled rounds relative to that of its moments: four milliseconds
+MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
+LARGEST_COEFFICIENT = 1e280  # its product with the eighth power of MAX_DEVIATIONS is a double
+POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
+ROOT_GAP = 1e-13  # relative accuracy of that epsilon between two points of the grid
+ABOVE_ONE = 1e-9  # largest excess over 1 by rounding of an estimate of a delta near 1
 RARE = (
     "the standardised cumulants are beyond the range of a double: large losses are too rare for so few rounds to be "
     "near normal; use accountant 'contour'"
 )
-"""Why a plan is refused whose cumulants are too large."""
+"""Reason for refusing a plan with too large cumulants."""
 
 LATTICE = "a sum on a lattice jumps, which the expansion does not"
-"""What is said of an estimate where a round has losses on a lattice."""
+"""Note on an estimate if a round has losses on a lattice."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class EdgeworthAccountant(Accountant):
     """The Edgeworth expansion of the summed loss under P and under Q.
 
     Args:
-        order: how many corrections to the normal law.
+        order: number of corrections to the normal law.
     """
 
     order: Annotated[int, domains.whole_numbers(0, 3).of("number of corrections to the normal law")] = 2
@@ -72,17 +72,17 @@ class EdgeworthAccountant(Accountant):
     summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
-        """The least epsilon at which the estimate of delta comes down to the delta asked."""
+        """Return the smallest epsilon at which the estimate of delta falls to the target."""
         self.refuse_gap(gap)
         sums = self._sums(directions)
         direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])
         return Estimate(value, self.name, direction.value, at.doubt(value))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaEstimate:
-        """The difference of the two tails.
+        """Return the difference of the two tails.
 
         Raises:
-            NotApplicableError: it is negative, or more than 1.
+            NotApplicableError: the difference is negative, or more than 1.
         """
         self.refuse_gap(gap)
         direction, at, value = max(
@@ -107,7 +107,7 @@ class EdgeworthAccountant(Accountant):
 
 
 class _Sum:
-    """The summed loss of one direction."""
+    """Summed loss of one direction."""
 
     def __init__(self, composition: Composition, order: int) -> None:
         self._order = order
@@ -124,7 +124,7 @@ class _Sum:
         return not (self._laws[:, 1] > 0).all()
 
     def _finite(self, epsilon: Array) -> Array:
-        """The estimate given finite losses, which may be negative."""
+        """Estimate given finite losses, which may be negative."""
         if self._constant:
             return np.zeros_like(epsilon)
         with np.errstate(over="ignore", divide="ignore"):
@@ -137,7 +137,7 @@ class _Sum:
         return self._lost + (1 - self._lost) * finite
 
     def epsilon(self, delta: float) -> float:
-        """The first epsilon at which the estimate is delta."""
+        """Return the first epsilon at which the estimate is delta."""
         if delta < self._lost:
             return math.inf
         target = (delta - self._lost) / (1 - self._lost)
@@ -158,7 +158,7 @@ class _Sum:
         return np.linspace(0.0, end, POINTS)
 
     def doubt(self, epsilon: float) -> str | None:
-        """What is known to be wrong around there."""
+        """Return the known weakness of the estimate near epsilon, if any."""
         if math.isinf(epsilon):
             return "the estimate does not come down to delta: infinite losses have a larger probability, or delta is 0"
         said = ["an expansion in 1/sqrt(rounds), with no bound on its error"]
@@ -171,7 +171,7 @@ class _Sum:
 
 
 def cumulants(loss: Array, weight: Array) -> Array:
-    """The first five cumulants of a law, its weights made to sum to 1: of the loss given that it is finite."""
+    """Return the first five cumulants of a law with weights normalised to 1, that is of a finite loss."""
     weight = weight / weight.sum()
     mean = float((weight * loss).sum())
     m2, m3, m4, m5 = (float((weight * (loss - mean) ** power).sum()) for power in (2, 3, 4, 5))
@@ -179,7 +179,7 @@ def cumulants(loss: Array, weight: Array) -> Array:
 
 
 def tail(law: Array, x: Array, order: int) -> Array:
-    """``P(sum > x)`` by the expansion, from the first five cumulants of the sum.
+    """Return ``P(sum > x)`` by the expansion, from the first five cumulants of the sum.
 
     Raises:
         NotApplicableError: the standardised cumulants are beyond the range of a double.
@@ -201,14 +201,14 @@ def tail(law: Array, x: Array, order: int) -> Array:
         coefficients[degree] += coefficient
     if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
         raise NotApplicableError(RARE)
-    z = np.clip(z, -FARTHEST, FARTHEST)  # the density is 0 from there on, and the distribution function settled
+    z = np.clip(z, -MAX_DEVIATIONS, MAX_DEVIATIONS)  # beyond it the density is 0
     density = np.exp(-0.5 * np.square(z)) / math.sqrt(2 * math.pi)
     expansion: Array = ndtr(-z) + density * hermeval(z, coefficients)
     return expansion
 
 
 def _standardised(cumulant: float, deviation: float, order: int) -> float:
-    """The cumulant over the deviation to its order, which by itself may leave the range of a double."""
+    """The cumulant over the deviation to its order, which by itself may overflow."""
     for _ in range(order):
         cumulant /= deviation
     return cumulant

@@ -63,19 +63,19 @@ STAGES = domains.Domain(
     "lattices one after the other; 40: as many as there are halvings",
     whole=True,
 )
-"""How many stages there may be: no count of rounds can be halved more often than 40 times."""
+"""Domain of the number of stages; no count of rounds can be halved more than 40 times."""
 
 Group = tuple[tuple[int, int], ...]
-"""(index of a law, how often it is in the group)."""
+"""Pairs (index of a law, its count in the group)."""
 
 MAX_GROUPED_POINTS = 9_000_000
-"""Of the windows of all groups of all stages, times kinds of sums in each: a second and a half or so, for both ends."""
+"""Largest number of points of all groups' windows, times kinds of sums in each: about 1.5 seconds for both ends."""
 
-LOST = math.log(16.0)  # log of the share of delta_error over what all domains of a stage may lose
+LOST = math.log(16.0)  # log of the share of delta_error over the mass that all domains of a stage may lose
 
 
 class Both(NamedTuple):
-    """A law between two: masses rounded up and down on the same lattice."""
+    """Law between two bounds: masses rounded up and down on the same lattice."""
 
     above: LatticeLaw
     below: LatticeLaw
@@ -83,15 +83,15 @@ class Both(NamedTuple):
 
 @dataclass
 class Evolution:
-    """The laws that the stages so far have made, and what each kind of error adds up to.
+    """Laws after the stages so far, with the accumulated errors of each kind.
 
     Attributes:
         laws: (law, count) of the sums so far.
-        sizes: points of every lattice used so far.
+        sizes: numbers of points of the lattices so far.
         grouped: points of the windows of all groups so far, times kinds of sums in each.
-        bias: bound on what imperfect means add to the distance of the sums.
-        lost: bound on the probability of all domains that were left.
-        error: bound on the mass that Fourier transforms may have misplaced.
+        bias: bound on the contribution of imperfect means to the distance of the sums.
+        lost: bound on the probability of leaving any domain.
+        error: bound on the mass misplaced by Fourier transforms.
     """
 
     laws: list[tuple[Both, int]]
@@ -102,19 +102,20 @@ class Evolution:
     error: float = 0.0
 
     def on(self, side: Side) -> Laws:
-        """The laws for one end."""
+        """Return the laws for one end."""
         return [(both.above if side is Side.ABOVE else both.below, count) for both, count in self.laws]
 
 
 @dataclass(frozen=True)
 class EvolvingAccountant(BracketAccountant):
-    """Rounding with the mean kept, to ever wider lattices in two stages or more.
+    """Mean-preserving rounding to ever wider lattices, in two or more stages.
 
     Args:
-        eps_error: half of the least width of the interval for epsilon.
-        delta_error: probability with which the coupling may fail; a thousandth of delta if left out (of the Renyi bound
-            on delta where delta is asked for).
-        stages: lattices used one after the other; 40 is the recursive form, with groups of two throughout.
+        eps_error: half of the smallest width of the interval for epsilon.
+        delta_error: largest failure probability of the coupling; by default a thousandth of delta (or of its Renyi
+            bound
+            if delta is wanted).
+        stages: number of successive lattices; 40 is the recursive form, with groups of two throughout.
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
@@ -125,7 +126,7 @@ class EvolvingAccountant(BracketAccountant):
     summary: ClassVar[str] = "certified: rounding to ever wider lattices with the mean kept, +- eps_error"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
+        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         least, most = composition.infinite_mass_ends
         error = self.delta_error or (delta - most) / SHARE
         if error >= delta - most:
@@ -140,7 +141,7 @@ class EvolvingAccountant(BracketAccountant):
         return Ends(lower, upper)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """``delta~(eps + eps_error) - delta_error`` and ``delta~(eps - eps_error) + delta_error``."""
+        """Return log of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``."""
         guess = guessed_log_delta(composition, epsilon).value
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), -600.0)
         evolution = self.evolve(composition, log_error)
@@ -156,10 +157,10 @@ class EvolvingAccountant(BracketAccountant):
         return Ends(min(lower, upper), upper)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
-        """The laws after all stages, before the last composition.
+        """Return the laws after all stages, before the last composition.
 
         Raises:
-            NotApplicableError: a lattice would have too many points.
+            NotApplicableError: a lattice has too many points.
         """
         plan = _plan([count for _, count in composition.rounds], self.stages)
         stages = 1 + len(plan)
@@ -198,7 +199,7 @@ class EvolvingAccountant(BracketAccountant):
         after = Evolution([], list(before.sizes), before.grouped, before.bias, before.lost, before.error)
         log_outside = log_lost - math.log(4)
         windows: list[Window] = []
-        for group, _ in groups:  # all windows are known, and counted, before the first group is composed
+        for group, _ in groups:  # count all windows before composing the first group
             laws = [(before.laws[i][0].above, count) for i, count in group]
             windows.append(window_of(laws, 0.0, log_outside))
             after.grouped += points_of(windows[-1], laws[0][0].gap) * len(laws)
@@ -220,7 +221,7 @@ class EvolvingAccountant(BracketAccountant):
             after.laws.append((both, times))
             after.sizes.append(len(most))
             after.bias += times * (bias + 2 * gap * lost)
-            after.lost += times * 2 * lost  # lost where it belongs, found where it does not
+            after.lost += times * 2 * lost  # missing in the right place, added in a wrong one
             after.error += times * 2 * up.error * len(most)
         return after
 
@@ -236,7 +237,7 @@ class EvolvingAccountant(BracketAccountant):
 
 
 def _plan(counts: list[int], stages: int) -> list[list[tuple[Group, int]]]:
-    """The groups of every stage after the first."""
+    """Groups of every stage after the first."""
     found: list[list[tuple[Group, int]]] = []
     for left in range(stages, 1, -1):
         number = sum(counts)
@@ -250,7 +251,7 @@ def _plan(counts: list[int], stages: int) -> list[list[tuple[Group, int]]]:
 
 
 def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
-    """Groups of ``size`` equal laws, and of what remains, laws next to each other."""
+    """Groups of ``size`` equal laws, and of the remaining laws side by side."""
     groups: list[tuple[Group, int]] = [(((i, size),), count // size) for i, count in enumerate(counts) if count >= size]
     open_group: list[tuple[int, int]] = []
     room = size
@@ -271,10 +272,10 @@ def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
 def _coarsened(
     first: float, fine: float, slip: float, masses: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], gap: float
 ) -> tuple[Both, float]:
-    """Atoms rounded to a wider lattice with their mean kept, and a bound on the error of that mean.
+    """Atoms after mean-preserving rounding to a wider lattice, and a bound on the error of their mean.
 
-    The mean is taken from the masses rounded up; each rounding moves by at most half a gap, so that it is off by at
-    most a gap times the share of mass that is in doubt.
+    The mean comes from the masses rounded up. Each rounding moves by at most half a gap, so the error is at most a gap
+    times the uncertain share of the mass.
     """
     most, least = masses
     losses = first + fine * np.arange(len(most), dtype=np.float64)

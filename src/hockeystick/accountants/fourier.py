@@ -2,7 +2,7 @@
 
 Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss at n points of ``[-L, L)``, its k-th power by
 fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration.
-That is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], with the errors of different
+This is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], with the errors of different
 rounds as in Koskela, Honkela 2021 [KH21]: losses rounded up to the grid for the upper end, down for the
 lower one, and for what the circle of length 2L wraps around
 
@@ -62,14 +62,14 @@ SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
 CLOSE = 1e-9  # relative, to which epsilon is found
 HALVINGS = 8  # of the parameter of Chernoff's bound
 WIDE = "the error terms are as large as delta; set points to more, or length to less, or ask for fewer rounds"
-"""Why an interval of delta is wide."""
+"""Reason for a wide interval of delta."""
 
-LOG_ENOUGH = -100.0  # log of a mass outside that need not be bounded any better
+LOG_ENOUGH = -100.0  # log of a mass outside that needs no better bound
 
 
 @dataclass(frozen=True)
 class FourierAccountant(Accountant):
-    """One window for all rounds, both roundings, one transform each."""
+    """Fourier accountant: one window for all rounds, both roundings, one transform each."""
 
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
     points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("points n of the window")] = None
@@ -85,7 +85,7 @@ class FourierAccountant(Accountant):
     summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
-        """The epsilons at which the two sums meet delta."""
+        """Return the epsilons at which the two sums meet delta."""
         self.refuse_gap(gap)
         if self.rounding or self.errors:
             return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
@@ -97,7 +97,7 @@ class FourierAccountant(Accountant):
         )
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
-        """The two sums at epsilon."""
+        """Return the two sums at epsilon."""
         self.refuse_gap(gap)
         if self.rounding or self.errors:
             return bounded_delta(directions, epsilon, self.name, self._delta_ends)
@@ -109,12 +109,12 @@ class FourierAccountant(Accountant):
         )
 
     def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:
-        """The composition of densities (2020)."""
+        """Return the composition of densities (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
         return Composed.of(composition, grid, None)
 
     def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> tuple[Composed, Composed]:
-        """The compositions rounded down and up (2021), or that of densities with its errors (2020)."""
+        """Return the compositions rounded down and up (2021), or that of densities with its errors (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
             return _with_errors(composition, grid, self.errors == 1)
@@ -164,15 +164,15 @@ class FourierAccountant(Accountant):
 
 @dataclass(frozen=True)
 class Composed:
-    """The law of the sum on the circle, with what may be wrong with it.
+    """Law of the sum on the circle, with its error bounds.
 
     Attributes:
-        losses: shape (m,), the grid points above 0, increasing.
-        mass: shape (m,), their masses; noise of the transform may make them negative.
+        losses: increasing grid points above 0, shape (m,).
+        mass: their masses, shape (m,); noise of the transform may make them negative.
         error: bound on the absolute error of each mass.
         factor: bound on the relative error of all masses together.
-        shift: by how much the sum of the losses may lie on the far side of its grid point.
-        lost: mass at plus infinity because the grid ends.
+        shift: bound on the distance of the sum of losses beyond its grid point.
+        lost: mass moved to plus infinity at the end of the grid.
         outside: upper bound on the mass of sums above the window (of losses rounded up) or below it (rounded down).
     """
 
@@ -186,22 +186,22 @@ class Composed:
 
     @classmethod
     def of(cls, composition: Composition, grid: LossGrid, side: Side | None) -> Composed:
-        """The product of the rounds' laws, rounded up or down; of their densities where no side is given."""
+        """Return the product of the rounds' laws, rounded up or down; without a side, that of their densities."""
         rounds = [
             (sampled(pair, grid) if side is None else rounded(pair, grid, side), count)
             for pair, count in composition.rounds
         ]
         found = cls.of_laws(rounds, grid)
-        if side is None or found.outside > 0:  # there is no mass in the window
+        if side is None or found.outside > 0:  # no mass in the window
             return found
         return replace(found, outside=_outside(rounds, grid, side))
 
     @classmethod
     def of_laws(cls, rounds: list[tuple[GridLaw, int]], grid: LossGrid) -> Composed:
-        """The product of laws on the grid, each so many times; what lies outside the window is left to the caller."""
+        """Return the product of laws on the grid with their counts; the caller handles the mass outside the window."""
         total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
-        if not all(law.mass.any() for law, _ in rounds):  # no mass but at infinity
+        if not all(law.mass.any() for law, _ in rounds):  # all mass is at infinity
             return cls(losses, np.zeros_like(losses), 0.0, 0.0, 0.0, 1.0, 1.0)
         n = grid.points
         power = convolution_power([(law.mass, count) for law, count in rounds], n)
@@ -224,7 +224,7 @@ class Composed:
 
     @property
     def noise(self) -> float:
-        """What of delta the rounding of the transform, the window and the grid's end leave in doubt."""
+        """Uncertainty of delta from the rounding of the transform, the window and the grid's end."""
         return self.error * len(self.mass) + self.outside + self.lost
 
     def delta(self, epsilon: float) -> tuple[float, float]:
@@ -234,32 +234,32 @@ class Composed:
         return float(-(np.expm1(beyond) * mass).sum()), float((np.exp(beyond) * mass).sum())
 
     def delta_above(self, epsilon: float) -> float:
-        """An upper bound on delta, of losses rounded up; delta changes by at most 1 per unit of epsilon."""
+        """Return an upper bound on delta for losses rounded up; delta changes by at most 1 per unit of epsilon."""
         at = epsilon - self.shift
         value = self.delta(max(at, 0.0))[0] + max(-at, 0.0)
         doubt = self._doubt(at)
         return max((value + doubt) * (1 + self.factor) + (self.outside + self.lost) * (1 + 1e-12), 0.0)
 
     def delta_below(self, epsilon: float) -> float:
-        """A lower bound on delta, of losses rounded down."""
+        """Return a lower bound on delta for losses rounded down."""
         at = epsilon + self.shift
         value = self.delta(at)[0] - self._doubt(at)
         return value * (1 - self.factor if value > 0 else 1.0) - self.outside * (1 + 1e-12)
 
     def _doubt(self, epsilon: float) -> float:
-        """Noise of the masses above epsilon, each weighed by at most 1, and the rounding of their sum."""
+        """Noise of the masses above epsilon, with weights of at most 1, and the rounding of their sum."""
         count = len(self.mass) - int(np.searchsorted(self.losses, epsilon, side="right"))
         return self.error * count * (1 + 1e-12) * (1 + 128 * UNIT_ROUNDOFF)
 
 
 def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
-    """The epsilon >= 0 at which the sum is delta: Newton's iteration from a start, below the root or above it.
+    """Return the epsilon >= 0 at which the sum is delta, by Newton's iteration from a start on either side of the root.
 
-    In ``e^epsilon``, in which the sum is convex, so that the iteration increases to the root from wherever it starts
-    below, and from above has its first step to below; in epsilon itself it may overshoot.
+    The iteration is in ``e^epsilon``, in which the sum is convex: from below it increases to the root, and from above
+    its first step goes below. In epsilon itself it may overshoot.
 
     Raises:
-        NotApplicableError: delta is below the noise of the masses, or the window ends before.
+        NotApplicableError: delta is below the noise of the masses, or the window ends before the root.
     """
     if composed.noise >= 0.5 * delta:
         raise NotApplicableError(
@@ -281,7 +281,7 @@ def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
 
 
 def _below(composed: Composed, delta: float, start: float) -> float:
-    """The start, or one step of the iteration back where it is above the root: the tangent is below the sum."""
+    """The start, or after one step of the iteration if it is above the root: the tangent is below the sum."""
     if start == 0:
         return 0.0
     value, slope = composed.delta(start)
@@ -292,7 +292,7 @@ def _below(composed: Composed, delta: float, start: float) -> float:
 
 
 def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tuple[Composed, Composed]:
-    """The composition of densities twice, with what may be taken off its delta and what may be added to it."""
+    """The composition of densities twice, with the amounts to subtract from its delta and to add to it."""
     if len(composition.rounds) > 1:
         raise NotApplicableError(ELSEWHERE)
     ((pair, count),) = composition.rounds
@@ -300,7 +300,7 @@ def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tup
     law, error = errors.samples()
     rounds = [(law, count)]
     found = Composed.of_laws(rounds, grid)
-    if found.outside > 0:  # no sample has any mass
+    if found.outside > 0:  # all samples are zero
         return found, found
     both = errors.discretisation(count) + errors.rounding(count, error)
     below = both + _outside(rounds, grid, Side.BELOW)
@@ -313,7 +313,7 @@ def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tup
 
 
 def _settled(start: float, holds: Callable[[float], bool], close: float) -> float:
-    """The nearest point to ``start`` in the direction of ``close`` found to hold, by growing steps."""
+    """Nearest point to ``start`` in the direction of ``close`` found to hold, by growing steps."""
     step, at = close * (1 + start), start
     while not holds(at):
         at, step = start + step, 4 * step
@@ -328,7 +328,7 @@ def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, side: Side) -> f
         edges = np.arange(0, len(law.mass), block)
         mass = np.add.reduceat(law.mass, edges)
         mean = np.add.reduceat(law.mass * law.losses(grid), edges) / np.where(mass > 0, mass, 1.0)
-        coarse.append((mass, mean, count))  # at the means: half a block off, times the rounds, is more than the window
+        coarse.append((mass, mean, count))  # at the means: half a block, times the rounds, exceeds the window
 
     def about(t: float) -> float:
         with np.errstate(divide="ignore"):
@@ -341,7 +341,7 @@ def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, side: Side) -> f
 
     t = float(min(LADDER, key=about))
     least = bound(t)
-    for _ in range(HALVINGS):  # the coarser law has less of a tail: what is best of it may be too much for the law
+    for _ in range(HALVINGS):  # the coarser law has a lighter tail, so its best lambda may be too large for the law
         if least < LOG_ENOUGH:
             break
         t *= 0.5

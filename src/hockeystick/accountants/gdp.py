@@ -46,13 +46,13 @@ BEYOND = (
     "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
     "of a loss so large; give more noise, or use accountant 'contour' or 'rdp'"
 )
-"""Why a plan is refused whose rounds have too large a chi-squared divergence."""
+"""Reason for refusing a plan whose rounds have too large a chi-squared divergence."""
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 
 
 class Limit(NamedTuple):
-    """What a round adds: to ``E_P L - E_Q L``, to ``Var_P L``, and to ``E_P |L - E_P L|^3``."""
+    """Contribution of a round to ``E_P L - E_Q L``, to ``Var_P L``, and to ``E_P |L - E_P L|^3``."""
 
     apart: float
     variance: float
@@ -61,10 +61,10 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class GdpAccountant(Accountant):
-    """One Gaussian experiment in place of all rounds: exact, or the limit of many.
+    """One Gaussian experiment in place of all rounds: exact, or the limit of many rounds.
 
     Args:
-        own_moments: 1 for the normal law with the mean and the variance of the losses where there is no exact answer.
+        own_moments: 1 for the normal law with the mean and variance of the losses, unless there is an exact answer.
     """
 
     own_moments: Annotated[
@@ -75,7 +75,7 @@ class GdpAccountant(Accountant):
     summary: ClassVar[str] = "certified for Gaussian rounds without sampling, else an estimate: the central limit"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
-        """Epsilon on the curve of the Gaussian experiment: certified if all rounds are Gaussian, else an estimate."""
+        """Return epsilon on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
         self.refuse_gap(gap)
         found = compositions(directions)
         exact = _exact(found)
@@ -93,7 +93,7 @@ class GdpAccountant(Accountant):
         return Estimate(value, self.name, direction.value, doubt)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
-        """Delta on the curve of the Gaussian experiment: certified if all rounds are Gaussian, else an estimate."""
+        """Return delta on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
         self.refuse_gap(gap)
         found = compositions(directions)
         exact = _exact(found)
@@ -111,7 +111,7 @@ class GdpAccountant(Accountant):
 
 
 def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, float] | None:
-    """The direction with the largest mu, if all rounds are Gaussian: then they are one round, by folding."""
+    """Direction with the largest mu if all rounds are Gaussian, which are then one round by folding."""
     found: list[tuple[Direction, float]] = []
     for direction, composition in directions:
         mus = [pair.gdp_mu for pair, _ in composition.rounds]
@@ -122,10 +122,10 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
 
 
 def limit_mu(composition: Composition) -> float:
-    """mu of the central limit; 0 where no loss ever differs from 0.
+    """Return mu of the central limit; 0 if all losses are 0.
 
     Raises:
-        NotApplicableError: the variances of the losses are beyond the range of a double.
+        NotApplicableError: the variances of the losses overflow.
     """
     parts = [(_limit(pair), count) for pair, count in composition.rounds]
     variance = math.fsum(count * part.variance for part, count in parts)
@@ -135,7 +135,7 @@ def limit_mu(composition: Composition) -> float:
 
 
 def _limit(pair: DominatingPair) -> Limit:
-    """The moments of one round, given that its loss is finite."""
+    """Moments of one round, given that its loss is finite."""
     if pair.gdp_mu is not None:
         return Limit(pair.gdp_mu**2, pair.gdp_mu**2, 0.0)
     loss, log_p = PrivacyCurve(pair).nodes
@@ -150,14 +150,14 @@ def _limit(pair: DominatingPair) -> Limit:
 
 
 def _doubt(composition: Composition, delta: float) -> str | None:
-    """How far a tail of the loss may be from that of the limit."""
+    """Bound on the distance of the loss's tail from that of the limit, as a note."""
     parts = [(_limit(pair), count) for pair, count in composition.rounds]
     variance = math.fsum(count * part.variance for part, count in parts)
     if variance == 0:
         return None
     third = math.fsum(count * part.third for part, count in parts)
     log_error = math.log(BERRY_ESSEEN * third) - 1.5 * math.log(variance) if third > 0 else -math.inf
-    error = math.exp(min(log_error, 0.0))  # two distribution functions are never further apart than 1
+    error = math.exp(min(log_error, 0.0))  # two distribution functions differ by at most 1
     return (
         f"the limit of many rounds: at this number of rounds its tails are known to {error:.1g} only (Berry-Esseen), "
         f"and delta is {six_digits(delta)}"
@@ -184,7 +184,7 @@ def _own_moments(composition: Composition) -> tuple[float, float]:
     """Mean and variance of the sum of the finite losses.
 
     Raises:
-        NotApplicableError: they are beyond the range of a double.
+        NotApplicableError: they overflow.
     """
     mean = variance = 0.0
     for pair, count in composition.rounds:
@@ -202,7 +202,7 @@ def _own_moments(composition: Composition) -> tuple[float, float]:
 
 
 def _normal_delta(epsilon: float, mean: float, variance: float) -> float:
-    """log of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
+    """Logarithm of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
     from scipy.special import log_ndtr
 
     if variance == 0:

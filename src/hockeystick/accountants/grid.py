@@ -19,7 +19,7 @@ from hockeystick.values import domains
 
 
 class GridAccountant(CertifiedAccountant):
-    """Two-sided connect-the-dots on a tilted loss grid."""
+    """Two-sided connect-the-dots on a tilted grid of losses."""
 
     name: ClassVar[str] = "grid"
     summary: ClassVar[str] = "certified: two-sided connect-the-dots on a loss grid, mesh chosen by the error law"

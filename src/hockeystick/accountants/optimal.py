@@ -63,28 +63,28 @@ from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-CARE = 64 * UNIT_ROUNDOFF  # relative: dozens of roundings
-MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # points of the exact law, and terms of the rounded one: seconds for one epsilon
-MAX_WIDTH = 500_000  # points of the largest kind's binomial law, up to which the share of the slack is searched, too
-STANDARD_DEVIATIONS = 80  # that such a law covers, about
-MAX_SEARCHED = 20_000  # points of the exact law up to which the share of the slack is searched, by some 25 epsilons
+CARE = 64 * UNIT_ROUNDOFF  # relative, for dozens of roundings
+MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # limits of the exact law's points and the rounded one's terms: seconds
+MAX_WIDTH = 500_000  # largest binomial law, in points, for which the share of the slack is searched
+STANDARD_DEVIATIONS = 80  # approximate span of such a law
+MAX_SEARCHED = 20_000  # largest exact law, in points, for which the slack's share is searched by 25 epsilons
 NOT_SEARCHED = "half of delta is the slack: to search for its best share would take too long with so many rounds"
-"""What is said of a bound for which the share of delta was not searched."""
+"""Note on a bound whose share of delta was not searched."""
 
 DEVIATIONS, LARGER = 12.0, 40.0
-"""Standard deviations and e-folds by which a loss is far above epsilon: delta' is then within some e^-40 of 1."""
+"""Standard deviations and e-folds by which a loss is far above epsilon: delta' is then within e^-40 of 1."""
 
-LOG_TILTS = (-80.0, 80.0)  # of the saddle points of all sums of losses
-DEPTH = 45.0  # e-folds below the target at which masses are left out
+LOG_TILTS = (-80.0, 80.0)  # range of log t of the saddle points of sums of losses
+DEPTH = 45.0  # e-folds below the target at which masses are neglected
 Boxes = Sequence[tuple[float, int]]
 
 
 @dataclass(frozen=True)
 class OptimalAccountant(Accountant):
-    """Composition of black boxes.
+    """Optimal composition of black boxes.
 
     Args:
-        error: of epsilon, absolute, where epsilons have to be rounded to a grid.
+        error: absolute error of epsilon if epsilons must be rounded to a grid.
     """
 
     error: Annotated[float, domains.POSITIVE.of("error of epsilon where many epsilons are different")] = 1e-3
@@ -93,7 +93,7 @@ class OptimalAccountant(Accountant):
     summary: ClassVar[str] = "certified for black boxes, else an upper bound: optimal composition of (epsilon, delta)"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
-        """The dual of the curve, or the bound at the best split of delta."""
+        """Return the dual of the curve, or the bound at the best split of delta."""
         self.refuse_gap(gap)
         found = compositions(directions)
         if all(_boxes(composition) is not None for _, composition in found):
@@ -110,7 +110,7 @@ class OptimalAccountant(Accountant):
         return epsilon_bound(self.name, direction, upper, None if searched else NOT_SEARCHED)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
-        """The curve, or the least delta whose bound on epsilon is good."""
+        """Return the curve, or the smallest delta whose bound on epsilon suffices."""
         self.refuse_gap(gap)
         found = compositions(directions)
         if all(_boxes(composition) is not None for _, composition in found):
@@ -151,7 +151,7 @@ class OptimalAccountant(Accountant):
         return below, min(above, 0.0)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        """The composed law from below and from above; one law is both where no epsilon is rounded."""
+        """Composed law from below and from above, which are equal if no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
             law = _exact_law(boxes, floor)
             return law, law
@@ -171,7 +171,7 @@ class OptimalAccountant(Accountant):
         return step
 
     def _epsilon(self, kinds: Kinds, delta: float) -> float:
-        """An upper bound for rounds that are no black boxes."""
+        """Upper bound for rounds that are no black boxes."""
         budget = -math.log1p(-delta) * (1 - CARE)
         if any(kind.least_delta >= 1 for kind, _ in kinds):
             return math.inf
@@ -182,7 +182,7 @@ class OptimalAccountant(Accountant):
         return min(best, self._searched(kinds, budget)) if budget > 0 else best
 
     def _log_delta(self, kinds: Kinds, epsilon: float) -> float:
-        """log of an upper bound on delta for rounds that are no black boxes, over the prices of delta."""
+        """Logarithm of an upper bound on delta for rounds that are no black boxes, over the prices of delta."""
 
         def value(each: list[float], deltas: list[float], slack_of: Callable[[Boxes, float], float]) -> float:
             boxes = [(part, count) for part, (_, count) in zip(each, kinds, strict=True) if part > 0]
@@ -200,7 +200,7 @@ class OptimalAccountant(Accountant):
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _slack(self, boxes: Boxes, epsilon: float) -> float:
-        """An upper bound on delta' at epsilon; 1 where all but a negligible part of the losses are far larger."""
+        """Upper bound on delta' at epsilon; 1 if all but a negligible part of the losses are far larger."""
         plain = _cumulants(boxes, 0.0)
         if plain.mean - DEVIATIONS * math.sqrt(plain.variance) > epsilon + LARGER:
             return 1.0
@@ -239,9 +239,9 @@ def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
 
 
 def _cumulants(boxes: Boxes, t: float) -> Cumulants:
-    """K of the sum of losses of randomised responses, its mean and its variance, for all kinds at once."""
+    """K of the sum of losses of randomised responses, its mean and its variance, for all kinds together."""
     epsilon, count = np.array(boxes, dtype=np.float64).T
-    with np.errstate(over="ignore"):  # a sum beyond the range of a double is above every epsilon
+    with np.errstate(over="ignore"):  # a sum that overflows is above every epsilon
         half = epsilon * (t + 0.5)
         log = count @ (np.logaddexp(half, -half) - np.logaddexp(0.5 * epsilon, -0.5 * epsilon))
         mean = count @ (epsilon * np.tanh(half))
@@ -250,14 +250,14 @@ def _cumulants(boxes: Boxes, t: float) -> Cumulants:
 
 
 def _guessed_slack(boxes: Boxes, epsilon: float) -> float:
-    """A guess at delta' at epsilon, by the leading saddle-point term."""
+    """Guess of delta' at epsilon by the leading saddle-point term."""
 
     def over(log_tilt: float) -> float:
         t = math.exp(log_tilt)
         return epsilon_of(_cumulants(boxes, t), t) - epsilon
 
     if not over(LOG_TILTS[1]) > 0:
-        return 0.0  # so near the largest loss that next to nothing is above
+        return 0.0  # so near the largest loss that almost no mass is above
     t = math.exp(root(over, *LOG_TILTS, xtol=1e-9, rtol=1e-9))
     return math.exp(expansion(_cumulants(boxes, t), t, epsilon, order=1))
 

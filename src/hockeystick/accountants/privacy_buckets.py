@@ -34,25 +34,23 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-NEGLIGIBLE = 1e-7  # of delta: what one convolution may put into the bucket at infinity before the factor is squared
+NEGLIGIBLE = 1e-7  # share of delta that one convolution may add to the bucket at infinity before squaring
 DROWNED = "delta is within the rounding of the Fourier transforms"
-"""Why an interval of delta is wide."""
+"""Reason for a wide interval of delta."""
 
-MAX_WORK = 4e6  # buckets times convolutions, in one direction: two seconds or so
+MAX_WORK = 4e6  # buckets times convolutions in one direction: about two seconds
 ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1})
-"""Domain of the ratio of neighbouring buckets."""
 
 BUCKETS = domains.Domain("a whole number from 10 to 1000000", {"minimum": 10, "maximum": 1_000_000}, whole=True)
-"""Domain of the number of buckets on either side of 1."""
 
 
 @dataclass(frozen=True)
 class PrivacyBucketsAccountant(BracketAccountant):
-    """Both roundings.
+    """Privacy buckets, rounded up and down.
 
     Args:
-        factor: of neighbouring buckets, before it is squared.
-        buckets: how many there are on either side of 1.
+        factor: ratio of neighbouring buckets, before squaring.
+        buckets: number of buckets on either side of 1.
         correction: 1 for real and virtual errors, 0 for plain rounding.
     """
 
@@ -66,7 +64,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     summary: ClassVar[str] = "certified: losses in buckets of a constant factor, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Where either law's delta crosses the target."""
+        """Return the epsilons at which either law's delta crosses the target."""
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.5 * delta:
             raise NotApplicableError(
@@ -80,7 +78,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return Ends(lower, upper, "delta is within the bucket at infinity" if math.isinf(upper) else None)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Read off both laws."""
+        """Return log delta of both laws."""
         guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -700.0))
         delta = max(guess, composition.infinite_mass)
         up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
@@ -89,7 +87,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return Ends(down.log_delta(epsilon), upper, DROWNED if drowned else None)
 
     def _composed(self, composition: Composition, delta: float, side: Side) -> Buckets:
-        """All rounds, the same one by repeated squaring."""
+        """Composition of all rounds, of equal ones by repeated squaring."""
         convolved = sum(2 * (count.bit_length() + count.bit_count()) for _, count in composition.rounds)
         work = (1 + self.correction) * self.buckets * convolved
         if work > MAX_WORK:

@@ -1,4 +1,4 @@
-"""``proof=True``: the interval as a theorem. Checks that one can be had before anything needs python-flint."""
+"""Proofs of intervals, ``proof=True``: checks that one is possible, before anything needs python-flint."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.needed import need
 
 PROVABLE = ("auto", "contour")
-"""Accountants whose numbers can be proved."""
 
 
 def prover(accountant: str) -> Accountant:
-    """What answers where a proof is asked for together with an accountant.
+    """Return the accountant that proves the numbers of another.
 
     Raises:
-        InvalidInputError: an accountant whose numbers have no proof.
+        InvalidInputError: the numbers of the accountant have no proof.
         HockeystickError: python-flint is missing.
     """
     if accountant not in PROVABLE:

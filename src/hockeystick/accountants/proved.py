@@ -1,8 +1,9 @@
-"""From a plan to a proved bound: as ``directions/certified.py``, with exact numbers and balls in place of doubles.
+"""Proved bounds of a plan: as in ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
-of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles, and so that
-they hold as the decimals that they print as, too: that is what a number stands for when it is asked about again.
+of a bounded loss on. Each direction is computed separately, and the maximum is taken last. Ends are rounded outward
+when they become doubles, and must hold also as the decimals that they print as, since those are the numbers in a later
+question.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ from hockeystick.values.errors import NotApplicableError, UnsupportedError
 from hockeystick.values.interval import Interval
 
 UNTOLD = "delta cannot be told from the black boxes' failure probability"
-"""Why an interval is all of the range: no precision of :data:`BITS` tells the two apart."""
+"""Reason for an interval that is the whole range: no precision in :data:`BITS` distinguishes the two."""
 
-BITS = (256, 4096, 65536)  # tried in turn where two numbers have to be told apart
+BITS = (256, 4096, 65536)  # precisions tried in turn to compare two numbers
 
 
 class Direct(NamedTuple):
-    """A direction of a plan: its rounds exact for the proof, and in doubles for guesses."""
+    """Direction of a plan: its rounds in exact numbers for the proof, and in doubles for guesses."""
 
     rounds: ExactRounds
     composition: Composition
 
 
 class ProvedAccountant(Accountant):
-    """Proved bounds: every number between the plan and the ends is exact or a ball."""
+    """Proved bounds, in which every number between the plan and the ends is exact or a ball."""
 
     name: ClassVar[str] = "proof"
     summary: ClassVar[str] = "proved: ball arithmetic throughout"
@@ -57,7 +58,7 @@ class ProvedAccountant(Accountant):
 
     @counted
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """The worst direction's interval; UnsupportedError where there is no proof."""
+        """Return the worst direction's interval; UnsupportedError if there is no proof."""
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, found = worst_direction(
@@ -69,7 +70,7 @@ class ProvedAccountant(Accountant):
 
     @counted
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """The worst direction's interval, with its logarithm; UnsupportedError where there is no proof."""
+        """Return the worst direction's interval with its logarithm; UnsupportedError if there is no proof."""
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, log = worst_direction(
@@ -94,7 +95,7 @@ class ProvedAccountant(Accountant):
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Say of a refusal that it is the proof which is not to be had."""
+    """Prefix refusals in the block with the statement that there is no proof."""
     try:
         yield
     except NotApplicableError as error:
@@ -116,7 +117,7 @@ def _bound(found: Interval, worst: Direction) -> Bound:
 
 
 def _directions(directions: Directions) -> list[tuple[Direction, Direct]]:
-    """The directions to compose; one stands for both where they are mirror images."""
+    """Directions to compose; one represents both if they are mirror images."""
     return distinct(
         directions,
         lambda direction: Direct(
@@ -151,7 +152,7 @@ def _quick_delta(direct: Direct, epsilon: Ball) -> ProvedDelta:
 
 
 def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure], Interval]) -> Interval:
-    """Epsilon of one direction, mass at infinity and supremum taken care of; ``ask`` answers for what remains."""
+    """Epsilon of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
     rounds = direct.rounds
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
@@ -185,7 +186,7 @@ def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure],
 
 
 def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], ProvedDelta]) -> Interval:
-    """Log delta of one direction, mass at infinity and supremum taken care of; ``ask`` answers for what remains."""
+    """Log delta of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
     rounds = direct.rounds
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
@@ -209,7 +210,7 @@ def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], 
 
 
 def _infinite_mass(rounds: ExactRounds) -> Ball:
-    """``P(L = inf)``; of a fraction a ball relative to its own size, and not to 1."""
+    """``P(L = inf)``; a fraction becomes a ball relative to its own size."""
     exact = rounds.exact_infinite_mass
     return 1 - rounds.finite_mass() if exact is None else ball(exact)
 
@@ -224,13 +225,13 @@ def _ends(truth: Fraction | Ball) -> tuple[float, float]:
 
 
 def _upper(x: Ball) -> float:
-    """A double that no point of a ball exceeds, also as the decimal that it prints as."""
+    """A double that is at least every point of a ball, also as the decimal that it prints as."""
     end = above(x)
     return next_up(end) if math.isfinite(end) and not ball(decimal(end)) >= x else end
 
 
 def _lower(x: Ball) -> float:
-    """A double that exceeds no point of a ball, also as the decimal that it prints as."""
+    """A double that is at most every point of a ball, also as the decimal that it prints as."""
     end = below(x)
     return next_down(end) if math.isfinite(end) and not ball(decimal(end)) <= x else end
 
@@ -241,10 +242,10 @@ def _supremum(rounds: ExactRounds) -> Ball:
 
 
 def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
-    """Whether eps is below the largest loss.
+    """True if eps is below the largest loss.
 
     Raises:
-        UnsupportedError: they cannot be told apart.
+        UnsupportedError: the two cannot be distinguished.
     """
     exact = rounds.rational_supremum
     if exact is not None:
@@ -258,7 +259,7 @@ def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
 
 
 def _against_infinite_mass(rounds: ExactRounds, delta: Fraction) -> int | None:
-    """Sign of ``delta - P(L = inf)``, or ``None`` where they cannot be told apart."""
+    """Sign of ``delta - P(L = inf)``, or ``None`` if the two cannot be distinguished."""
     exact = rounds.exact_infinite_mass
     if exact is not None:
         return (delta > exact) - (delta < exact)

@@ -10,8 +10,7 @@ more than ``eps_error`` with probability at most ``delta_error``, so that with d
 
     delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
 
-and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. Of
-``delta_error`` a sixth pays for Hoeffding's inequality and the rest for what the domain leaves out of the rounds;
+and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. A sixth of ``delta_error`` covers Hoeffding's inequality, and the rest the mass of the rounds outside the domain;
 mass that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged
 to delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_error.
 
@@ -65,11 +64,11 @@ COUPLING = domains.Domain(
 """Domain of delta_error: of it, e^-600 at least, the domains of 1e9 rounds lose what a double holds."""
 
 USED = "delta_error leaves nothing of delta; set it below delta"
-"""Why a delta_error is refused."""
+"""Reason for refusing a delta_error."""
 
 
 class Rounding(NamedTuple):
-    """All rounds on one lattice, masses rounded up and down, and the distance at which the true sum may be."""
+    """All rounds on one lattice, masses rounded up and down, and a bound on the distance of the true sum."""
 
     above: Laws
     below: Laws
@@ -78,13 +77,14 @@ class Rounding(NamedTuple):
 
 @dataclass(frozen=True)
 class PrvAccountant(BracketAccountant):
-    """Theorem 5.5, both ends.
+    """Both ends of Theorem 5.5.
 
     Args:
-        eps_error: half of the least width of the interval for epsilon.
-        delta_error: probability with which the coupling may fail; a thousandth of delta if left out (of the Renyi bound
-            on delta where delta is asked for).
-        mesh: the gap h itself, in place of ``eps_error``, which then is ``h sqrt((k / 2) log(12 / delta_error))``.
+        eps_error: half of the smallest width of the interval for epsilon.
+        delta_error: largest failure probability of the coupling; by default a thousandth of delta (or of its Renyi
+            bound
+            if delta is wanted).
+        mesh: gap h itself, in place of ``eps_error``, which is then ``h sqrt((k / 2) log(12 / delta_error))``.
         length: half-width L of the domain of every round and of the circle of the sum.
     """
 
@@ -97,7 +97,7 @@ class PrvAccountant(BracketAccountant):
     summary: ClassVar[str] = "certified: losses rounded with their mean kept, composed by FFT, +- eps_error"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
+        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         finite = delta - composition.infinite_mass_ends[1]
         error = self.delta_error or finite / SHARE
         if error >= finite:
@@ -116,7 +116,7 @@ class PrvAccountant(BracketAccountant):
         return Ends(lower, upper, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """The theorem as it stands; delta~ at a negative epsilon included."""
+        """Return the two ends of the theorem, including delta~ at a negative epsilon."""
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else guess - math.log(SHARE)
         rounds = self._rounded(composition, log_error)
@@ -141,7 +141,7 @@ class PrvAccountant(BracketAccountant):
             below.append((found.below, count))
             bias += count * found.bias
             lost += count * found.lost
-        if not lost <= 5 / 6 * math.exp(log_error):  # the theorem has no more for what the domains leave out
+        if not lost <= 5 / 6 * math.exp(log_error):  # the theorem allows no more mass outside the domains
             raise NotApplicableError(
                 f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "
                 f"{self._longer(composition, distance, log_error)}delta_error to a larger value, or use accountant "
@@ -153,7 +153,7 @@ class PrvAccountant(BracketAccountant):
         return f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
 
     def _sum(self, laws: Laws, tilt: float) -> LatticeSum:
-        if self.length:  # as the algorithm has it, without a tilt: with one the sum lies elsewhere
+        if self.length:  # without a tilt, as in the algorithm: a tilt moves the sum
             return compose(laws, LEAST_TILT, Window(-self.length, self.length), self._remedy)
         return compose(laws, tilt, window_of(laws, tilt), self._remedy)
 
@@ -165,12 +165,12 @@ class PrvAccountant(BracketAccountant):
 
 
 def tail_mass(delta: float, epsilon: float, t: float) -> float:
-    """Lemma 5.4 of Gopi, Lee, Wutschitz: an upper bound on ``P(|Y| >= epsilon + t)`` for the loss Y of a mechanism.
+    """Return an upper bound on ``P(|Y| >= epsilon + t)`` for the loss Y of a mechanism (Lemma 5.4 of Gopi et al.).
 
     Args:
-        delta: such that the mechanism is (epsilon, delta)-differentially private in both directions.
-        epsilon: 0 or greater.
-        t: greater than 0.
+        delta: delta at which the mechanism is (epsilon, delta)-differentially private in both directions.
+        epsilon: epsilon, 0 or greater.
+        t: distance, greater than 0.
 
     Raises:
         InvalidInputError: ``t`` is not positive.
@@ -183,7 +183,7 @@ def tail_mass(delta: float, epsilon: float, t: float) -> float:
 
 
 def domain_length(composition: Composition, distance: float, log_error: float) -> float:
-    """The half-width L of Remark 5.6, by upper bounds from Renyi moments on the epsilons in it.
+    """Return the half-width L of Remark 5.6, with its epsilons bounded by Renyi moments.
 
     Args:
         composition: all rounds in one direction.
@@ -197,7 +197,7 @@ def domain_length(composition: Composition, distance: float, log_error: float) -
 
 
 def log_plus(log_a: float, log_b: float) -> float:
-    """``log(e^a + e^b)``, at most 0, rounded up."""
+    """Return ``log(e^a + e^b)``, at most 0, rounded up."""
     top = max(log_a, log_b)
     if top == -math.inf:
         return top
@@ -205,7 +205,7 @@ def log_plus(log_a: float, log_b: float) -> float:
 
 
 def log_less(log_a: float, log_b: float) -> float:
-    """``log(e^a - e^b)``, rounded down; ``-inf`` where nothing is left."""
+    """Return ``log(e^a - e^b)``, rounded down; ``-inf`` if the difference is not positive."""
     if log_b >= log_a:
         return -math.inf
     return log_a + math.log(-math.expm1(log_b - log_a)) - 1e-14 * (1 + abs(log_a))

@@ -42,16 +42,16 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 from hockeystick.values.errors import NotApplicableError
 
-LITTLE_NOISE = 2.5  # seconds of moments that so little noise may take, in one direction
-PURE = math.inf  # the order at which the Renyi divergence is the largest loss
+LITTLE_NOISE = 2.5  # largest time for moments of little noise in one direction, in seconds
+PURE = math.inf  # order at which the Renyi divergence is the largest loss
 
 
 @dataclass(frozen=True)
 class RdpAccountant(Accountant):
-    """Moments at real orders, the best order, each direction apart, the maximum last.
+    """Renyi accountant at the best real order of each direction; the maximum is taken last.
 
     Args:
-        orders: only the whole moments t = 1 to this one, Renyi orders 2 to one more, in place of the best real one.
+        orders: largest moment t, to use only whole moments from 1 (Renyi orders from 2) in place of the best real one.
         conversion: 1 for the conversion of Canonne, Kamath, Steinke; 0 for Markov's inequality alone.
     """
 
@@ -64,13 +64,13 @@ class RdpAccountant(Accountant):
     summary: ClassVar[str] = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = _worst(directions, lambda composition: self._epsilon(composition, delta))
         return epsilon_bound(self.name, direction, found.value, order=found.order)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """``delta_finite`` plus the mass at infinite loss."""
+        """Return ``delta_finite`` plus the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = _worst(directions, lambda composition: self._log_delta(composition, epsilon))
         return delta_bound(self.name, direction, found.value, order=found.order)
@@ -121,7 +121,7 @@ class RdpAccountant(Accountant):
         return log_delta_by(lambda t: log_moment(composition, t) - log_peak(t), epsilon)
 
     def _loss(self, t: float) -> float:
-        """What Markov's inequality gives away of log delta, negative; 0 with the sharp conversion."""
+        """Negative summand of log delta that Markov's inequality omits; 0 with the sharp conversion."""
         return 0.0 if self.conversion else log_peak(t)
 
 

@@ -1,8 +1,8 @@
-"""A dictionary of accountants that imports each when it is first asked for.
+"""A dictionary of accountants, each imported on first use.
 
-The name of an accountant says where it is: ``saddle-point`` is the class ``SaddlePointAccountant`` of the file
-``saddle_point.py``, made without options. ``auto``, which answers where nothing is asked for, is imported with the
-library (``accountants/__init__.py``), so that its first answer waits for nothing.
+The name determines the class and the file: ``saddle-point`` is the class ``SaddlePointAccountant`` of the file
+``saddle_point.py``, made without options. ``auto``, the default, is imported with the library
+(``accountants/__init__.py``), so that its first answer is not delayed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Accountants(MutableMapping[str, Accountant]):
     """Accountants by name, in the order of their names here.
 
     Args:
-        names: of those that have a file in this folder.
+        names: names of the accountants with a file in this folder.
 
     >>> Accountants("auto", "saddle-point")["saddle-point"]
     SaddlePointAccountant(order=2)

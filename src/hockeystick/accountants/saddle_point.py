@@ -47,14 +47,14 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
-LOG_T_RANGE = (-40.0, 40.0)  # of log t, in which a tilt is sought
-STRIDE = math.log(3.0)  # of log t, while a root is being bracketed
-BISECTIONS = 12  # of a range of 0.25 in log t
+LOG_T_RANGE = (-40.0, 40.0)  # range of log t in the search of a tilt
+STRIDE = math.log(3.0)  # step of log t while bracketing a root
+BISECTIONS = 12  # bisections of a range of 0.25 in log t
 
 
 @dataclass(frozen=True)
 class SaddlePointAccountant(Accountant):
-    """The saddle point of each direction, the maximum last."""
+    """Saddle-point approximation of each direction; the maximum is taken last."""
 
     order: Annotated[
         int, domains.whole_numbers(0, 2).of("terms of the expansion; 0 for a normal law with its certified error")
@@ -66,7 +66,7 @@ class SaddlePointAccountant(Accountant):
     )
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
-        """The epsilon whose saddle point gives delta."""
+        """Return the epsilon whose saddle point gives delta."""
         self.refuse_gap(gap)
         if self.order == 0:
             return bounded_epsilon(directions, delta, self.name, normal_epsilon)
@@ -75,7 +75,7 @@ class SaddlePointAccountant(Accountant):
         )
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
-        """The expansion at the saddle point of epsilon."""
+        """Return the expansion at the saddle point of epsilon."""
         self.refuse_gap(gap)
         if self.order == 0:
             return bounded_delta(directions, epsilon, self.name, normal_delta)
@@ -102,22 +102,22 @@ class SaddlePointAccountant(Accountant):
 
 
 def epsilon_of(found: Cumulants, t: float) -> float:
-    """The epsilon of which t is the saddle point: ``K'(t) - 1/t - 1/(1 + t)``, increasing in t."""
+    """Return the epsilon whose saddle point is t: ``K'(t) - 1/t - 1/(1 + t)``, increasing in t."""
     return found.mean - 1 / t - 1 / (1 + t)
 
 
 def tilt_of(tilted: TiltedComposition, epsilon: float) -> float:
-    """The saddle point of epsilon: F is convex on t > 0."""
+    """Return the saddle point of epsilon; F is convex on t > 0."""
     return math.exp(
         increasing_root(lambda log_t: epsilon_of(tilted.at(math.exp(log_t)), math.exp(log_t)) - epsilon, 0.0)
     )
 
 
 def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
-    """log of the steepest-descent estimate of delta, at most 0.
+    """Return the logarithm of the steepest-descent estimate of delta, at most 0.
 
     Raises:
-        NotApplicableError: the second term leaves nothing of the first.
+        NotApplicableError: the second term cancels the first.
     """
     second = found.variance + t**-2 + (1 + t) ** -2
     log = found.log - epsilon * t - math.log(t) - math.log1p(t) - 0.5 * math.log(2 * math.pi * second)
@@ -135,13 +135,13 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
 
 
 def normal_delta(composition: Composition, epsilon: float) -> Ends:
-    """The normal law at the saddle point of epsilon, with its error."""
+    """Return the normal law at the saddle point of epsilon, with its error."""
     tilted = TiltedComposition(composition)
     return NormalForm(tilted, tilt_of(tilted, epsilon)).delta(epsilon)
 
 
 def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Ends:
-    """The epsilons at which the upper end is at most delta, and the lower one at least: any that hold are bounds."""
+    """Return epsilons at which the upper end is at most delta, and the lower end at least; any such are bounds."""
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
 
@@ -158,7 +158,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> End
 
 
 def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, high: float) -> float:
-    """Where the normal law itself has that delta, moved between the ends."""
+    """Log t at which the normal law itself has this delta, clipped to the ends."""
 
     def excess(log_t: float) -> float:
         t = math.exp(log_t)
@@ -171,7 +171,7 @@ def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, hi
 
 
 def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, float]:
-    """Two points of log t, close together, between which a condition comes to hold; both ``start`` if it does there.
+    """Two nearby points of log t between which a condition starts to hold; both ``start`` if it holds there.
 
     Raises:
         NotApplicableError: it never holds.
@@ -188,10 +188,10 @@ def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, f
 
 
 def increasing_root(f: Callable[[float], float], start: float) -> float:
-    """The root in log t of a function that increases through 0.
+    """Return the root in log t of a function that increases through 0.
 
     Raises:
-        NotApplicableError: it does not within the range of t.
+        NotApplicableError: there is no root within the range of t.
     """
     value, low, high = f(start), start, start
     while value > 0 and low > LOG_T_RANGE[0]:

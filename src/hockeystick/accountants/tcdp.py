@@ -37,44 +37,44 @@ from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
-MOST = 0.1  # of rho and of the rate, for anything to be proposed
-LOSS = 13.0  # times s^2 rho: the rho that is proposed
-SHARE = 4.0  # of which the omega that is proposed is log(1/s) / (4 rho)
-FIRST_T, T_RATIO = 1e-3, 1.25  # of the grid on which its conclusion is verified
-BEYOND = 1e300  # the moment where nothing is known of it
-EFFORT = 4.5  # what a sampled round takes in units of what its moments take: thirteen milliseconds
+MOST = 0.1  # largest rho and rate for a proposal
+LOSS = 13.0  # proposed rho over s^2 rho
+SHARE = 4.0  # proposed omega: log(1/s) / (4 rho)
+FIRST_T, T_RATIO = 1e-3, 1.25  # grid of t on which the proposal is verified
+BEYOND = 1e300  # value of an unknown moment
+EFFORT = 4.5  # time for a sampled round relative to that of its moments: thirteen milliseconds
 
 
 @dataclass(frozen=True)
 class Truncated:
-    """What is known of the moments: ``K(t) <= t (1 + t) rho`` for ``t < omega - 1``.
+    """Bound on the moments: ``K(t) <= t (1 + t) rho`` for ``t < omega - 1``.
 
     Attributes:
-        rho: of the whole composition.
-        omega: ``inf`` where every order is good.
+        rho: rho of the whole composition.
+        omega: first order without a bound; ``inf`` if every order has one.
     """
 
     rho: float
     omega: float
 
     def moment(self, t: float) -> float:
-        """The bound on K(t); astronomically large beyond omega."""
+        """Return the bound on K(t), which is astronomically large beyond omega."""
         return quadratic(self.rho)(t) if 1 + t < self.omega else BEYOND
 
     @property
     def start(self) -> float:
-        """A t at which the bound is known."""
+        """Value of t at which the bound is known."""
         return min(1.0, 0.5 * (self.omega - 1))
 
 
 class TcdpAccountant(Accountant):
-    """Sums of rho, amplified where that is verified, converted at the best order below omega."""
+    """Sums of rho, amplified where this is verified, converted at the best order below omega."""
 
     name: ClassVar[str] = "tcdp"
     summary: ClassVar[str] = "upper bound: truncated concentrated privacy, amplified by sampling where noise is large"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """The lesser of the bounds with and without amplification."""
+        """Return the smaller of the bounds with and without amplification."""
         self.refuse_gap(gap)
 
         def bound(rounds: Composition) -> float:
@@ -84,7 +84,7 @@ class TcdpAccountant(Accountant):
         return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(directions))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """The lesser of the bounds with and without amplification."""
+        """Return the smaller of the bounds with and without amplification."""
         self.refuse_gap(gap)
 
         def bound(rounds: Composition) -> float:
@@ -95,13 +95,13 @@ class TcdpAccountant(Accountant):
 
 
 def amplified(pair: DominatingPair) -> Truncated | str:
-    """What is proposed for a sampled pair, proved; or why it is not to be had."""
+    """Return the proved proposal for a sampled pair, or the reason why there is none."""
     assert pair.sampled_from is not None
     rate, base = pair.sampled_from
     if rate > MOST or base > MOST:
         return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would have to be at most {MOST}"
     if base == 0:
-        return Truncated(0.0, math.inf)  # no loss at all, sampled or not
+        return Truncated(0.0, math.inf)  # no loss, sampled or not
     depth = -math.log(rate)
     if depth < max(3 * base * (2 - math.log2(base)), 6 * base):
         return f"rho {base:.3g} of the unsampled round is too large for the rate {rate:.3g}"
@@ -112,7 +112,7 @@ def amplified(pair: DominatingPair) -> Truncated | str:
 
 
 def _verified(pair: DominatingPair, claim: Truncated) -> bool:
-    """Whether certified moments show the claim at every order below its omega."""
+    """True if certified moments prove the claim at every order below its omega."""
     last, before, t = claim.omega - 1, 0.0, FIRST_T
     while before < last:
         t = min(t, last)
@@ -123,7 +123,7 @@ def _verified(pair: DominatingPair, claim: Truncated) -> bool:
 
 
 def _laws(composition: Composition) -> list[Truncated]:
-    """The bounds that are known of the composition: without amplification, and with it where some round has it."""
+    """Known bounds on the composition: without amplification, and with it if some round has it."""
     plain = Truncated(rho(composition), math.inf)
     rhos, omega = [], math.inf
     for pair, count in composition.rounds:
@@ -138,7 +138,7 @@ def _laws(composition: Composition) -> list[Truncated]:
 
 
 def _looseness(directions: Directions) -> str | None:
-    """Why some sampled round was not amplified, if one was not."""
+    """Reason why some sampled round was not amplified, if any."""
     for _, composition in compositions(directions, effort=EFFORT):
         for pair, _ in composition.rounds:
             found = amplified(pair) if unamplified(pair) else None

@@ -29,7 +29,7 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 CARE = 16 * UNIT_ROUNDOFF  # relative: a dozen roundings
 UNAMPLIFIED = "concentrated privacy is not amplified by sampling: every round counts as one that sees all records"
-"""What is said of a bound on a plan that samples."""
+"""Note on a bound for a plan with sampling."""
 
 
 class ZcdpAccountant(Accountant):
@@ -39,7 +39,7 @@ class ZcdpAccountant(Accountant):
     summary: ClassVar[str] = "upper bound: zero-concentrated privacy, rho adds up; sampling does not help"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = worst(
             compositions(directions, many=True), lambda rounds: epsilon_at(rounds, quadratic(rho(rounds)), delta)
@@ -47,7 +47,7 @@ class ZcdpAccountant(Accountant):
         return epsilon_bound(self.name, direction, found, None if math.isinf(found) else looseness(directions))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """``delta_finite`` plus the mass at infinite loss."""
+        """Return ``delta_finite`` plus the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = worst(
             compositions(directions, many=True), lambda rounds: log_delta_at(rounds, quadratic(rho(rounds)), epsilon)
@@ -56,29 +56,29 @@ class ZcdpAccountant(Accountant):
 
 
 def rho(composition: Composition) -> float:
-    """The sum over the rounds, rounded up; ``inf`` where some round has none."""
+    """Return the sum over the rounds, rounded up; ``inf`` if some round has none."""
     return math.fsum(count * pair.rho for pair, count in composition.rounds) * (1 + CARE)
 
 
 def quadratic(rho: float) -> Callable[[float], float]:
-    """The log-moment bound ``t (1 + t) rho`` as a function of t, rounded up."""
+    """Return the log-moment bound ``t (1 + t) rho`` as a function of t, rounded up."""
     return lambda t: t * (1 + t) * rho * (1 + CARE) if rho else 0.0
 
 
 def looseness(directions: Directions) -> str | None:
-    """A sentence that sampling was ignored, if there is any; else None."""
+    """Return a note that sampling was ignored, or None."""
     composed = compositions(directions, many=True)
     ignored = any(unamplified(pair) for _, composition in composed for pair, _ in composition.rounds)
     return UNAMPLIFIED if ignored else None
 
 
 def unamplified(pair: DominatingPair) -> bool:
-    """Whether a sampled round has no smaller rho than one that is not sampled; a bounded loss may have."""
+    """Return True if a sampled round has no smaller rho than an unsampled one; a bounded loss may have."""
     return pair.sampled_from is not None and pair.rho >= pair.sampled_from[1]
 
 
 def epsilon_at(composition: Composition, moment: Callable[[float], float], delta: float, start: float = 1.0) -> float:
-    """An epsilon for the composition, given a bound on the log-moments of its finite losses."""
+    """Return an epsilon for the composition, given a bound on the log-moments of its finite losses."""
     infinite = composition.infinite_mass_ends[1]
     if not composition.rounds:
         return 0.0
@@ -90,7 +90,7 @@ def epsilon_at(composition: Composition, moment: Callable[[float], float], delta
 def log_delta_at(
     composition: Composition, moment: Callable[[float], float], epsilon: float, start: float = 1.0
 ) -> float:
-    """A log delta for the composition, given a bound on the log-moments of its finite losses."""
+    """Return a log delta for the composition, given a bound on the log-moments of its finite losses."""
     if not composition.rounds:
         return -math.inf
     infinite = composition.infinite_mass_ends[1]
