@@ -10,9 +10,10 @@ more than ``eps_error`` with probability at most ``delta_error``, so that with d
 
     delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
 
-and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. A sixth of ``delta_error`` covers Hoeffding's inequality, and the rest the mass of the rounds outside the domain;
-mass that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged
-to delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_error.
+and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. A
+sixth of ``delta_error`` covers Hoeffding's inequality, and the rest the mass of the rounds outside the domain; mass
+that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged to
+delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_error.
 
 The gap and the half-width L of the domain are chosen here; with ``mesh`` and ``length`` they are given, as Algorithm 1
 has them. By Lemma 5.4, of which :func:`tail_mass` is the bound, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i

@@ -1,1 +1,1 @@
-"""What several published accountants stand on: lattices, tilting, normal forms, guarantees of single rounds."""
+"""Parts shared by published accountants: lattices, tilting, normal forms, guarantees of single rounds."""

@@ -1,4 +1,4 @@
-"""Published methods that end in an interval: directions apart, mass at infinity, bounded losses, the maximum last."""
+"""Base of published methods with an interval: each direction and the mass at infinity apart, the maximum last."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 
 MOST_KINDS = 400
-"""Different rounds of which such a method makes laws: each takes up to ten milliseconds, in both directions."""
+"""Largest number of different rounds whose laws are computed, each in up to ten milliseconds in both directions."""
 
 EFFORT = 1.6
-"""What such a method takes for one kind of sampled rounds, in units of what moments of it take: five milliseconds."""
+"""Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
 
 
 class Ends(NamedTuple):
-    """``lower <= truth <= upper``, and why an end is as far off as it is."""
+    """Ends ``lower <= truth <= upper``, and the reason why they are apart."""
 
     lower: float
     upper: float
@@ -33,24 +33,24 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class BracketAccountant(Accountant):
-    """An accountant that brackets one direction at a time.
+    """Accountant that brackets one direction at a time.
 
     Attributes:
-        lean: where between its ends (0 lower, 1 upper) the estimate is taken.
+        lean: place of the estimate between the ends (0 lower, 1 upper).
     """
 
     lean: ClassVar[float] = 0.5
 
     @abstractmethod
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Epsilon of one direction at a delta above its mass at infinite loss; there is at least one round."""
+        """Return epsilon of one direction at a delta above its mass at infinite loss; there is at least one round."""
 
     @abstractmethod
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """log delta of one direction, mass at infinite loss included; epsilon is below the largest loss."""
+        """Return log delta of one direction, with mass at infinite loss; epsilon is below the largest loss."""
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
+        """Return the larger lower end and the larger upper end, which bound the larger of the truths."""
         self.refuse_gap(gap)
         found = [
             (direction, self._epsilon(composition, delta)) for direction, composition in _few(directions, self.name)
@@ -58,7 +58,7 @@ class BracketAccountant(Accountant):
         return without_lower(directions, self._bound(found))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
+        """Return the larger lower end and the larger upper end, which bound the larger of the truths."""
         self.refuse_gap(gap)
         found = [
             (direction, self._log_delta(composition, epsilon)) for direction, composition in _few(directions, self.name)
@@ -80,7 +80,7 @@ class BracketAccountant(Accountant):
             return Ends(known.lower, known.upper, known.reason)
         largest = composition.largest_loss
         found = self.epsilon_ends(composition, delta)
-        if largest is not None and found.upper > largest[1]:  # there delta is down to the mass at infinity
+        if largest is not None and found.upper > largest[1]:  # there delta is the mass at infinity
             return Ends(min(found.lower, largest[1]), largest[1])
         return found
 
@@ -95,10 +95,10 @@ class BracketAccountant(Accountant):
 
 
 def _few(directions: Directions, name: str) -> list[tuple[Direction, Composition]]:
-    """The directions to compose, of so few different rounds that a law of each can be made.
+    """The directions to compose, with few enough different rounds.
 
     Raises:
-        NotApplicableError: there are more.
+        NotApplicableError: there are too many different rounds.
     """
     found = compositions(directions, effort=EFFORT)
     kinds = max(len(composition.rounds) for _, composition in found)

@@ -1,4 +1,4 @@
-"""Losses in buckets ``i h``, -n <= i <= n, rounded to one side; with both masses, the rounding is nearly taken back.
+"""Losses in buckets ``i h``, -n <= i <= n, rounded to one side, and a correction by both masses.
 
 **Plain.** Meiser, Mohammadi 2018 [MM18]. Bucket i holds the outcomes with ``(i - 1) h < L <= i h``. For the upper end
 every loss counts as the upper end of its bucket, losses above n h are in the bucket at infinity and those below are
@@ -6,27 +6,27 @@ raised to -n h; for the lower end every loss counts as the lower end of its buck
 to n h or dropped. Each moves ``E_P (1 - e^(eps - L))_+`` to its side, also under composition, being monotone in each
 loss.
 
-**Corrected.** Every bucket has its mass ``a`` under P and its mass ``b`` under Q, and both compose by convolution. That
-b is not ``a e^(-i h)``, as the bucket's own factor says, is the error term of the paper, ``l = b - a e^(-i h) >= 0``,
-and the convolution of b is its rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, f the factors. After k rounds
-the losses in bucket i lie in ``((i - r) h, i h]``, r = 1 for a round; r adds under convolution, and becomes (r + 1) / 2
-when two buckets become one. So that with ``w = e^(eps - i h)`` and ``c = b e^(i h)``, which convolve alike and are of
-the size of a:
+**Corrected.** Every bucket has its mass ``a`` under P and its mass ``b`` under Q, and both compose by convolution. The
+difference of b and ``a e^(-i h)``, the value by the bucket's own factor, is the error term of the paper, ``l = b - a
+e^(-i h) >= 0``, and the convolution of b is its rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, f the factors.
+After k rounds the losses in bucket i lie in ``((i - r) h, i h]``, r = 1 for a round; r adds under convolution, and
+becomes (r + 1) / 2 when two buckets become one. So that with ``w = e^(eps - i h)`` and ``c = b e^(i h)``, which
+convolve alike and are of the size of a:
 
 - *virtual error*, for the lower end: ``delta >= sum_i (a - w c)_+``, whatever is in a bucket: ``(A - e^eps B)_+`` is
-  convex and homogeneous, that is data processing. It is all that the bucket has where its losses are on one side of
-  eps.
+  convex and homogeneous, that is data processing. It is exact for a bucket whose losses are on one side of eps.
 - *real error*, for the upper end: where ``(i - r) h >= eps`` all losses of the bucket are at least eps, and its share
   of delta is ``a - w c`` exactly, less by ``w (c - a)`` than the plain ``a (1 - w)``. The outcomes that were raised to
   -n h count with the ratio they were raised to, so that their c is their a (they have no real error): a pair that
   dominates, in which no loss is more than r buckets below where it is.
 - Buckets with eps among their losses have at most the plain ``a (1 - w)``; the paper has this. With both masses known
-  it is at most what is had from losses at the two ends alone, ``(1 - e^(eps) / x)_+`` being convex in 1 / x: less by
-  ``(1 - w) (c - a) / (e^(r h) - 1)``, which is the same as above at ``(i - r) h = eps``. This chord is ours.
+it is at most the value for losses at the two ends alone, ``(1 - e^(eps) / x)_+`` being convex in 1 / x: less by ``(1 -
+w) (c - a) / (e^(r h) - 1)``, which is the same as above at ``(i - r) h = eps``. This chord is an addition of this
+library.
 
-What is left is the mass between eps and ``eps + r h`` times at most r h, at both ends: of second order in k h, where
-plain rounding is of first. Once r h is large (:data:`COARSE`), nothing is gained, and c is dropped. The lower end is
-then, and wherever it is more, the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``.
+The remaining error is the mass between eps and ``eps + r h`` times at most r h, at both ends: of second order in k h,
+while plain rounding is of first order. Once r h is large (:data:`COARSE`), there is no gain, and c is dropped. The
+lower end is then, and wherever it is more, the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``.
 
 Charges. a is known from above and c from below for the upper end, a from below and c from above for the lower: all of
 the above is monotone in them. For c of outcomes that a convolution raises to -n h there is ``e^(-r h)`` times the c
@@ -34,8 +34,7 @@ they had, at most their a. Convolutions are done by FFT; bounds on the a and on 
 misplaced are added to delta at the upper end and taken off it at the lower one, no weight being above 1. Losses are off
 by at most ``slip``, which moves eps to the safe side.
 
-The names of the errors, and the rule, are the paper's as they are known here; no bound rests on that, as all of them
-are proved above.
+The names of the errors and the rule are quoted from the paper; no bound depends on them, since all are proved above.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may be lost below the range of a double
-LEAST = 1e-280  # mass under Q of a bucket, from which on it has all its digits
+UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may underflow
+LEAST = 1e-280  # smallest mass under Q of a bucket with full precision
 SUMMED = 1e-13  # relative rounding of sums of positive terms
-RELATIVE = 1e-12  # of what is computed to a few roundings of itself
-COARSE = 2.0  # of r h, from which on nothing is corrected
-LARGEST = 700.0  # of an exponent within the range of a double
+RELATIVE = 1e-12  # relative error of numbers computed to a few roundings
+COARSE = 2.0  # smallest r h without correction
+LARGEST = 700.0  # largest exponent of a double
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ class Correction:
     """Masses under Q, times the factors of their buckets.
 
     Attributes:
-        mass: shape (2n + 1,), c; too little at the upper end and too much at the lower one.
-        error: bound on the mass that rounding may have misplaced.
+        mass: c, shape (2n + 1,); too small at the upper end and too large at the lower one.
+        error: bound on the mass misplaced by rounding.
     """
 
     mass: Array
@@ -78,17 +77,17 @@ class Correction:
 
 @dataclass(frozen=True)
 class Buckets:
-    """A law rounded to one side.
+    """Law of the loss rounded to one side.
 
     Attributes:
-        width: h.
-        mass: shape (2n + 1,), a, of buckets -n .. n; losses up to ``i h``.
+        width: width h.
+        mass: a of buckets -n .. n, with losses up to ``i h``, shape (2n + 1,).
         infinite: mass of the bucket at infinity.
-        error: bound on the mass that rounding may have misplaced.
+        error: bound on the mass misplaced by rounding.
         slip: bound on the rounding error of the losses.
-        side: of the truth.
-        reach: r, how many buckets below its own a loss may be.
-        correction: c, or None where the rounding is plain.
+        side: side of the truth.
+        reach: r, number of buckets by which a loss may be below its own.
+        correction: c, or None for plain rounding.
     """
 
     width: float
@@ -102,7 +101,7 @@ class Buckets:
 
     @classmethod
     def of(cls, pair: DominatingPair, width: float, half: int, side: Side, corrected: bool) -> Buckets:
-        """The law of one round of a pair, both masses where that is to be corrected."""
+        """Return the law of one round of a pair, with both masses for a correction."""
         edges = width * np.arange(-half, half + 1, dtype=np.float64)
         curve = PrivacyCurve(pair)
         p, p_error, q, q_error = cell_masses(curve, edges)
@@ -120,7 +119,7 @@ class Buckets:
             return cls(width, mass, infinite, UNDERFLOW, slip, side, 1.0, found)
         mass[1:] = np.maximum(p - p_error, 0.0)
         if corrected and width < COARSE:
-            far = (edges[1:] > LARGEST) | (q + q_error < LEAST)  # the product of both has lost its digits
+            far = (edges[1:] > LARGEST) | (q + q_error < LEAST)  # the product of both has lost its precision
             most = (p + p_error) * math.exp(width)  # the loss is at least that of the bucket below
             own = np.where(far, most, (q + q_error) * np.exp(np.where(far, 0.0, edges[1:])))
             lifted = np.append(0.0, np.minimum(own, most))
@@ -131,11 +130,11 @@ class Buckets:
 
     @property
     def half(self) -> int:
-        """The number n of buckets on either side of the middle one."""
+        """Number n of buckets on either side of the middle one."""
         return len(self.mass) // 2
 
     def squared(self) -> Buckets:
-        """The factor squared: two buckets become the one of the upper end of their losses."""
+        """Return the buckets for the squared factor: two become the one with the upper end of their losses."""
         index = np.arange(-self.half, self.half + 1)
         to = -(-index // 2) + self.half
         size = len(self.mass)
@@ -152,7 +151,7 @@ class Buckets:
         )._fine()
 
     def convolved(self, other: Buckets, negligible: float) -> Buckets:
-        """Both together, the factor squared as often as it takes."""
+        """Return the composition of two laws, after squaring the factor as often as needed."""
         a, b = self, other
         while True:
             while a.width < b.width:
@@ -174,24 +173,24 @@ class Buckets:
             infinite += over
         else:
             mass[-1] += over
-        # each mass is off by at most ``error``, and so is what was moved; the factors' own errors meet masses up to 1
+        # each mass errs by at most ``error``, as does the moved mass; the factors' own errors meet masses up to 1
         size = max(float(a.mass.sum()), float(b.mass.sum()), 1.0)
         misplaced = len(full) * error + (a.error + b.error) * size + a.error * b.error + SUMMED * over
         made = Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.side, a.reach + b.reach)
         return replace(made, correction=_corrected(a, b, made))._fine()
 
     def _fine(self) -> Buckets:
-        """Without a correction where the losses of a bucket are so far apart that it gains nothing."""
+        """The law without a correction if the losses of a bucket are so far apart that it gains nothing."""
         return self if self.reach * self.width < COARSE else replace(self, correction=None)
 
     def log_delta(self, epsilon: float) -> float:
-        """log of delta at the safe side of all rounding."""
+        """Return the logarithm of delta on the safe side of all rounding."""
         losses = self.width * np.arange(-self.half, self.half + 1, dtype=np.float64)
         at = epsilon - self.side * self.slip
         start = int(np.searchsorted(losses, at, side="right"))
         mass, beyond = self.mass[start:], losses[start:] - at
         lifted = None if self.correction is None else self.correction.mass[start:]
-        low = beyond - self.reach * self.width * (1 + 1e-15)  # where the losses of the bucket begin
+        low = beyond - self.reach * self.width * (1 + 1e-15)  # smallest losses of the buckets
         if self.side is Side.ABOVE:
             found, error = float((mass * -np.expm1(-beyond)).sum()), self.error
             if self.correction is not None and lifted is not None:
@@ -211,7 +210,7 @@ class Buckets:
 
 
 def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
-    """c of both together."""
+    """Correction of the composition of two laws."""
     one, two = a.correction, b.correction
     if one is None or two is None or made.reach * made.width >= COARSE:
         return None
@@ -221,7 +220,7 @@ def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
     if made.side is Side.ABOVE:
         lifted[0] += full[:n].sum() * math.exp(-made.reach * made.width) * (1 - RELATIVE)
     else:
-        beyond = full[3 * n + 1 :]  # losses that are lowered to n h
+        beyond = full[3 * n + 1 :]  # losses lowered to n h
         lifted[-1] += float((beyond * np.exp(-made.width * np.arange(1, len(beyond) + 1))).sum()) * (1 + RELATIVE)
     size = max(float(one.mass.sum()), float(two.mass.sum()), 1.0)
     misplaced = len(full) * error + (one.error + two.error) * size + one.error * two.error + SUMMED * size
@@ -229,7 +228,7 @@ def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
 
 
 def convolution(a: Array, b: Array) -> tuple[Array, float]:
-    """The linear convolution, and a bound on the error of every entry; entries are not negative."""
+    """Return the linear convolution of non-negative entries, and a bound on the error of every entry."""
     length = len(a) + len(b) - 1
     if not (a.any() and b.any()):
         return np.zeros(length), 0.0
@@ -238,5 +237,5 @@ def convolution(a: Array, b: Array) -> tuple[Array, float]:
     scale = math.exp(found.log_scale)
     values = np.roll(found.values, found.origin)[:length]
     relative = 2 * found.scale_error * float(np.abs(values).max())
-    # the true entries are not negative, so that raising a negative one to 0 brings it nearer
+    # the true entries are not negative, so raising a negative one to 0 reduces its error
     return np.maximum(values, 0.0) * scale, (found.error + relative) * scale * (1 + 1e-12)

@@ -1,4 +1,4 @@
-"""How far sampled densities of a loss, composed on a circle, are from delta: Koskela, Jalko, Honkela 2020 [KJH20].
+"""Error bounds for sampled densities of a loss composed on a circle: Koskela, Jalko, Honkela 2020 [KJH20].
 
 Version 1, Section 10 and its appendix. For a sampled Gaussian round of which a record is removed, at rate q < 1/2 with
 noise sigma, with omega the density of its loss:
@@ -16,11 +16,11 @@ at L, (10.9), and by making it periodic, (10.13),
     2 b(L) ((L + 1) M)^(k - 2),      (L + 1)^(k - 2) sigma / (q sqrt(2 pi)) e^(1 / sigma^2) log(1 / (1 - q)^2) s,
 
 ``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``; and err4, (10.15), is the error of the
-Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. These are held to be no proof here, for
-four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. Its maximum
-of |omega'| is left a constant. (10.13) takes the densities to agree for x < L + log(1 - q), which is so for x >= 0
-only, and then uses it at ``x - t``, which may be negative. And the C of (10.14) are values of the exact periodic
-convolution, where the method has the trapezoidal rule for each: no term is for that. Hence :func:`printed` is used as
+Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. This is not accepted as a proof here,
+for four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. Its
+maximum of |omega'| is left a constant. (10.13) takes the densities to agree for x < L + log(1 - q), which holds for x
+>= 0 only, and then uses it at ``x - t``, which may be negative. And the C of (10.14) are values of the exact periodic
+convolution, where the method has the trapezoidal rule for each: no term covers that. Hence :func:`printed` is used as
 the larger of itself and of what follows.
 
 **Proved.** Let ``mu = sum_j h omega(s_j)``, at all points of the grid on the line, and ``D = d/dy``. With x the
@@ -35,8 +35,8 @@ sigma^2). Under a component ``E V^j |p(x)|`` is a constant times ``E |p(x - j)|`
 ``sqrt(E p(x - j)^2)``: closed forms, the constant C(sigma, q) of the paper. For a function f that vanishes at both
 ends, with f' of bounded variation, ``|h sum f(j h) - int f| <= h^2 / 16 TV(f')``: the error is ``h^2 int B_2({y / h}) /
 2 df'(y)``, B_2 lies in [-1/12, 1/6] and df' has no mass. With w(s) = (1 - e^(eps - s))_+, of slope at most 1 whose
-variation is 2, exchange omega for mu in one round after the other: what the other rounds make of w is bounded by the
-mass m of mu to some power, and so is its slope, and half the variation of that. Hence
+variation is 2, exchange omega for mu in one round after the other: the convolution of w with the other rounds is
+bounded by the mass m of mu to some power, and so are its slope and half the variation of that. Hence
 
     |E_mu^k w - E_omega^k w| <= k m^(k - 1) h^2 / 16 (T2 + 2 T1 + 2 sup omega),     m <= 1 + h^2 / 16 T2,     (err4)
 
@@ -47,11 +47,11 @@ costs the upper end ``k m^(k - 1)`` times it (err2). On the circle a sum at or a
 bounds of the masses that were used. These are computed to a relative error each, which is summed and charged like err2,
 at both ends.
 
-Where it is of use: err4 needs ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate 0.01, L = 20 and
-n = 4e6 it is 2.1e-6 a round. The printed terms multiply err2 by (L + 1) M a round, 2,277 there, and are of use for a
-few rounds, if n is large. The factor is not needed: convolving with a density raises no supremum, so that (10.6) gives
-``(k - 1) b(L)``, :func:`log_truncation_linear`. Bounds of the printed terms are in logarithms: they have thousands of
-digits.
+The bound is useful if err4 is small: it needs ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate
+0.01, L = 20 and n = 4e6 it is 2.1e-6 a round. The printed terms multiply err2 by (L + 1) M a round, 2,277 there, and
+are of use for a few rounds, if n is large. The factor is not needed: convolving with a density raises no supremum, so
+that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. Bounds of the printed terms are in logarithms: they
+have thousands of digits.
 """
 
 from __future__ import annotations
@@ -69,27 +69,27 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-LEAST_LENGTH = 2.0  # of a loss to which Lemma 13 applies
-MOST_RATE = 0.5  # below which the analysis is made
-UNKNOWN = 0.1  # relative error of a sample from which on nothing is assumed of it but Lemma 12
-CARE = 1 + 1e-9  # for the roundings of closed forms of positive terms
-UNDERFLOW = 1e-290  # mass of samples below the range of a double
-LARGEST = 700.0  # of an exponent within the range of a double
+LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
+MOST_RATE = 0.5  # bound on the rates covered by the analysis
+UNKNOWN = 0.1  # relative error of a sample from which on only Lemma 12 is used
+CARE = 1 + 1e-9  # factor for the roundings of closed forms of positive terms
+UNDERFLOW = 1e-290  # mass of samples that may underflow
+LARGEST = 700.0  # largest exponent of a double
 ELSEWHERE = (
     "the error terms are those of one kind of Poisson-sampled Gaussian rounds, at a rate below 1/2, of which a record "
     "is removed; ask with adjacency 'remove', or leave errors out"
 )
-"""Why the analysis is refused."""
+"""Reason for refusing the analysis."""
 
 
 @dataclass(frozen=True)
 class DensityErrors:
-    """One sampled Gaussian round and its window.
+    """Sampled Gaussian round and its window.
 
     Attributes:
         noise: standard deviation over distance, sigma.
-        rate: q.
-        grid: the window.
+        rate: sample rate q.
+        grid: window.
     """
 
     noise: float
@@ -98,10 +98,10 @@ class DensityErrors:
 
     @classmethod
     def of(cls, pair: DominatingPair, grid: LossGrid) -> DensityErrors:
-        """The analysis of one round of a pair.
+        """Return the analysis of one round of a pair.
 
         Raises:
-            NotApplicableError: the analysis is not of such a round, or the window is too short for Lemma 13.
+            NotApplicableError: the analysis does not cover the round, or the window is too short for Lemma 13.
         """
         if not isinstance(pair, PoissonRemovePair) or not isinstance(pair.base, GaussianPair) or pair.rate >= MOST_RATE:
             raise NotApplicableError(ELSEWHERE)
@@ -115,7 +115,7 @@ class DensityErrors:
         return cls(noise, pair.rate, grid)
 
     def samples(self) -> tuple[GridLaw, float]:
-        """The density at the points of the window times the step, and a bound on the sum of their errors.
+        """Return the density at the points of the window times the step, and a bound on the sum of their errors.
 
         With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
         sigma))^2 / 2)``. log u errs by the roundings of s and of the edge over the distance from the edge.
@@ -141,17 +141,17 @@ class DensityErrors:
 
     @property
     def first_variation(self) -> float:
-        """T1: an upper bound on the integral of ``|omega'|``."""
+        """Upper bound T1 on the integral of ``|omega'|``."""
         return self._variation(((1.0, -1.0, 0.0), (-1.0, -1.0, 0.0)))
 
     @property
     def second_variation(self) -> float:
-        """T2: an upper bound on the integral of ``|omega''|``."""
+        """Upper bound T2 on the integral of ``|omega''|``."""
         two = self.noise**2
         return self._variation(((1 - two, -2.0, 1.0), (-1 - 2 * two, 1.0, 2.0), (2 - two, 3.0, 1.0)))
 
     def _variation(self, polynomials: tuple[tuple[float, float, float], ...]) -> float:
-        """``sum_j E V^j |p_j|`` by the second moments of p_j under each component, moved by j."""
+        """``sum_j E V^j |p_j|`` by the second moments of p_j under each component, shifted by j."""
         two, total = self.noise**2, 0.0
         for j, (c0, c1, c2) in enumerate(polynomials):
             odds = j * (math.log1p(-self.rate) - math.log(self.rate) + 0.5 / two) + 0.5 * j * j / two
@@ -164,17 +164,17 @@ class DensityErrors:
 
     @property
     def supremum(self) -> float:
-        """An upper bound on the density."""
+        """Upper bound on the density."""
         return min(math.exp(min(log_density_bound(self.noise, self.rate), LARGEST)) * CARE, 0.5 * self.first_variation)
 
     def discretisation(self, rounds: int) -> float:
-        """err4: what samples in place of densities make of delta, convolutions and last sum alike."""
+        """Return err4, the error in delta from samples in place of densities, in convolutions and in the last sum."""
         share = self.grid.step**2 / 16 * CARE
         one = share * (self.second_variation + 2 * self.first_variation + 2 * self.supremum)
         return rounds * self._powers(rounds, 0.0) * one
 
     def cut(self, rounds: int, error: float) -> float:
-        """err2: the mass at and above L of one of the rounds."""
+        """Return err2, the mass at and above L of one of the rounds."""
         from scipy.special import ndtr
 
         from_centre = _from_centre(self.noise, self.rate, self.grid.length - self.grid.step)
@@ -182,11 +182,11 @@ class DensityErrors:
         return rounds * self._powers(rounds, error) * tail
 
     def rounding(self, rounds: int, error: float) -> float:
-        """What errors of the samples, of that sum, make of delta."""
+        """Return the error in delta from errors of the samples with the given sum."""
         return rounds * self._powers(rounds, error) * error
 
     def printed(self, rounds: int) -> float:
-        """err2 + err3 + err4 as printed, at epsilon 0, with the step of the method; infinite beyond a double."""
+        """Return err2 + err3 + err4 as printed, at epsilon 0, with the step of the method; infinity on overflow."""
         sigma, q, length = self.noise, self.rate, self.grid.length
         slope = self.supremum + 0.5 * self.second_variation
         total = slope * length**2 / self.grid.points
@@ -196,7 +196,7 @@ class DensityErrors:
         return total * CARE
 
     def _powers(self, rounds: int, error: float) -> float:
-        """``m^(k - 1)``, m at least the mass of the samples, exact or computed."""
+        """``m^(k - 1)``, with m at least the mass of the samples, exact or computed."""
         log = (rounds - 1) * math.log1p(self.grid.step**2 / 16 * self.second_variation * CARE + error)
         return math.exp(log) * CARE if log < LARGEST else math.inf
 
@@ -215,15 +215,15 @@ def _from_centre(noise: float, rate: float, loss: float) -> float:
 
 
 def log_density_bound(noise: float, rate: float) -> float:
-    """log of M, Lemma 12: no density of a loss is larger."""
+    """Return log M, Lemma 12, an upper bound on any density of a loss."""
     return math.log(noise / (rate * math.sqrt(2 * math.pi))) + noise**-2
 
 
 def log_tail_bound(noise: float, rate: float, loss: float) -> float:
-    """log of b, Lemma 13: the density at a loss of 2 or more.
+    """Return log b, Lemma 13, a bound on the density at a loss of 2 or more.
 
     Raises:
-        ValueError: the loss is below 2, or ``sigma^2 y + C`` is negative, where the lemma is not proved.
+        ValueError: the loss is below 2, or ``sigma^2 y + C`` is negative, where the lemma is unproved.
     """
     from_centre = _from_centre(noise, rate, loss)
     if loss < LEAST_LENGTH or from_centre < 0:
@@ -232,18 +232,18 @@ def log_tail_bound(noise: float, rate: float, loss: float) -> float:
 
 
 def log_truncation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """log of (10.9): error of the density of k >= 2 rounds from convolving on [-L, L] only."""
+    """Return the logarithm of (10.9), the error of the density of k >= 2 rounds from convolving on [-L, L] only."""
     more = math.log(length + 1) + log_density_bound(noise, rate)
     return math.log(2) + log_tail_bound(noise, rate, length) + (rounds - 2) * more
 
 
 def log_truncation_linear(noise: float, rate: float, length: float, rounds: int) -> float:
-    """log of the same error, bounded by ``(k - 1) b(L)``: convolving with a density raises no supremum."""
+    """Return the logarithm of that error bounded by ``(k - 1) b(L)``: convolving with a density raises no supremum."""
     return math.log(rounds - 1) + log_tail_bound(noise, rate, length)
 
 
 def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """log of (10.13): error of the density of k >= 2 rounds from taking omega for periodic."""
+    """Return the logarithm of (10.13), the error of the density of k >= 2 rounds from a periodic omega."""
     first = log_density_bound(noise, rate) + (rounds - 2) * math.log(length + 1)
     last = (
         math.log(noise / (rate * math.pi))
@@ -254,6 +254,6 @@ def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> 
 
 
 def most_rounds(noise: float, rate: float, length: float, log_error: float) -> int:
-    """The most rounds for which (10.9) is at most a given error; 1 if it is above for two."""
+    """Return the largest number of rounds for which (10.9) is at most a given error; 1 if it is above for two."""
     spare = log_error - log_truncation(noise, rate, length, 2)
     return 1 if spare < 0 else 2 + math.floor(spare / (math.log(length + 1) + log_density_bound(noise, rate)))

@@ -1,9 +1,9 @@
-"""From the privacy curve of one round to lattice laws above and below it, second order in the gap.
+"""Lattice laws above and below the privacy curve of one round, accurate to second order in the gap.
 
 As a function of ``alpha = e^eps`` delta, ``E_P (1 - alpha e^-L)_+``, is convex, 1 at 0 and non-increasing; every such
 function belongs to a law of L, whose mass at a kink alpha is alpha times the jump of the slope there. With another loss
-M, ``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another one
-everywhere still does so after composition. With knots ``alpha_i = e^(first + i gap)``:
+M, ``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another
+everywhere still does after composition. With knots ``alpha_i = e^(first + i gap)``:
 
 - **Above** (Doroshenko et al. 2022 [DGK+22], Section 4: connect the dots). Let ``u_i >= delta(alpha_i)``,
   the computed delta plus its rounding error. The lower convex hull of (0, 1), the points (alpha_i, u_i) and a flat end
@@ -11,8 +11,8 @@ everywhere still does so after composition. With knots ``alpha_i = e^(first + i 
 - **Below.** Any event E gives a line ``P(E) - alpha Q(E) <= delta(alpha)``; with E = {L > m}, m the middle of a cell,
   it is a tangent. Let ``g_i`` be the lesser of the lines of the two cells beside knot i. In each cell the chord between
   its two points lies below the cell's own line, hence below delta; so does the lower convex hull of all of them, which
-  has its kinks on the lattice. Merging outcomes beyond repair would need a loss of 0, which is on the lattice of every
-  pair but those with atoms; there the curve below may fall under ``1 - alpha``, as when losses are rounded down.
+  has its kinks on the lattice. Without atoms, 0 is on the lattice of every pair. With atoms the curve below may fall
+  under ``1 - alpha``, as when losses are rounded down.
 
 Left of ``eps = 0`` the curves are held as ``delta - (1 - alpha) = e^eps Q(L <= eps) - P(L <= eps)``, small where delta
 is near 1; a linear function does not change the jumps of slopes.
@@ -43,17 +43,17 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per unit of the distance between knots
-ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative to what knots are formed from: how near an atom has to be to be on one
-SMALLEST = 1e-290  # value of a curve that is told from 0: far enough from where doubles lose digits
-LOST = 1e-300  # what a mass that is subtracted from a lower bound may be where doubles lose it
-NEAR = 1.0  # a loss up to which its exponential, less 1, is about as large as what it is added to
-PASSES = 4  # over all points at once, before they are looked at one by one
-MAX_REMOVED = 200_000  # one by one: about two seconds
-FARTHEST = 40.0  # outcome beyond which the error of a distribution function no longer grows
+ON_LATTICE = 16 * UNIT_ROUNDOFF  # distance of an atom from a knot that counts as 0, relative to the terms of knots
+SMALLEST = 1e-290  # smallest value of a curve distinguished from 0, well above the subnormal doubles
+LOST = 1e-300  # bound on a mass that underflows, subtracted from a lower bound
+NEAR = 1.0  # largest loss whose exponential less 1 is about as large as the term it is added to
+PASSES = 4  # passes over all points together, before one by one
+MAX_REMOVED = 200_000  # largest number of points removed one by one, in about two seconds
+FARTHEST = 40.0  # outcome beyond which the error of a distribution function is constant
 
 
 class Knots(NamedTuple):
-    """The lattice ``first + j gap``, j < n, on which a round is discretised."""
+    """Lattice ``first + j gap``, j < n, on which a round is discretised."""
 
     first: float
     gap: float
@@ -61,13 +61,13 @@ class Knots(NamedTuple):
 
     @property
     def losses(self) -> Array:
-        """The losses at the knots, of shape (n,)."""
+        """Losses at the knots, shape (n,)."""
         losses: Array = self.first + self.gap * np.arange(self.n, dtype=np.float64)
         return losses
 
 
 def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
-    """Losses outside which P has at most ``e^log_floor`` on either side."""
+    """Return losses outside which P has at most ``e^log_floor`` on either side."""
     atoms = pair.atoms.finite()
     found: list[float] = atoms.loss[np.isfinite(atoms.log_p)].tolist()
     if pair.smooth is not None:
@@ -77,9 +77,9 @@ def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
 
 
 def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
-    """The gap, or down to half of it, such that both atoms of the first pair that has two of them lie on its lattice.
+    """Return a gap, between half the given one and it, whose lattice contains both atoms of the first pair with two.
 
-    Atoms nearer to each other than the gap are left between its points: the hulls are bounds wherever atoms lie.
+    Atoms closer together than the gap stay between its points: the hulls are bounds for any place of the atoms.
     """
     for pair in pairs:
         loss = pair.atoms.finite().loss
@@ -90,7 +90,7 @@ def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
 
 
 def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
-    """Knots over the range of a pair, one of them on its highest atom, or else on 0, and one more above it."""
+    """Return knots over the range of a pair, one on its highest atom, or else on 0, and one more above it."""
     low, high = loss_range(pair, log_floor)
     atoms = pair.atoms.finite().loss
     on = float(atoms.max()) if len(atoms) else 0.0
@@ -100,7 +100,7 @@ def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
 
 
 def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
-    """The connect-the-dots law: it dominates the pair."""
+    """Return the connect-the-dots law, which dominates the pair."""
     curve = PrivacyCurve(pair)
     exact = _on_lattice(pair, knots, Side.ABOVE)
     if exact is not None:
@@ -115,8 +115,8 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     p, q = below[0], _times_exp(below[1], losses)
     left_values = np.minimum.accumulate((np.maximum(q - p, 0.0) + roundings * (p + q) + slip * q)[::-1])[::-1]
     values = np.where(left, left_values, right_values)
-    # A point that is left out leaves a chord above the curve. Of those left of 0 that are too small to be told from it
-    # the last one stays, lifted: a chord from the far left would carry all of a narrow bulk to the knot after it.
+    # Removing a point leaves a chord above the curve. Among those left of 0 that are too small to be distinguished from
+    # it the last one stays, lifted: a chord from the far left would carry all of a narrow bulk to the knot after it.
     used = (values >= SMALLEST) | (~left & (values == 0))
     small = np.flatnonzero(left & (values < SMALLEST))
     values[small[-1:]] = SMALLEST
@@ -125,7 +125,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
-    """The law of the tangents: the pair dominates it."""
+    """Return the law of the tangents, which the pair dominates."""
     curve = PrivacyCurve(pair)
     exact = _on_lattice(pair, knots, Side.BELOW)
     if exact is not None:
@@ -138,13 +138,13 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     size = _size(curve, middles, knots)
 
     def delta_line(at: Array) -> Array:
-        """Delta on each cell's tangent at its knot ``at``, rounded down; minus infinity if Q's part is out of range."""
+        """Return delta on each cell's tangent at its knot ``at``, rounded down; -inf if Q's part overflows."""
         p, q = above[0] + infinite, _times_exp(above[1] + LOST, at)
         line: Array = p - q - size * (p + q)
         return line
 
     def rest_line(at: Array) -> Array:
-        """``delta - (1 - alpha)`` on each cell's tangent, at its knot ``at``, rounded down; asked left of 0 only."""
+        """Return ``delta - (1 - alpha)`` on each cell's tangent at its knot ``at``, rounded down; for losses below 0."""
         p, q = below[0] + LOST, _times_exp(below[1], np.minimum(at, 0.0))
         line: Array = q - p - size * (p + q)
         return line
@@ -169,7 +169,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 @dataclass(slots=True)
 class _Points:
-    """Points of a curve over the knots; left of 0 less ``1 - alpha``."""
+    """Points of a curve over the knots; left of 0, ``1 - alpha`` is subtracted."""
 
     values: Array
     left: npt.NDArray[np.bool_]
@@ -177,7 +177,7 @@ class _Points:
 
 
 def _law(points: _Points, side: Side, used: npt.NDArray[np.bool_]) -> LatticeLaw:
-    """The law of the lower convex hull, its masses rounded to a side."""
+    """Law of the lower convex hull, with masses rounded to a side."""
     knots = points.knots
     kept = _without_ends(points)
     kept = kept[used[kept]]
@@ -196,7 +196,7 @@ def _law(points: _Points, side: Side, used: npt.NDArray[np.bool_]) -> LatticeLaw
 
 
 def _flat(points: _Points, last: int, side: Side) -> float:
-    """Delta at the last knot that is kept, where the flat end begins, rounded to a side."""
+    """Delta at the last kept knot, where the flat end begins, rounded to a side."""
     value = float(points.values[last])
     if not points.left[last]:
         return value
@@ -205,7 +205,7 @@ def _flat(points: _Points, last: int, side: Side) -> float:
 
 
 def _not_corners(points: _Points, kept: Index) -> npt.NDArray[np.bool_]:
-    """Which points lie on or above the chord of their neighbours; never all of them."""
+    """Mask of points on or above the chord of their neighbours; never all of them."""
     bad: npt.NDArray[np.bool_] = _jumps(points, kept)[0] <= 0
     if bad.all():
         bad[-1] = False
@@ -213,7 +213,7 @@ def _not_corners(points: _Points, kept: Index) -> npt.NDArray[np.bool_]:
 
 
 def _one_by_one(points: _Points, kept: Index) -> Index:
-    """The points that are corners, where taking one out makes its neighbour the next: each is looked at when due."""
+    """Corners found by removing points one by one, in order, with updated neighbours."""
     before, after = list(range(-1, len(kept) - 1)), list(range(1, len(kept) + 1))
     gone = np.zeros(len(kept), dtype=np.bool_)
 
@@ -244,7 +244,7 @@ def _one_by_one(points: _Points, kept: Index) -> Index:
 
 
 def _is_corner(points: _Points, low: int | None, i: int, high: int | None) -> bool:
-    """Whether knot i has a mass, if its neighbours are these: :func:`_jumps` of one point."""
+    """True if knot i has a mass with these neighbours: :func:`_jumps` for one point."""
     into = float(points.values[i]) - (0.0 if points.left[i] else 1.0)
     if high is not None:
         out = _slopes(points, i, high)[0]
@@ -256,7 +256,7 @@ def _is_corner(points: _Points, low: int | None, i: int, high: int | None) -> bo
 
 
 def _slopes(points: _Points, low: int, high: int) -> tuple[float, float]:
-    """alpha times the slope of a chord, at its two ends."""
+    """Alpha times the slope of a chord, at its two ends."""
     knots, value = points.knots, points.values
     wide = math.expm1(min((high - low) * knots.gap, 700.0))
     if points.left[low] and not points.left[high]:
@@ -268,9 +268,9 @@ def _slopes(points: _Points, low: int, high: int) -> tuple[float, float]:
 
 
 def _without_ends(points: _Points) -> Index:
-    """The knots without those that the hull leaves out next to its first and its last point, found at a glance.
+    """Knots without those that the hull skips next to its first and last points, found directly.
 
-    Of all lines from the last point, the one to the next corner has the largest slope; from the first, the least.
+    Among all lines from the last point, the one to the next corner has the largest slope; from the first, the smallest.
     """
     n, gap = points.knots.n, points.knots.gap
     right = np.flatnonzero(~points.left)[:-1]
@@ -286,7 +286,7 @@ def _without_ends(points: _Points) -> Index:
 
 
 def _jumps(points: _Points, kept: Index) -> tuple[Array, Array]:
-    """``alpha_i`` times the jump of the slope at each point kept, and a bound on its rounding error."""
+    """``alpha_i`` times the jump of the slope at each kept point, and a bound on its rounding error."""
     gap = points.knots.gap
     value, left = points.values[kept], points.left[kept]
     at = np.asarray(points.knots.first + kept * gap, dtype=np.float64)
@@ -312,11 +312,10 @@ def _jumps(points: _Points, kept: Index) -> tuple[Array, Array]:
 
 
 class _Crossing(NamedTuple):
-    """The segment from the last point left of 0 to the first one right of it: alpha times its slope at either end.
+    """Segment from the last point left of 0 to the first right of it: alpha times its slope at either end.
 
-    Left of 0 values are ``delta - (1 - alpha)``. Where the right end is near 0, both are taken in the left form: little
-    is added to a delta there. Far from 0 (in a law whose losses are all large) alpha is more than doubles hold, and
-    both are taken as deltas.
+    Left of 0 values are ``delta - (1 - alpha)``. If the right end is near 0, both use the left form, which adds little
+    to a delta there. Far from 0 (in a law with large losses only) alpha overflows, and both use deltas.
     """
 
     out: float
@@ -326,7 +325,7 @@ class _Crossing(NamedTuple):
 
     @classmethod
     def of(cls, value: Array, at: Array, wide: float) -> _Crossing:
-        """The segment between two points, from values and losses; ``wide`` is the ratio of their alphas, less 1."""
+        """Return the segment between two points by values and losses; ``wide`` is the ratio of their alphas, less 1."""
         low, high = (float(end) for end in value)
         size = abs(low) + abs(high)
         if at[1] <= NEAR:
@@ -343,7 +342,7 @@ class _Crossing(NamedTuple):
 
 
 def _on_lattice(pair: DominatingPair, knots: Knots, side: Side) -> LatticeLaw | None:
-    """The law itself, of atoms that all lie on the lattice."""
+    """The law itself, if all its atoms lie on the lattice."""
     if pair.smooth is not None:
         return None
     atoms = pair.atoms.finite()
@@ -360,12 +359,12 @@ def _on_lattice(pair: DominatingPair, knots: Knots, side: Side) -> LatticeLaw | 
 
 
 def _size(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
-    """Relative rounding error of the two masses at a threshold, taken to a knot beside it."""
+    """Relative rounding error of the two masses at a threshold, moved to a knot beside it."""
     return _roundings(curve, epsilon) + _knot_roundings(epsilon, knots)
 
 
 def _reach(knots: Knots) -> float:
-    """A number that is not below any from which the knots are formed."""
+    """Upper bound on all numbers from which knots are formed."""
     return abs(knots.first) + knots.gap * knots.n
 
 

@@ -12,7 +12,7 @@ taken out. Gauss-Legendre rules (numerics/legendre.py) on panels so narrow that 
   what this is on the panel, besides the growth of phi;
 - either term apart where mu is larger, and the difference no smaller than some hundredth of either.
 
-What lies outside the panels, by Mills' ratio below ``e^-80 phi(a)``, counts for the upper end.
+The mass outside the panels, by Mills' ratio below ``e^-80 phi(a)``, counts for the upper end.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 NODES = 16  # of the rule on each panel
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
 REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
-OUTER = 6.0  # half of 12.6 at most, the least of ``a + high``
+OUTER = 6.0  # at most half of 12.6, the smallest ``a + high``
 SURE = (
     40.0  # standard deviations below which delta is 1 but for e^-799; x next to a much larger -a would have no digits
 )
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
-TOGETHER = 8.0  # the largest mu for which both terms are integrated as one
-RULE_ERROR = 2.0**-54  # of the rule on each panel, relative to the envelope of the integrand
-MU_ROUNDINGS = 32  # of mu and of a, relative; a folded mu has four
-ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
+TOGETHER = 8.0  # largest mu for which both terms are integrated together
+RULE_ERROR = 2.0**-54  # error of the rule on each panel, relative to the envelope of the integrand
+MU_ROUNDINGS = 32  # relative roundings of mu and of a; a folded mu has four
+ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
 
 
 class Integral(NamedTuple):
-    """A value and a bound on its error to either side."""
+    """Value and a bound on its error to either side."""
 
     value: float
     below: float
@@ -53,7 +53,7 @@ class Integral(NamedTuple):
 
 
 def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
-    """Certified ends of log delta, for epsilon >= 0 and mu > 0 given to a few roundings."""
+    """Return certified ends of log delta, for epsilon >= 0 and mu > 0 given to a few roundings."""
     a, size = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
     slip = MU_ROUNDINGS * UNIT_ROUNDOFF
     return (
@@ -63,7 +63,7 @@ def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
 
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Certified ends of the epsilon at which log delta lies between two finite values; found outward from a root."""
+    """Return certified ends of the epsilon at which log delta is between two finite values, outward from a root."""
     least, most = log_delta
     if log_delta_ends(0.0, mu)[1] <= least:
         return 0.0, 0.0
@@ -118,7 +118,7 @@ def _integral(a: float, mu: float | None) -> Integral:
     mass = (half * weights).ravel() * np.exp(exponent)
     share = np.ones_like(x) if mu is None else -np.expm1(-mu * x)
     envelope = np.ones_like(x) if mu is None else mu * (1 + x)
-    # x is off by some roundings of itself, a + x by as many of |a| + x
+    # x errs by some roundings of itself, a + x by as many of |a| + x
     moved = (abs(a) + x) * np.abs(a + x) if a <= 0 else x * (a + x)
     own = UNIT_ROUNDOFF * (64 + 16 * moved) * share
     value = float((mass * share).sum())

@@ -1,7 +1,7 @@
-"""A guess at epsilon or delta by Renyi moments, by which published methods choose their lattices; nothing rests on it.
+"""Guesses of epsilon or delta by Renyi moments, from which published methods choose lattices; no bound depends on them.
 
-The moments are those of ``rdp``. Where they are dear (sampled Gaussian rounds of very little noise, by quadrature over
-more nodes the less noise there is) bounds that lie a little above them do as well.
+The moments are those of ``rdp``. If they are expensive (sampled Gaussian rounds of little noise, whose quadrature needs
+many nodes), slightly larger bounds replace them.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, epsilon_from, log_delta_by, log_moment
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 
-KINDS = 64  # whose moments are taken
-ASKED = 33  # moments for one answer, about
+KINDS = 64  # largest number of kinds whose moments are computed
+ASKED = 33  # approximate number of moments for one answer
 NODE = 4e-7  # seconds for a node of a moment
-DEAR = 0.5  # seconds for one answer
-SLACK = 1e-3  # of log delta: far less than any choice of a lattice depends on
+DEAR = 0.5  # seconds for one answer from which on bounds replace moments
+SLACK = 1e-3  # error of log delta, harmless for the choice of a lattice
 
 
 def moment_seconds(composition: RenyiComposition) -> float:
-    """Seconds that the moments for one answer take, about, counted by nodes of quadrature (at order 2)."""
+    """Return the approximate seconds of the moments for one answer, by their quadrature nodes (at order 2)."""
     transforms = [pair.transform for pair, _ in composition.rounds]
     return ASKED * NODE * sum(found.moment_nodes(1.0) for found in transforms if isinstance(found, MixtureTransform))
 
 
 def guessed_epsilon(composition: Composition, log_delta: float) -> RenyiBound:
-    """Epsilon at a delta of the finite losses, and the order that gives it."""
+    """Return epsilon at a delta of the finite losses, and the order that gives it."""
     few, slack = _few(composition), _slack(composition)
     return epsilon_from(lambda t: log_moment(few, t, slack), log_delta)
 
 
 def guessed_log_delta(composition: Composition, epsilon: float) -> RenyiBound:
-    """log delta of the finite losses at an epsilon, and the order that gives it."""
+    """Return log delta of the finite losses at an epsilon, and the order that gives it."""
     few, slack = _few(composition), _slack(composition)
     return log_delta_by(lambda t: log_moment(few, t, slack), epsilon)
 
 
 def _few(composition: Composition) -> RenyiComposition:
-    """Few of the kinds of rounds, if there are many: each that is kept stands for its neighbours, by its count."""
+    """A few of many kinds of rounds, each with the counts of its neighbours."""
     step = math.ceil(len(composition.rounds) / KINDS)
     if step <= 1:
         return composition

@@ -1,11 +1,11 @@
-"""Discrete privacy-loss laws on a lattice: their composition, and delta and epsilon of it between certified ends.
+"""Discrete privacy-loss laws on a lattice: their composition, with certified ends of its delta and epsilon.
 
 A law has masses at the losses ``first + j gap`` and at ``+inf``. With S the sum of all rounds and K its log-moment,
 ``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``, ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, under the law tilted
-by ``e^(tS - K(t))``; exact for every t >= 0. The rounding of a Fourier transform is relative to the whole mass of what
-is transformed; with the tilt it is relative to a delta of any size.
+by ``e^(tS - K(t))``; exact for every t >= 0. The rounding of a Fourier transform is relative to the total mass; with
+the tilt it is relative to a delta of any size.
 
-The tilted laws are convolved circularly on a window ``[a, b)``. What lies outside is put at a wrong place in it; as
+The tilted laws are convolved circularly on a window ``[a, b)``. Mass outside is misplaced in it; since
 ``f(x) <= peak(t) = t^t / (1 + t)^(1 + t)`` (Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12),
 
     |computed - true| <= e^(K(t) - t eps) peak(t) (P_t(S < a) + P_t(S >= b)),
@@ -34,29 +34,29 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-MAX_POINTS = 3_000_000  # of a window, times kinds of rounds: a few seconds, some 350 MB
-MAX_ROUND_POINTS = 1_500_000  # of the lattices of all kinds of rounds, on which they are discretised: two seconds or so
-LOG_OUTSIDE = -30.0  # log of the tilted mass outside the window that is aimed at
-PRECISION = 1e-13  # relative, to which epsilon is searched
-SUMMED = 1e-12  # relative: rounding of a sum of positive terms and of its few factors
-UNDERFLOW = 1e-290  # tilted mass that may be lost below the range of a double
-LOG_TILTS = (-14.0, 12.0)  # range of log t in which a tilt is sought
-STRIDES = 2.0 ** np.arange(-5, 5)  # of the Chernoff parameter, around that of a normal sum
-TRIED = 3  # of these Chernoff parameters, those that are best on the sketches
-GUIDE = 4096  # entries of the law that is only looked at to choose a tilt
-STRIDE_BELOW = 1e-5  # relative, of the first step down from the upper end to the lower one
+MAX_POINTS = 3_000_000  # points of a window times kinds of rounds: a few seconds, some 350 MB
+MAX_ROUND_POINTS = 1_500_000  # points of the lattices of all kinds of rounds: about two seconds
+LOG_OUTSIDE = -30.0  # log of the wanted tilted mass outside the window
+PRECISION = 1e-13  # relative accuracy of epsilon
+SUMMED = 1e-12  # relative rounding of a sum of positive terms and of its few factors
+UNDERFLOW = 1e-290  # tilted mass that may underflow
+LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
+STRIDES = 2.0 ** np.arange(-5, 5)  # factors of the Chernoff parameter around that of a normal sum
+TRIED = 3  # number of Chernoff parameters tried, the best on the sketches
+GUIDE = 4096  # entries of the sketch of a law for the choice of a tilt
+STRIDE_BELOW = 1e-5  # first step down from the upper end to the lower one, relative
 
 
 @dataclass(frozen=True)
 class LatticeLaw:
-    """A law of the privacy loss of one round; masses need not sum to 1.
+    """Law of the privacy loss of one round; masses need not sum to 1.
 
     Attributes:
         first: loss of entry 0.
         gap: distance of neighbouring losses.
-        mass: shape (n,), non-negative, under P.
+        mass: non-negative masses under P, shape (n,).
         infinite: mass at ``+inf``.
-        slip: by how much a loss may differ from its lattice point.
+        slip: bound on the distance of a loss from its lattice point.
     """
 
     first: float
@@ -67,7 +67,7 @@ class LatticeLaw:
 
     @property
     def losses(self) -> Array:
-        """The losses of the entries, of shape (n,)."""
+        """Losses of the entries, shape (n,)."""
         losses: Array = self.first + self.gap * np.arange(len(self.mass), dtype=np.float64)
         return losses
 
@@ -78,7 +78,7 @@ class LatticeLaw:
         return self.losses[some], np.log(self.mass[some])
 
     def log_moment(self, t: float) -> float:
-        """An upper bound on ``log sum mass e^(t loss)``."""
+        """Return an upper bound on ``log sum mass e^(t loss)``."""
         losses, log_mass = self.seen
         if not len(losses):
             return -math.inf
@@ -89,7 +89,7 @@ class LatticeLaw:
 
     @cached_property
     def sketch(self) -> LatticeLaw:
-        """The law on at most ``GUIDE`` points, to choose parameters by; nothing is proved from it."""
+        """Law on at most ``GUIDE`` points, for the choice of parameters; no proof uses it."""
         by = -(-len(self.mass) // GUIDE)
         padded = np.concatenate([self.mass, np.zeros(-len(self.mass) % by)]).reshape(-1, by)
         return LatticeLaw(self.first + 0.5 * (by - 1) * self.gap, by * self.gap, padded.sum(axis=1))
@@ -106,29 +106,29 @@ class Window(NamedTuple):
 
 
 def log_moment(laws: Laws, t: float) -> float:
-    """An upper bound on K(t) of the sum."""
+    """Return an upper bound on K(t) of the sum."""
     return math.fsum(count * law.log_moment(t) for law, count in laws)
 
 
 def infinite_mass(laws: Laws) -> float:
-    """``1 - prod (1 - p_inf)^k``, to a few roundings."""
+    """Return ``1 - prod (1 - p_inf)^k``, to a few roundings."""
     if any(law.infinite >= 1 for law, _ in laws):
         return 1.0
     return -math.expm1(math.fsum(count * math.log1p(-law.infinite) for law, count in laws))
 
 
 def has_mass(laws: Laws) -> bool:
-    """Whether every round has mass at finite losses."""
+    """Return True if every round has mass at finite losses."""
     return all(bool(law.mass.any()) for law, _ in laws)
 
 
 def tilt_for_delta(laws: Laws, log_delta: float) -> float:
-    """The t at which ``(K(t) - log delta + log peak(t)) / t``, the Renyi bound on epsilon, is about least."""
+    """Return the t that nearly minimises ``(K(t) - log delta + log peak(t)) / t``, the Renyi bound on epsilon."""
     return _least(laws, lambda t, k: (k - log_delta + log_peak(t)) / t)
 
 
 def tilt_for_epsilon(laws: Laws, epsilon: float) -> float:
-    """The t at which ``K(t) - t eps + log peak(t)``, the Renyi bound on log delta, is about least."""
+    """Return the t that nearly minimises ``K(t) - t eps + log peak(t)``, the Renyi bound on log delta."""
     return _least(laws, lambda t, k: k - t * epsilon + log_peak(t))
 
 
@@ -143,7 +143,7 @@ def _least(laws: Laws, bound: Callable[[float, float], float]) -> float:
 
 
 def variance(laws: Laws, t: float) -> float:
-    """Variance of the sum of all rounds under the law tilted by t, roughly: from the sketches."""
+    """Return the approximate variance of the sum under the law tilted by t, from the sketches."""
     total = 0.0
     for law, count in laws:
         losses, log_mass = law.sketch.seen
@@ -155,7 +155,7 @@ def variance(laws: Laws, t: float) -> float:
 
 
 def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Window:
-    """A window with tilted mass at most ``e^log_outside`` on either side, by Markov's inequality."""
+    """Return a window with tilted mass at most ``e^log_outside`` on either side, by Markov's inequality."""
     k = log_moment(laws, tilt)
     scale = math.sqrt(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2))
     high = _best(laws, scale, lambda these, s: (log_moment(these, tilt + s) - k - log_outside) / s)
@@ -173,7 +173,7 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
 
 
 def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> float:
-    """The least of a bound over its Chernoff parameter, any of which is good; the sketches say which to try."""
+    """Smallest value of a bound over its Chernoff parameter, any of which is valid; the sketches choose those tried."""
     sketches = [(law.sketch, count) for law, count in laws]
     parameters = sorted((scale * STRIDES).tolist(), key=lambda s: bound(sketches, s))
     return min(bound(laws, s) for s in parameters[:TRIED])
@@ -181,15 +181,15 @@ def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> fl
 
 @dataclass(frozen=True)
 class LatticeSum:
-    """The composition of lattice laws.
+    """Composition of lattice laws.
 
     Attributes:
         first: loss of entry 0.
         gap: distance of neighbouring losses.
-        values: shape (n,), tilted masses divided by ``e^(log_scale - t first)``; may be negative by ``error``.
-        error: bound on the absolute error of every value, but for mass outside the window.
+        values: tilted masses divided by ``e^(log_scale - t first)``, shape (n,); they may be negative by ``error``.
+        error: bound on the absolute error of every value, apart from mass outside the window.
         outside: bound on the tilted mass outside the window.
-        tilt: t.
+        tilt: tilt t.
         log_scale: K(t) of the sum.
         slack: bound on the error of ``log_scale`` and of the relative error of every value.
         slip: bound on the error of every loss.
@@ -209,13 +209,13 @@ class LatticeSum:
 
     @cached_property
     def losses(self) -> Array:
-        """The losses of the entries of the window, of shape (n,)."""
+        """Losses of the entries of the window, shape (n,)."""
         losses: Array = self.first + self.gap * np.arange(len(self.values), dtype=np.float64)
         return losses
 
     @property
     def reach(self) -> float:
-        """A loss above all those of the window."""
+        """Loss above all those of the window."""
         return max(self.first + self.gap * (len(self.values) + 1) + 2 * self.slip, 1.0)
 
     @cached_property
@@ -227,7 +227,7 @@ class LatticeSum:
         return np.maximum(self.values - self.error, 0.0)  # the true values are not negative either
 
     def upper(self, epsilon: float) -> float:
-        """log of an upper bound on delta of these laws."""
+        """Return the logarithm of an upper bound on delta of these laws."""
         epsilon -= self.slip
         found = self._mean(self._upper_values, epsilon) + self._peak * self.outside
         finite = self.log_scale - self.tilt * epsilon + math.log(found) + self.slack if found > 0 else -math.inf
@@ -236,7 +236,7 @@ class LatticeSum:
         return min(float(np.logaddexp(finite, math.log(self.infinite) + 1e-13)) + 1e-15, 0.0)
 
     def lower(self, epsilon: float) -> float:
-        """log of a lower bound on delta of these laws."""
+        """Return the logarithm of a lower bound on delta of these laws."""
         epsilon += self.slip
         found = self._mean(self._lower_values, epsilon) - self._peak * self.outside
         finite = self.log_scale - self.tilt * epsilon + math.log(found) - self.slack if found > 0 else -math.inf
@@ -249,29 +249,29 @@ class LatticeSum:
         return math.exp(log_peak(self.tilt)) * (1 + 1e-12)
 
     def _mean(self, values: Array, epsilon: float) -> float:
-        """The sum of ``values f(loss - eps)`` over the losses above eps."""
+        """Sum of ``values f(loss - eps)`` over the losses above eps."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         beyond = self.losses[start:] - epsilon
         return float((values[start:] * np.exp(-self.tilt * beyond) * -np.expm1(-beyond)).sum())
 
 
 def points_of(window: Window, gap: float) -> int:
-    """How many points the circle of a window has."""
+    """Return the number of points on the circle of a window."""
     return fast_length(math.ceil((window.high - window.low) / gap) + 1)
 
 
 def compose(laws: Laws, tilt: float, window: Window, remedy: str, log_outside: float = LOG_OUTSIDE) -> LatticeSum:
-    """The sum of all rounds on a window.
+    """Return the sum of all rounds on a window.
 
     Args:
-        laws: (law, count); all with the same gap.
-        tilt: t >= 0.
+        laws: pairs of law and count, all with the same gap.
+        tilt: tilt t >= 0.
         window: losses between which the sum is formed.
-        remedy: what to change if that takes too many points.
-        log_outside: what the window was made for.
+        remedy: advice in the error about too many points.
+        log_outside: log of the mass outside for which the window was made.
 
     Raises:
-        NotApplicableError: it would.
+        NotApplicableError: there are too many points.
     """
     gap = laws[0][0].gap
     assert all(law.gap == gap for law, _ in laws)
@@ -280,7 +280,7 @@ def compose(laws: Laws, tilt: float, window: Window, remedy: str, log_outside: f
         raise NotApplicableError(
             f"the sum of losses would need {n * len(laws):.1e} lattice points, more than {MAX_POINTS:.1e}: {remedy}"
         )
-    if not has_mass(laws):  # a round without mass at finite losses leaves none to the sum
+    if not has_mass(laws):  # a round without mass at finite losses gives a sum without any
         nothing = np.zeros(n)
         return LatticeSum(window.low, gap, nothing, 0.0, 0.0, tilt, 0.0, 0.0, 0.0, infinite_mass(laws))
     vectors, shifts, slack = [], [], SUMMED
@@ -316,7 +316,7 @@ def compose(laws: Laws, tilt: float, window: Window, remedy: str, log_outside: f
 
 
 def _outside(laws: Laws, tilt: float, k: float, window: Window, log_outside: float) -> float:
-    """A bound on ``P_t(S < low) + P_t(S >= high)``."""
+    """Bound on ``P_t(S < low) + P_t(S >= high)``."""
     scale = math.sqrt(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2))
     above = below = 0.0
     largest = math.fsum(count * float(law.seen[0][-1]) for law, count in laws)
@@ -332,16 +332,16 @@ def _outside(laws: Laws, tilt: float, k: float, window: Window, log_outside: flo
 
 
 def epsilon_above(total: LatticeSum, log_delta: float) -> float:
-    """An epsilon >= 0 at which the upper end of log delta is at most the target; ``inf`` if none is found."""
+    """Return an epsilon >= 0 at which the upper end of log delta is at most the target; ``inf`` if none is found."""
     return crossing(total.upper, log_delta, total.reach)[1]
 
 
 def epsilon_below(total: LatticeSum, log_delta: float) -> float:
-    """An epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found.
+    """Return an epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found.
 
-    Far below the saddle point the tilted masses drown in the rounding of the transform and the lower end with them; but
-    delta decreases, so that any epsilon will do at which the lower end is above the target. It is looked for downwards
-    from where the upper end meets the target.
+    Far below the saddle point the tilted masses, and with them the lower end, are lost in the rounding of the
+    transform. But delta decreases, so any epsilon at which the lower end is above the target is valid. The search goes
+    down from the epsilon at which the upper end meets the target.
     """
     near = epsilon = crossing(total.upper, log_delta, total.reach)[0]
     step = STRIDE_BELOW * max(near, 1.0)
@@ -356,7 +356,7 @@ def epsilon_below(total: LatticeSum, log_delta: float) -> float:
 def crossing(
     log_delta_at: Callable[[float], float], log_delta: float, top: float, low: float = 0.0
 ) -> tuple[float, float]:
-    """Neighbouring epsilons, the function above the target at the lower one (or it is 0), not above at the other."""
+    """Return neighbouring epsilons: the function is above the target at the lower one (or it is 0) only."""
     high = top
     at_low, at_high = log_delta_at(low) - log_delta, log_delta_at(high) - log_delta
     if at_low <= 0:

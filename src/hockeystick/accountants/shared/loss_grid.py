@@ -2,11 +2,11 @@
 
 ``s_j = j h`` for ``-n/2 <= j < n/2``, ``h = 2 length / n``. Three ways to put the loss there:
 
-- :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, what lies above the grid at plus infinity, what lies
-  below on the lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.
-- :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` at ``s_j``, what lies above on the highest point, what lies below
-  left out. Every divergence goes down.
-- :func:`sampled`: the density at ``s_j`` times h. On neither side.
+- :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, mass above the grid at plus infinity, mass below on the
+lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.
+- :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` at ``s_j``, mass above on the highest point, mass below dropped.
+Every divergence goes down.
+- :func:`sampled`: the density at ``s_j`` times h. It is no bound.
 
 Rounding errors of the two bounds. The distribution function is taken at an outcome x_j whose loss is s_j only up to
 rounding; the losses therefore move by at most ``shift``, which is returned. The masses above x_j are scaled by their
@@ -29,34 +29,34 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-LOG_LEFT_OUT = -120.0  # log of the mass that counts as beyond the grid even where the grid is longer
-LEFT_OUT = math.exp(-120.0) + 1e-300  # P-mass e^-120, and what underflows
+LOG_LEFT_OUT = -120.0  # log of the mass that counts as beyond the grid even if the grid is longer
+LEFT_OUT = math.exp(-120.0) + 1e-300  # P-mass e^-120, and underflow
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
-MASS_ERROR = 2 * UNIT_ROUNDOFF  # relative, of every mass
-STENCIL = (3 / 4, -3 / 20, 1 / 60)  # of a first derivative, of sixth order
-STRIDE = 0.02  # of the stencil, in scales of the outcome
+MASS_ERROR = 2 * UNIT_ROUNDOFF  # relative error of every mass
+STENCIL = (3 / 4, -3 / 20, 1 / 60)  # coefficients of a first derivative of sixth order
+STRIDE = 0.02  # step of the stencil, in scales of the outcome
 
 
 @dataclass(frozen=True, slots=True)
 class LossGrid:
-    """``points`` losses a distance ``step`` apart, from ``-length`` to below ``length``."""
+    """Grid of ``points`` losses at distance ``step``, from ``-length`` to below ``length``."""
 
     length: float
     points: int
 
     @property
     def step(self) -> float:
-        """The distance h of neighbouring points."""
+        """Distance h of neighbouring points."""
         return 2 * self.length / self.points
 
     @property
     def lowest(self) -> int:
-        """The index of the first point."""
+        """Index of the first point."""
         return -(self.points // 2)
 
     @property
     def highest(self) -> int:
-        """The index of the last point."""
+        """Index of the last point."""
         return self.lowest + self.points - 1
 
 
@@ -66,9 +66,9 @@ class GridLaw:
 
     Attributes:
         first: index of the first mass.
-        mass: shape (n,), non-negative.
-        lost: mass at plus infinity beyond what the pair has there itself.
-        shift: by how much losses may really lie beyond the grid point (rounded up: above; rounded down: below).
+        mass: non-negative masses, shape (n,).
+        lost: mass at plus infinity beyond that of the pair itself.
+        shift: bound on the distance of losses beyond their grid point (rounded up: above; rounded down: below).
     """
 
     first: int
@@ -77,11 +77,11 @@ class GridLaw:
     shift: float = 0.0
 
     def losses(self, grid: LossGrid) -> Array:
-        """The losses at which the masses are, of shape (n,)."""
+        """Return the losses of the masses, shape (n,)."""
         return grid.step * np.arange(self.first, self.first + len(self.mass), dtype=np.float64)
 
     def log_moment(self, grid: LossGrid, t: float) -> float:
-        """The log-moment ``log sum mass e^(t s)`` of the finite losses; minus infinity where there is no mass."""
+        """Return the log-moment ``log sum mass e^(t s)`` of the finite losses; minus infinity without mass."""
         exponent = t * self.losses(grid)
         top = float(exponent[self.mass > 0].max(initial=-math.inf))
         if top == -math.inf:
@@ -90,7 +90,7 @@ class GridLaw:
 
 
 def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> GridLaw:
-    """The loss rounded up or down to the grid: an upper or a lower bound on every divergence."""
+    """Return the loss rounded up or down to the grid: an upper or a lower bound on every divergence."""
     first, last = _range(pair, grid)
     losses = grid.step * np.arange(first, last + 1, dtype=np.float64)
     above, relative, shift = _above(pair, losses, side)
@@ -104,7 +104,7 @@ def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> GridLaw:
 
 
 def sampled(pair: DominatingPair, grid: LossGrid) -> GridLaw:
-    """The density of the loss times h; an atom counts as a mass at the nearest point. An estimate."""
+    """Return the density of the loss times h, an estimate; an atom is a mass at the nearest point."""
     first, last = _range(pair, grid)
     mass = np.zeros(last - first + 1)
     smooth = pair.smooth
@@ -131,7 +131,7 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
 
 
 def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
-    """The part of the grid on which the loss lives: the rest has a mass below ``exp(LOG_LEFT_OUT)``."""
+    """Part of the grid that contains the loss; the rest has a mass below ``exp(LOG_LEFT_OUT)``."""
     ends = list(pair.atoms.finite().loss)
     if pair.smooth is not None:
         ends += list(pair.smooth.loss(np.array(pair.smooth.support(LOG_LEFT_OUT))))
@@ -142,7 +142,7 @@ def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
 
 
 def _above(pair: DominatingPair, losses: Array, side: Side) -> tuple[Array, Array, float]:
-    """``P(loss < L < inf)`` about each loss, its relative error, and by how much the losses were missed."""
+    """``P(loss < L < inf)`` near each loss, its relative error, and the distance from the losses."""
     above, relative, shift = np.zeros_like(losses), np.zeros_like(losses), 0.0
     smooth = pair.smooth
     if smooth is not None:
@@ -151,7 +151,7 @@ def _above(pair: DominatingPair, losses: Array, side: Side) -> tuple[Array, Arra
         above = masses.p_above
         relative = (64 + 4 * np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
         error = (smooth.loss_error(x) + 4 * np.abs(losses)) * UNIT_ROUNDOFF
-        # up: X <= x has to lose at most the grid point; down: X > x at least that much
+        # up: X <= x must have at most the loss of the grid point; down: X > x at least that
         missed = (
             np.where(masses.p_below > 0, smooth.loss(x) - losses, 0.0)
             if side is Side.ABOVE

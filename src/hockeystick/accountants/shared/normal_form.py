@@ -1,4 +1,4 @@
-"""The tilted sum of losses replaced by a normal law, with the certified error of that.
+"""Replacement of the tilted sum of losses by a normal law, with a certified error.
 
 Alghamdi et al. 2023 [AAC+23], the central-limit form of the saddle-point accountant. With S the tilted sum
 and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z ~ N(m, v)
@@ -29,11 +29,11 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
-CARE = 1e-12  # relative: some dozens of roundings
+CARE = 1e-12  # relative, for some dozens of roundings
 
 
 class _Sum(NamedTuple):
-    """K from both sides, mean and variance of the normal law, and the Kolmogorov distance at most."""
+    """K from both sides, mean and variance of the normal law, and a bound on the Kolmogorov distance."""
 
     low: float
     high: float
@@ -44,30 +44,30 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalForm:
-    """The form at one tilt, the nearest to ``tilt`` with 24 bits."""
+    """Normal form at one tilt, the nearest to ``tilt`` with 24 bits."""
 
     tilted: TiltedComposition
     tilt: float
 
     @property
     def t(self) -> float:
-        """The tilt that is used: ``tilt`` to 24 bits."""
+        """Tilt used: ``tilt`` to 24 bits."""
         return representable(self.tilt)
 
     def value(self, epsilon: float) -> float:
-        """Delta by the normal law, without its error."""
+        """Return delta by the normal law, without its error."""
         found = self._sum
         return math.exp(min(found.high - self.t * epsilon, 700.0)) * self._expectation(epsilon)[0]
 
     def delta(self, epsilon: float) -> Ends:
-        """Certified ends; the moment bound ``e^(K - t eps) t^t / (1 + t)^(1 + t)`` where it is the lower one."""
+        """Return certified ends; the moment bound ``e^(K - t eps) t^t / (1 + t)^(1 + t)`` if it is the lower one."""
         found, t = self._sum, self.t
         value, error = self._expectation(epsilon)
         peak = math.exp(log_peak(t)) * (1 + CARE)
         width = 2 * found.distance * peak + error
         slack = CARE + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
         upper = math.exp(min(found.high - t * epsilon + slack, 700.0)) * min(value + width, peak)
-        upper = next_up(upper, 2) if upper > 0 else TINY  # positive, though below the range of a double
+        upper = next_up(upper, 2) if upper > 0 else TINY  # positive, even if it underflows
         lower = math.exp(min(found.low - t * epsilon - slack, 700.0)) * max(value - width, 0.0)
         lower, upper = min(next_down(lower, 2), 1.0) if lower > 0 else 0.0, min(upper, 1.0)
         return Ends(lower, min(max(self.value(epsilon), lower), upper), upper)
@@ -91,7 +91,7 @@ class NormalForm:
         return _Sum(low, high, mean, variance, distance)
 
     def _expectation(self, epsilon: float) -> tuple[float, float]:
-        """``E f(Z - eps)`` and a bound on its rounding error; (0, inf) where it leaves the range of a double."""
+        """``E f(Z - eps)`` and a bound on its rounding error; (0, inf) on overflow."""
         from scipy.special import erfcx
 
         found, t = self._sum, self.t

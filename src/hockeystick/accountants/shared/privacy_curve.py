@@ -1,4 +1,4 @@
-"""The privacy curve of one round, and the law of its loss: what the published accountants start from.
+"""The privacy curve of one round and the law of its loss, the input of published accountants.
 
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018 [BW18],
 Theorem 5). Distribution functions come in closed form; expectations by Gauss-Legendre quadrature over the densities,
@@ -20,14 +20,14 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-NODES = 16  # of the Gauss-Legendre rule on each panel
-MAX_PANELS = 100_000  # of the quadrature over the densities of one round
-LOG_NEGLIGIBLE = -800.0  # log of the mass that quadrature leaves out: below the range of a double
+NODES = 16  # nodes of the Gauss-Legendre rule on each panel
+MAX_PANELS = 100_000  # largest number of panels over the densities of one round
+LOG_NEGLIGIBLE = -800.0  # log of the mass outside the quadrature, which underflows
 
 
 @dataclass(frozen=True)
 class PrivacyCurve:
-    """What can be asked of one round of a dominating pair, all in arrays of losses or epsilons.
+    """Privacy curve and loss law of one round of a dominating pair, for arrays of losses or epsilons.
 
     >>> from hockeystick.pairs.gaussian import GaussianPair
     >>> curve = PrivacyCurve(GaussianPair(1.0))
@@ -35,7 +35,7 @@ class PrivacyCurve:
     [0.382925, 0.126937]
 
     Raises:
-        NotApplicableError: losses or log-masses may be off by more than roundings.
+        NotApplicableError: losses or log-masses may err by more than roundings.
     """
 
     pair: DominatingPair
@@ -49,7 +49,7 @@ class PrivacyCurve:
             )
 
     def above(self, loss: Array) -> tuple[Array, Array]:
-        """``P(loss < L < inf)`` and ``Q(loss < L < inf)``, shape of ``loss``."""
+        """Return ``P(loss < L < inf)`` and ``Q(loss < L < inf)``, shape of ``loss``."""
         p, q = self._of_atoms(loss, above=True)
         if self.pair.smooth is not None:
             masses = self.pair.smooth.masses(self.pair.smooth.outcome(loss))
@@ -57,7 +57,7 @@ class PrivacyCurve:
         return p, q
 
     def below(self, loss: Array) -> tuple[Array, Array]:
-        """``P(L <= loss)`` and ``Q(L <= loss)``, shape of ``loss``; Q may have mass at minus infinity."""
+        """Return ``P(L <= loss)`` and ``Q(L <= loss)``, shape of ``loss``; Q may have mass at minus infinity."""
         p, q = self._of_atoms(loss, above=False)
         if self.pair.smooth is not None:
             masses = self.pair.smooth.masses(self.pair.smooth.outcome(loss))
@@ -65,12 +65,12 @@ class PrivacyCurve:
         return p, q
 
     def delta(self, epsilon: Array) -> Array:
-        """delta at each epsilon (of either sign); to :meth:`delta_error`."""
+        """Return delta at each epsilon (of either sign), to within :meth:`delta_error`."""
         p, q = self.above(epsilon)
         return np.maximum(p + self.pair.infinite_mass - _times_exp(q, epsilon), 0.0)
 
     def delta_error(self, epsilon: Array) -> Array:
-        """Bound on the rounding error of :meth:`delta`: some roundings of both masses, and one for each atom."""
+        """Return a bound on the error of :meth:`delta`: some roundings of both masses, and one for each atom."""
         p, q = self.above(epsilon)
         far = np.square(np.minimum(np.abs(self._outcome(epsilon)), 40.0))
         size = (32 + len(self.pair.atoms.loss) + far + np.abs(epsilon)) * UNIT_ROUNDOFF
@@ -81,7 +81,7 @@ class PrivacyCurve:
         """Losses and log-weights under P, such that ``E_P[f(L); L < inf] = sum exp(log_weight) f(loss)``.
 
         Raises:
-            NotApplicableError: the densities would need too many nodes.
+            NotApplicableError: the densities need too many nodes.
         """
         finite = self.pair.atoms.finite()
         seen = np.isfinite(finite.log_p)
@@ -102,7 +102,7 @@ class PrivacyCurve:
         return np.concatenate(losses), np.concatenate(weights)
 
     def _of_atoms(self, loss: Array, above: bool) -> tuple[Array, Array]:
-        """Masses of the atoms above each loss but for those at infinity, or of those at or below it, under P and Q."""
+        """Masses of the finite atoms above each loss, or of those at or below it, under P and Q."""
         atoms = self.pair.atoms.finite() if above else self.pair.atoms
         order = np.argsort(atoms.loss, kind="stable")
         first = np.searchsorted(atoms.loss[order], loss, side="right")  # of the atoms above, counted from the lowest
@@ -119,7 +119,7 @@ class PrivacyCurve:
 
 
 def _times_exp(q: Array, epsilon: Array) -> Array:
-    """``q e^epsilon``; 0 where q is."""
+    """``q e^epsilon``; 0 where q is 0."""
     with np.errstate(divide="ignore", over="ignore"):
         product: Array = np.exp(np.log(q) + epsilon)
     return product

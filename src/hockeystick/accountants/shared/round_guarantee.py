@@ -1,9 +1,9 @@
-"""What one round satisfies, as a black box: (epsilon, delta) pairs on its privacy curve, rounded up.
+"""Guarantees of one round as a black box: (epsilon, delta) points on its privacy curve, rounded up.
 
-A round is (epsilon, delta) in the direction of its pair (P, Q) where ``delta_(P||Q)(epsilon) <= delta``; *mutually*
-where that also holds of (Q, P), ``delta_(Q||P)(epsilon) = Q(L < -epsilon) - e^epsilon P(L < -epsilon)``. Theorems that
-take losses to lie in [-epsilon, epsilon] (advanced and optimal composition) need the mutual guarantee: with only one
-side bounded, P may have loss epsilon for certain.
+A round is (epsilon, delta) in the direction of its pair (P, Q) if ``delta_(P||Q)(epsilon) <= delta``; *mutually* if the
+same holds for (Q, P), with ``delta_(Q||P)(epsilon) = Q(L < -epsilon) - e^epsilon P(L < -epsilon)``. Theorems that
+assume losses in [-epsilon, epsilon] (advanced and optimal composition) need the mutual guarantee: if only one side is
+bounded, P may have loss epsilon for certain.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-FLAT = 1e-8  # so near the largest loss, relative, thresholds are hard to tell from epsilon
-LEAST = 1e-300  # counts for what underflows
+FLAT = 1e-8  # relative distance to the largest loss within which thresholds and epsilon are hard to distinguish
+LEAST = 1e-300  # bound on a mass that underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
-TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
+TABLE = 2001  # epsilons of a curve's table for splitting delta between kinds of rounds
 MANY = (
     64  # kinds from which on a table has fewer epsilons, so that all of them take no longer, and a search only tables
 )
-MOST_KINDS = 800  # of one direction, each of which takes up to three milliseconds, whatever it is
-EFFORT = 4.5  # what a sampled one takes in units of what its moments take: thirteen milliseconds
-LEAST_TABLE = 129  # epsilons of a table, however many kinds there are
-LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
-LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
-SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
-LARGEST = 700.0  # exponent that a double can hold
-LEAST_TABLED = 1e-18  # delta of one round down to which the tables of a search reach
-SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
-DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
+MOST_KINDS = 800  # largest number of kinds of one direction, each in up to three milliseconds
+EFFORT = 4.5  # time for a sampled kind relative to that of its moments: thirteen milliseconds
+LEAST_TABLE = 129  # smallest number of epsilons of a table
+LOG_PRICES = (-100.0, 720.0)  # range of log prices of delta in units of cost
+LOG_ODDS = 14.0  # range of the log-odds of the slack's share of delta in its search
+SLACK_PRECISION = 1e-3  # accuracy of the log-odds; the bound errs by its square
+LARGEST = 700.0  # largest exponent of a double
+LEAST_TABLED = 1e-18  # smallest delta of one round in the tables of a search
+SCALING = 1e-13  # relative slack by which terms scaled to a sum stay below it
+DEEPER = 1e-12  # smallest share of delta of a kind of rounds, unless at its largest loss
 
 
 @dataclass(frozen=True)
 class RoundGuarantee:
-    """The curve of one round, from above.
+    """Upper bound on the privacy curve of one round.
 
     >>> from hockeystick.pairs import GaussianPair
     >>> round(RoundGuarantee(GaussianPair(1.0), mutual=True).epsilon(1e-5), 4)
@@ -77,14 +77,14 @@ class RoundGuarantee:
 
     @cached_property
     def least_delta(self) -> float:
-        """The mass at infinite loss, which no epsilon makes smaller."""
+        """Mass at infinite loss, which no epsilon reduces."""
         mass = self.pair.infinite_mass
         if self.mutual:
             mass = max(mass, self._lost_mass)
         return mass * (1 + RELATIVE) + 4 * TINY if mass else 0.0
 
     def delta(self, epsilon: Array) -> Array:
-        """An upper bound on delta at each epsilon >= 0; losses and epsilons may be off by some roundings."""
+        """Return an upper bound on delta at each epsilon >= 0; losses and epsilons may err by some roundings."""
         slack = 16 * UNIT_ROUNDOFF * epsilon + (self.pair.supremum_error if self.pair.loss_range[1] < math.inf else 0.0)
         at = epsilon - slack
         curve = PrivacyCurve(self.pair)
@@ -92,15 +92,15 @@ class RoundGuarantee:
         if self.mutual:
             p, q = curve.below(-at)
             delta = np.maximum(delta, _rounded_up((q, p), at, self._outcome(-at), 0.0))
-        if self.edge < math.inf:  # where the loss is all but constant its threshold may lie anywhere
+        if self.edge < math.inf:  # the threshold of an almost constant loss may lie anywhere
             delta = delta + (epsilon > self.edge * (1 - FLAT)) * (64 * UNIT_ROUNDOFF * self.edge)
         inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LEAST, 1.0)
         return np.where(epsilon >= self.edge, self.least_delta, inside)
 
     def epsilon(self, delta: float, refinements: int = REFINEMENTS) -> float:
-        """An epsilon at which delta is not exceeded, close to the least one; ``inf`` if there is none.
+        """Return an epsilon at which delta is not exceeded, close to the smallest; ``inf`` if there is none.
 
-        It may be too large by ``64^-refinements`` of itself or so.
+        It may be too large by about ``64^-refinements`` relative.
         """
         if self.edge == 0.0 or float(self.delta(np.zeros(1))[0]) <= delta:
             return 0.0 if self.least_delta <= delta else math.inf
@@ -117,7 +117,7 @@ class RoundGuarantee:
         return high
 
     def _reach(self, delta: float) -> float:
-        """An epsilon good for delta, at most about twice too large, or the edge."""
+        """An epsilon valid for delta, at most about twice too large, or the edge."""
         if delta < self.least_delta:
             return math.inf
         if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # before the edge the curve comes no lower
@@ -128,7 +128,7 @@ class RoundGuarantee:
         return min(epsilon, self.edge)
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
-        """Epsilons from 0 to where delta is well below the one given, and the deltas there, each of shape (points,)."""
+        """Return epsilons from 0 to where delta is well below the given one, and their deltas, each of shape (points,)."""
         reach = self._reach(max(delta * DEEPER, 2 * LEAST, self.least_delta))
         if (reach, points) not in self._known_tables:  # a search asks for many deltas of one reach
             epsilon = np.linspace(0.0, reach, points)
@@ -141,7 +141,7 @@ class RoundGuarantee:
 
     @property
     def _lost_mass(self) -> float:
-        """The Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
+        """Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
         atoms = self.pair.atoms
         return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
 
@@ -155,9 +155,9 @@ class RoundGuarantee:
 
 
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
-    """``p - e^epsilon q`` and what its roundings may have taken, from the masses above a loss (``privacy_curve.py``).
+    """``p - e^epsilon q`` plus its rounding error, from the masses above a loss (``privacy_curve.py``).
 
-    Where that loss is a little off epsilon the difference falls short by its square, as the integrand vanishes there.
+    If that loss differs slightly from epsilon, the difference falls short by the square only.
     """
     p, q = masses
     with np.errstate(divide="ignore", over="ignore"):
@@ -171,12 +171,12 @@ Kinds = Sequence[tuple[RoundGuarantee, int]]
 
 
 def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> list[tuple[RoundGuarantee, int]]:
-    """The guarantees of the rounds with their counts."""
+    """Return the guarantees of the rounds with their counts."""
     return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
 
 
 def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
-    """The rounds of each direction with mutual guarantees, Gaussians not folded.
+    """Return the rounds of each direction with mutual guarantees, without folding Gaussians.
 
     Raises:
         NotApplicableError: there are too many kinds of rounds.
@@ -194,11 +194,11 @@ def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
 
 
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
-    """Deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` where there are none.
+    """Return deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` if there are none.
 
-    Any split gives a bound. This one makes ``sum count * cost(epsilon)`` small: for each price of delta every kind
-    takes the epsilon of its table at which cost and price together are least, and the price is the lowest at which the
-    budget holds. What is left is shared out in proportion.
+    Any split gives a bound. This one keeps ``sum count * cost(epsilon)`` small: for each price of delta every kind
+    takes the epsilon of its table with the smallest sum of cost and price, and the price is the lowest within the
+    budget. The rest is shared in proportion.
     """
     total = sum(count for _, count in kinds)
     spent = math.fsum(count * kind.least_delta for kind, count in kinds)
@@ -228,15 +228,15 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
 
 
 Value = Callable[[list[float], list[float]], float]
-"""What the epsilons and the deltas of all kinds of rounds give together."""
+"""Function of the epsilons and deltas of all kinds of rounds to a bound."""
 
 
 def least_over_prices(kinds: Kinds, total: float, value: Value, guess: Value | None = None) -> float:
-    """The least ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared (see :func:`split`).
+    """Return the smallest ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared.
 
-    Any value is a bound if ``value`` gives one, so that the search need not be exact: it is over tables, to which the
-    largest losses are added, and both they and the best found scaled down to the epsilon in ``total``. Where ``value``
-    is dear, prices are compared by a ``guess`` at it.
+    Any value is a bound if ``value`` gives one, so the search need not be exact: it uses tables, to which the largest
+    losses are added, and scales both these and the best result down to the epsilon in ``total``. If ``value`` is
+    expensive, a ``guess`` of it compares prices.
     """
     compared = value if guess is None else guess
     tables = list(zip(*_tables(kinds, LEAST_TABLED), strict=True))
@@ -271,7 +271,7 @@ def least_over_prices(kinds: Kinds, total: float, value: Value, guess: Value | N
 
 
 def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> float:
-    """The least ``bound(slack, refinements)`` over the slack's share of delta; any share gives a bound."""
+    """Return the smallest ``bound(slack, refinements)`` over the slack's share of delta; any share gives a bound."""
 
     def slack(log_odds: float) -> float:
         return budget / (1 + math.exp(-float(log_odds)))
@@ -283,21 +283,21 @@ def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> flo
 
 
 def _tables(kinds: Kinds, budget: float) -> tuple[Array, Array]:
-    """The epsilons and the deltas of all tables, each of shape (kinds, points)."""
+    """Epsilons and deltas of all tables, each of shape (kinds, points)."""
     points = max(TABLE * MANY // max(len(kinds), MANY), LEAST_TABLE)
     tables = [kind.table(budget / count, points) for kind, count in kinds]
     return np.stack([epsilon for epsilon, _ in tables]), np.stack([delta for _, delta in tables])
 
 
 def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMENTS) -> list[float]:
-    """The epsilon of each kind of round at its delta; of many kinds a rough one is read off their tables."""
+    """Return the epsilon of each kind of round at its delta; for many kinds a rough one from their tables."""
     if len(kinds) > MANY and refinements < REFINEMENTS:
         return _tabled(kinds, deltas)
     return [kind.epsilon(delta, refinements) for (kind, _), delta in zip(kinds, deltas, strict=True)]
 
 
 def _tabled(kinds: Kinds, deltas: Sequence[float]) -> list[float]:
-    """The least epsilon of each kind's table at which its delta is not exceeded."""
+    """Smallest epsilon of each kind's table at which its delta is not exceeded."""
     total = math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
     tabled, table = _tables(kinds, total)
     within = table <= np.array(deltas)[:, None]

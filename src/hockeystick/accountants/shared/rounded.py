@@ -1,13 +1,13 @@
-"""Rounding a privacy loss to a lattice with its mean kept, and by how much a sum of such errors may be off.
+"""Mean-preserving rounding of a privacy loss to a lattice, and a bound on the sum of its errors.
 
 Gopi, Lee, Wutschitz 2021 [GLW21], Algorithm 2, DiscretizePRV: every loss is rounded to the nearest of the
 points ``j h``, and the lattice is shifted by mu so that the mean is that of the loss. The error of one round has mean
 0 and lies in an interval of width h; by Hoeffding's inequality (Lemma 5.3 there) the sum of k independent ones stays
 within ``h sqrt((k / 2) log(2 / eta))`` with probability ``1 - eta``.
 
-The mean is known between two ends, cell by cell: of an outcome set with masses p and q, whose losses lie in [l, r], the
-mean of L under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of ``-log``
-between ``e^-r`` and ``e^-l`` at ``q / p``. Cells of width c leave ``c^2 / 8`` between them.
+The mean is known between two ends, cell by cell: for an outcome set with masses p and q, whose losses lie in [l, r],
+the mean of L under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of
+``-log`` between ``e^-r`` and ``e^-l`` at ``q / p``. Cells of width c leave ``c^2 / 8`` between them.
 
 Masses are returned twice, rounded up and rounded down: delta is monotone in every mass.
 """
@@ -30,21 +30,22 @@ from hockeystick.pairs import DominatingPair
 Array = npt.NDArray[np.float64]
 
 CELLS, KINDS = 1 << 16, 4
-"""Cells over which the mean is bracketed: so many for each of up to so many kinds of rounds, which share as many among
-them where they are more. One cell to each gap of the lattice is enough for the bias of k rounds to be ``k h^2 / 8``,
-which with ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is a hundredth of ``eps_error`` or less."""
+"""Number of cells for each kind of rounds in the bracket of the mean, and number of kinds that get so many; more kinds
+share the total. One cell to each gap of the lattice makes the bias of k rounds ``k h^2 / 8``, which with
+``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
+"""
 
-ROUNDINGS = 64  # of a distribution function, and the square of the outcome, at most 1600 more
+ROUNDINGS = 64  # roundings of a distribution function; the square of the outcome, at most 1600, adds to them
 
 
 class Rounded(NamedTuple):
-    """The law of one round's loss, rounded to a lattice with the mean kept, but for a bias.
+    """Law of one round's loss after mean-preserving rounding to a lattice, up to a bias.
 
     Attributes:
-        above: the law with masses rounded up.
-        below: the law with masses rounded down.
+        above: law with masses rounded up.
+        below: law with masses rounded down.
         bias: bound on the distance of its mean from that of the loss.
-        lost: mass of the losses that were left out.
+        lost: mass of the losses left out.
     """
 
     above: LatticeLaw
@@ -54,20 +55,20 @@ class Rounded(NamedTuple):
 
 
 def deviation(gap: float, count: float, log_eta: float) -> float:
-    """What the sum of ``count`` independent errors of mean 0, each in an interval of width ``gap``, exceeds with
-    probability at most eta (Hoeffding, either side)."""
+    """Return a bound that the sum of ``count`` independent errors of mean 0, each in an interval of width ``gap``,
+    exceeds with probability at most eta (Hoeffding, either side)."""
     return gap * math.sqrt(0.5 * count * (math.log(2) - log_eta))
 
 
 def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = math.inf, *, kinds: int = 1) -> Rounded:
-    """The finite losses within ``length`` rounded to a lattice, all but about ``2 e^log_lost`` of their mass.
+    """Round the finite losses within ``length`` to a lattice, except for about ``2 e^log_lost`` of their mass.
 
     Args:
-        pair: of one round.
-        gap: of the lattice.
+        pair: pair of one round.
+        gap: gap of the lattice.
         log_lost: logarithm of the mass that either end may leave out.
         length: half-width of the domain of the losses.
-        kinds: number of different rounds that are rounded for one answer, which share the work.
+        kinds: number of different rounds in one answer, which share the work.
     """
     low, high = loss_range(pair, log_lost)
     low, high = min(max(low, -length), length), max(min(high, length), -length)
@@ -81,7 +82,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
     zero = int(np.searchsorted(points, 0.0))
     mean = accurate_sum((mass * points)[zero:]) - accurate_sum(-(mass * points)[:zero])
     shift = 0.5 * (lower + upper) - mean
-    # conditional on not being left out: the finite losses have mass 1 - p_inf, and neither mean is off by more
+    # given that a loss is kept: the finite losses have mass 1 - p_inf, which bounds the error of both means
     scale = float(max(abs(edges[0]), abs(edges[-1]))) + 1
     bias = 0.5 * (upper - lower) + float((error * np.abs(points)).sum()) + 4 * scale * lost
     finite = 1 - pair.infinite_mass
@@ -98,7 +99,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
 
 
 def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
-    """P-mass of every cell and the bound on its error, and the same of Q; each difference from its smaller side."""
+    """Return the P-mass of every cell and its error bound, and both for Q; differences are from the smaller side."""
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
     smooth = curve.pair.smooth
     x = np.zeros_like(edges) if smooth is None else smooth.outcome(edges)
@@ -113,14 +114,14 @@ def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array,
 
 
 def _mean(curve: PrivacyCurve, edges: Array, cells: int) -> tuple[float, float]:
-    """Bounds on ``E_P[L; first edge < L <= last edge]``, by so many cells or more."""
+    """Bounds on ``E_P[L; first edge < L <= last edge]``, with at least ``cells`` cells."""
     fine = -(-cells // (len(edges) - 1))
     steps = np.linspace(0.0, 1.0, fine, endpoint=False)
     cuts = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
     p, p_error, q, q_error = cell_masses(curve, cuts)
     low, high = cuts[:-1], cuts[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # the ratio q / p between its ends; where p is within its error anything in the cell is possible
+        # the ratio q / p between its ends; if p is within its error, any loss in the cell is possible
         most = np.where(p > p_error, (q + q_error + LOST) / (p - p_error), np.inf)
         least = np.maximum(q - q_error, 0.0) / (p + p_error)
         jensen = np.where(p > p_error, np.clip(-np.log(most), low, high), low)

@@ -1,7 +1,7 @@
 """Cumulants of the privacy loss under exponential tilting, by quadrature.
 
-``K(t) = log E_P [e^(tL); L < inf]`` and the cumulants of the law with density ``e^(tL - K(t))``, added up over the
-rounds: what estimates at a saddle point start from. Accurate to about 1e-13, without a certificate.
+``K(t) = log E_P [e^(tL); L < inf]`` and the cumulants of the law with density ``e^(tL - K(t))``, summed over the
+rounds, are the input of estimates at a saddle point. They are accurate to about 1e-13, without a certificate.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-LADDER = np.geomspace(1e-4, 1e4, 161)  # tilts that are tried to either side of 0
-LIGHT = -300.0  # log of the weight of a node that does not count for the reach of a law
-AT_THE_END = 1e-10  # tilted mass near the last node from which on the nodes do not reach far enough
+LADDER = np.geomspace(1e-4, 1e4, 161)  # tilts tried on either side of 0
+LIGHT = -300.0  # log of the weight below which a node does not count for the reach of a law
+AT_THE_END = 1e-10  # largest tilted mass near the last node; with more the nodes do not reach far enough
 
 
 class Cumulants(NamedTuple):
@@ -37,7 +37,7 @@ class Cumulants(NamedTuple):
 
 @dataclass(frozen=True)
 class TiltedComposition:
-    """The cumulants of a composition at any tilt.
+    """Cumulants of a composition at any tilt.
 
     >>> from hockeystick.pairs import Composition
     >>> from hockeystick.pairs.gaussian import GaussianPair
@@ -53,7 +53,7 @@ class TiltedComposition:
         return [(*_ordered(pair), pair.infinite_mass) for pair, _ in self.composition.rounds]
 
     def at(self, t: float) -> Cumulants:
-        """The cumulants at t.
+        """Return the cumulants at t.
 
         Raises:
             NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
@@ -62,7 +62,7 @@ class TiltedComposition:
         return Cumulants(*(math.fsum(count * part[i] for count, part in parts) for i in range(5)))
 
     def rounds_at(self, t: float) -> list[Cumulants]:
-        """The cumulants of one round of each kind at t.
+        """Return the cumulants of one round of each kind at t.
 
         Raises:
             NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
@@ -106,7 +106,7 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
 
 
 def reach_of(composition: Composition, log_inverse: float) -> float:
-    """A half-width outside which the sum has about the mass ``exp(-log_inverse)``: Chernoff's bound by quadrature."""
+    """Return a half-width outside which the sum has about the mass ``exp(-log_inverse)``, by Chernoff's bound."""
     scale = np.concatenate([-LADDER, LADDER])
     total = np.zeros_like(scale)
     most = 0.0
@@ -122,6 +122,6 @@ def reach_of(composition: Composition, log_inverse: float) -> float:
 
 
 def log_sum(exponent: Array) -> float:
-    """The logarithm of the sum of ``e^exponent`` over all entries; a term may be beyond the range of a double."""
+    """Return the logarithm of the sum of ``e^exponent`` over all entries; a term may overflow."""
     top = float(exponent.max())
     return top + math.log(float(np.exp(exponent - top).sum()))

@@ -29,27 +29,27 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 
 STEP = 0.02  # h, in the scale sqrt(M_4 / M_2) of the tilted loss
-TOLERANCE = 1e-18  # of the analytic remainders of K
-CELLS = 8192  # of the outcome, over which the third moment is bounded
-LOG_TAIL = -800.0  # log of the mass beyond the cells to either side: below the range of a double
-ORDERS = (1.0, 2.0, 4.0, 8.0)  # above t, for the tail
-UNDERFLOW = 5e-308  # of a mass: what is smaller may come out as 0
-LARGEST = 700.0  # exponent that a double can hold
+TOLERANCE = 1e-18  # bound on the analytic remainders of K
+CELLS = 8192  # number of cells of the outcome for the bound on the third moment
+LOG_TAIL = -800.0  # log of the mass beyond the cells on either side, which underflows
+ORDERS = (1.0, 2.0, 4.0, 8.0)  # orders above t, for the tail
+UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
+LARGEST = 700.0  # largest exponent of a double
 FAR = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
-"""Why a tilt is refused."""
+"""Reason for refusing a tilt."""
 
-CARE = 1e-12  # relative: some dozens of roundings
+CARE = 1e-12  # relative, for some dozens of roundings
 
 
 class Interval(NamedTuple):
-    """A number between certified ends."""
+    """Number between certified ends."""
 
     low: float
     high: float
 
     @property
     def middle(self) -> float:
-        """The point halfway between the ends."""
+        """Point halfway between the ends."""
         return 0.5 * (self.low + self.high)
 
 
@@ -63,12 +63,12 @@ class TiltedMoments(NamedTuple):
 
 
 def representable(t: float) -> float:
-    """t to 24 bits, so that t + h and t + 2h are exact for powers of two h down to 2^-28 t."""
+    """Return t to 24 bits, so that t + h and t + 2h are exact for powers of two h down to 2^-28 t."""
     return float(np.float32(t))
 
 
 def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoments:
-    """The bounds at a representable t; ``about``, the cumulants by quadrature, only chooses c and h.
+    """Return the bounds at a representable t; ``about``, the cumulants by quadrature, only determines c and h.
 
     Raises:
         NotApplicableError: K of the pair is not known from both sides.
@@ -99,7 +99,7 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
 
 
 def _cubed(x: float) -> float:
-    return x * x * x  # infinite beyond the range of a double
+    return x * x * x  # infinite on overflow
 
 
 def _value(transform: Transform, t: float) -> Interval:
@@ -124,7 +124,7 @@ def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u
 
 
 def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
-    """An upper bound on ``E_P [|L - c|^3 e^(tL - log); L < inf]``; ``inf`` beyond the range of a double."""
+    """Upper bound on ``E_P [|L - c|^3 e^(tL - log); L < inf]``; ``inf`` on overflow."""
     atoms = pair.atoms.finite()
     seen = np.isfinite(atoms.log_p)
     total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen] - log) * np.abs(atoms.loss[seen] - c) ** 3).sum())
@@ -140,7 +140,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     y = smooth.loss(x) - c
     slip = (smooth.loss_error(x) + 4 * (np.abs(y) + abs(c))) * UNIT_ROUNDOFF
     log_f = 3 * np.log(np.maximum(np.abs(y) + slip, 1e-300)) + t * (y + slip)
-    largest = np.maximum(log_f[:-1], log_f[1:])  # on a cell, but for the peak at y = -3/t
+    largest = np.maximum(log_f[:-1], log_f[1:])  # on a cell, except for the peak at y = -3/t
     peak = 3 * math.log(3 / t) - 3
     at_peak = (y[:-1] <= -3 / t + slip[:-1]) & (y[1:] >= -3 / t - slip[1:])
     largest = np.where(at_peak, np.maximum(largest, peak), largest)

@@ -7,12 +7,12 @@ of its loss, S(x) its P-mass and T(x) its Q-mass above x,
 
     delta(epsilon) = sum of p (S(epsilon - l) - e^(epsilon - l) T(epsilon - l)) over the lattice of the others,
 
-l their loss and p its P-mass. Where that lattice is too large epsilons are rounded to the grid of Murtagh, Vadhan 2016
+l their loss and p its P-mass. If that lattice is too large, epsilons are rounded to the grid of Murtagh, Vadhan 2016
 [MV16], Theorem 1.7 and its proof: up for an upper end, down for a lower one.
 
-Masses come from ratios of neighbours, started at the mode and made to sum to 1, so that each errs by a few roundings a
-step; terms below a floor are left out, and counted for the upper end. Losses err by roundings of the sum of epsilons,
-charged by moving epsilon.
+Masses come from ratios of neighbours, starting at the mode and normalised to 1, so each errs by a few roundings a step;
+terms below a floor are dropped, and counted for the upper end. Losses err by roundings of the sum of epsilons, charged
+by moving epsilon.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-MAX_STEPS = 4_000_000  # of a binomial law to either side of its mode
-FLOOR = -690.0  # log of the least mass relative to the mode's
-ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
-LEAST_EXPONENT = -700.0  # of a Q-mass within the range of a double, with all its digits
-BLOCK = 2.0  # losses of one block, so that a mass down to the floor, e^-2 times, keeps all its digits
-APART = 1500.0  # losses so far apart that no Q-mass of the farther one, however small P's nearer one, counts
+MAX_STEPS = 4_000_000  # largest number of steps of a binomial law on either side of its mode
+FLOOR = -690.0  # log of the smallest mass relative to the mode's
+ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
+LEAST_EXPONENT = -700.0  # smallest log of a Q-mass with full precision
+BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
+APART = 1500.0  # distance of losses beyond which the farther Q-mass is negligible
 
 
 Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
 
 
 class Law(NamedTuple):
-    """Losses in ascending order, P-masses, bounds on their relative error and on the mass left out."""
+    """Losses in ascending order, P-masses, and bounds on their relative error and on the neglected mass."""
 
     loss: Array
     p: Array
@@ -52,7 +52,7 @@ class Law(NamedTuple):
 
 
 def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
-    """The loss of ``count`` rounds of randomised response; masses below ``e^floor`` of the largest are left out."""
+    """Return the loss of ``count`` rounds of randomised response, without masses below ``e^floor`` of the largest."""
     odds = math.exp(-epsilon)
     mode = min(int((count + 1) * odds / (1 + odds)), count)  # of the number of rounds with loss -epsilon
     up, up_rest = _ratios(mode, count, odds, floor)
@@ -67,7 +67,7 @@ def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
 
 
 def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, float]:
-    """Masses of ``start + 1, start + 2, ...`` relative to the mode's, and a bound on the sum of those left out."""
+    """Masses of ``start + 1, start + 2, ...`` relative to the mode's, and a bound on the sum of the neglected ones."""
     least, wanted = math.exp(floor), 64
     while True:
         steps = min(wanted, count - start)
@@ -86,24 +86,24 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
 
 
 def exact_points(kinds: Kinds) -> int:
-    """How many points the lattice of all kinds but the largest has."""
+    """Return the number of points of the lattice of all kinds but the largest."""
     return math.prod(count + 1 for _, count in sorted(kinds, key=lambda kind: kind[1])[:-1])
 
 
 def rounding_step(kinds: Kinds, error: float) -> float:
-    """The grid of Murtagh, Vadhan 2016 [MV16] on which epsilon is found to the additive error asked."""
+    """Return the grid of Murtagh, Vadhan 2016 [MV16] on which epsilon has the wanted additive error."""
     rounds = sum(count for _, count in kinds)
     return math.log1p(error / (rounds + math.fsum(epsilon * count for epsilon, count in kinds) + 1))
 
 
 def rounding_work(kinds: Kinds, step: float) -> float:
-    """How many terms :func:`rounded_law` adds up."""
+    """Return the number of terms that :func:`rounded_law` adds up."""
     rounds = sum(count for _, count in kinds)
     return rounds * (2 * math.fsum(count * (epsilon / step + 1) for epsilon, count in kinds) + 1)
 
 
 def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
-    """The loss where every epsilon is rounded up to the grid, or down: round after round, all terms positive."""
+    """Return the loss with every epsilon rounded up to the grid, or down: round after round, all terms positive."""
     places = [
         math.ceil(epsilon / step * (1 + 1e-12)) if side is Side.ABOVE else math.floor(epsilon / step * (1 - 1e-12))
         for epsilon, _ in kinds
@@ -111,7 +111,7 @@ def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
     reach = sum(place * count for place, (_, count) in zip(places, kinds, strict=True))
     p = np.zeros(2 * reach + 1)
     p[reach] = 1.0
-    room, far = np.empty_like(p), 0  # room for what was, and how far from the middle there is mass
+    room, far = np.empty_like(p), 0  # buffer for the previous masses, and the extent of the mass
     for place, (_, count) in zip(places, kinds, strict=True):
         high = 1 / (1 + math.exp(-place * step))
         for _ in range(count if place else 0):
@@ -129,12 +129,12 @@ def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
 
 
 def _log_sums_above(log_q: Array, law: Law) -> Array:
-    """log of the Q-mass of each loss and all above it.
+    """Logarithm of the Q-mass of each loss and all above it.
 
-    Where Q-masses leave the range of a double (a loss of some hundreds: without them delta would be P's whole tail, on
-    the wrong side of a lower end) they are added up in blocks of losses next to each other, relative to the first loss
-    l of each; ``S(b)``, of block b and all above it, comes from the sums of single blocks, those of 2k from those of k,
-    ``S_2k(b) = S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
+    If Q-masses underflow (for a loss of some hundreds: without them delta would be P's whole tail, which is invalid as
+    a lower end), they are added up in blocks of adjacent losses, relative to the first loss l of each; ``S(b)``, of
+    block b and all above it, comes from the sums of single blocks, those of 2k from those of k, ``S_2k(b) = S_k(b) +
+    e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
     """
     if not len(log_q) or float(log_q.min()) > LEAST_EXPONENT:
         plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
@@ -158,11 +158,11 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
 
 
 class WorstCase:
-    """The sum of independent losses.
+    """Sum of independent losses.
 
     Args:
-        laws: of each kind of round.
-        size: at least the largest sum of losses.
+        laws: law of each kind of round.
+        size: upper bound on the sum of losses.
     """
 
     def __init__(self, laws: Sequence[Law], size: float) -> None:
@@ -176,28 +176,28 @@ class WorstCase:
         self._p_above = np.append(np.cumsum(last.p[::-1])[::-1], 0.0)
         self._log_q_above = np.append(_log_sums_above(np.log(last.p) - last.loss, last), -math.inf)
         self._missing = math.fsum(law.missing for law in laws) + 1e-300 * len(p)
-        # the exponents are logarithms of masses, down to the floor, and losses; sums err by a rounding a term
+        # exponents are logarithms of masses, down to the floor, and losses; sums err by a rounding a term
         exponents = 4 * abs(FLOOR) + 16 * size
         self._error = math.fsum(law.error for law in laws) + UNIT_ROUNDOFF * (64 + 2 * len(last.loss) + exponents)
         self._size = size
         self._slip = 16 * UNIT_ROUNDOFF * size
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Certified ends of delta at epsilon >= 0."""
+        """Return certified ends of delta at epsilon >= 0."""
         return self.below(epsilon), self.above(epsilon)
 
     def below(self, epsilon: float) -> float:
-        """The lower end of delta."""
+        """Return the lower end of delta."""
         value, size = self._value(epsilon + self._slip + 8 * UNIT_ROUNDOFF * epsilon)
         return max(value - self._error * size, 0.0)
 
     def above(self, epsilon: float) -> float:
-        """The upper end of delta."""
+        """Return the upper end of delta."""
         value, size = self._value(epsilon - self._slip - 8 * UNIT_ROUNDOFF * epsilon)
         return min(max(value, 0.0) + self._error * size + self._missing, 1.0)
 
     def epsilon(self, least: float, most: float) -> tuple[float, float]:
-        """Certified ends of the epsilon at which delta lies between two positive numbers."""
+        """Return certified ends of the epsilon at which delta lies between two positive numbers."""
         if self.above(0.0) <= least:
             return 0.0, 0.0
         high = self._size + 4 * self._slip
@@ -213,7 +213,7 @@ class WorstCase:
         return lower, upper
 
     def _value(self, epsilon: float) -> tuple[float, float]:
-        """The difference of the two sums, and the sum of both."""
+        """Difference of the two sums, and the sum of both."""
         at = epsilon - self._loss
         index = np.searchsorted(self._last, at, side="right")
         first = self._p * self._p_above[index]
