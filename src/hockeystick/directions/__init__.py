@@ -1,1 +1,1 @@
-"""From dominating pairs in each direction to numbers: directions apart, mass at infinity apart, the maximum last."""
+"""From dominating pairs to numbers: each direction and its mass at infinity apart, the maximum last."""

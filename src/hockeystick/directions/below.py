@@ -1,8 +1,8 @@
-"""What is known of rounds from below: the compositions that some instance attains (see ``pairs/sides.py``).
+"""Lower bounds of rounds: the compositions that some instance attains (see ``pairs/sides.py``).
 
-The truth of a direction is a maximum over instances, so that each composition here is a lower bound of it, and the
-best of them is the lower end. A trade-off function is a minimum over instances: an upper bound of it is that of one
-instance, for which both of its orderings are needed.
+The truth of a direction is a maximum over instances, so each composition here is a lower bound, and the best of them is
+the lower end. A trade-off function is a minimum over instances: one instance gives an upper bound, from both of its
+orderings.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from hockeystick.values.interval import Interval
 
 
 class Instance(NamedTuple):
-    """Two neighbouring datasets and what is run on them: the laws of one against those of the other, both ways."""
+    """Two neighbouring datasets and the rounds run on them: the laws of one against those of the other, both ways."""
 
     forward: Composition
     backward: Composition
 
 
 def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
-    """Each composition that an instance attains, with its direction; equal ones once.
+    """Return each composition that an instance attains, with its direction; equal ones once.
 
-    Something has to be known from below of every kind (``Directions.known_from_below``).
+    Every kind must have a lower bound (``Directions.known_from_below``).
     """
     out: list[tuple[Direction, Composition]] = []
     for direction in directions.adjacency.directions:
@@ -41,9 +41,9 @@ def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
 
 
 def instances(directions: Directions) -> list[Instance]:
-    """The instances, each seen from both sides; of a neighbouring relation in which both sides are.
+    """Return the instances, each from both sides, for an adjacency with both sides.
 
-    One that is another one with its laws exchanged is left out.
+    An instance that is another one with exchanged laws is left out.
     """
     out: list[Instance] = []
     direction = directions.adjacency.directions[0]
@@ -59,10 +59,10 @@ def instances(directions: Directions) -> list[Instance]:
 
 
 def bracketed(below: Interval, above: Interval, why: str) -> Interval:
-    """The interval from the lower end of one certified interval to the upper end of another one.
+    """Return the interval from the lower end of one certified interval to the upper end of another.
 
     Raises:
-        InvalidInputError: they show that what is below exceeds what is above: the pairs contradict each other.
+        InvalidInputError: the lower end exceeds the upper end, so the pairs contradict each other.
     """
     if below.lower > above.upper:
         raise InvalidInputError(
@@ -78,7 +78,7 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
 
 
 def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Composition, ...]:
-    """The sides, in one direction, of the instance at one place: both, where replacing a record is the direction."""
+    """Sides of the instance at one index in one direction: both if the direction is replacing a record."""
     if direction is not Direction.REPLACE_ONE:
         return (_at(directions, direction, at),)
     backward = Composition((known.below[-1 - _place(known, at)], count) for known, count in _run(directions, direction))
@@ -86,20 +86,20 @@ def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Compo
 
 
 def _at(directions: Directions, direction: Direction, at: int) -> Composition:
-    """The composition of the alternatives at one place."""
+    """Composition of the alternatives at one index."""
     return Composition((known.below[_place(known, at)], count) for known, count in _run(directions, direction))
 
 
 def _alternatives(directions: Directions, direction: Direction) -> int:
-    """How many alternatives there are: as many as of the kind of which most are."""
+    """Number of alternatives, the largest among the kinds."""
     return max((len(known.below) for known, _ in _run(directions, direction)), default=1)
 
 
 def _place(known: Known, at: int) -> int:
-    """A place among the alternatives of a kind: the last one of a kind that has fewer."""
+    """Index among the alternatives of a kind, which is the last one if it has fewer."""
     return min(at, len(known.below) - 1)
 
 
 def _run(directions: Directions, direction: Direction) -> list[tuple[Known, int]]:
-    """What is known of the kinds that are run at all."""
+    """Pairs of the kinds that are run at least once."""
     return [(known, count) for known, count in directions.known(direction) if count]

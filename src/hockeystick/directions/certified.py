@@ -1,4 +1,4 @@
-"""From a plan to a certified bound by an engine: directions apart, mass at infinity apart, the maximum last.
+"""Certified bounds of a plan by an engine: each direction and its mass at infinity apart, the maximum last.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over
 the finite losses only (their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its
@@ -36,12 +36,12 @@ from hockeystick.values.side import Side
 if TYPE_CHECKING:
     pass
 
-T = TypeVar("T")  # what is asked in each direction: rounds, or a composition of them
+T = TypeVar("T")  # rounds of a direction, or their composition
 
-SPARE = 1e-12  # relative: pays for the roundings of a short sum
+SPARE = 1e-12  # relative slack for the roundings of a short sum
 ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
 ROUGH_ORDER = 0.1  # precision of the logarithm of an order
-MORE_ORDERS = 8  # looked at beside the three first ones, where there is work left for them
+MORE_ORDERS = 8  # orders tried after the first three, if work is left
 OUTWARD = 1.5  # factor between an outermost order and the next one beyond it
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where the lower end is of other pairs
@@ -55,7 +55,7 @@ TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best or
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
-    """Epsilon at delta: the worst direction's interval."""
+    """Return epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
     worst, interval = _sided(
         directions,
@@ -74,7 +74,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
-    """Delta at epsilon: the worst direction's interval, with its logarithm."""
+    """Return delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
     worst, log = _sided(
         directions,
@@ -101,17 +101,17 @@ def _bound(worst: Direction, found: Interval) -> Bound:
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
 ) -> tuple[Direction, Interval]:
-    """The interval of the pairs where all are tight, or nothing is known from below; else between two compositions.
+    """Interval of the pairs if all are tight or there is no lower bound; else between two compositions.
 
-    The upper end is that of the pairs that dominate, in the worst direction. The lower end is the largest lower end of
-    what instances attain, whatever their direction: each side has its own maximum.
+    The upper end is that of the dominating pairs in the worst direction. The lower end is the largest lower end of the
+    attained compositions in any direction: each side has its own maximum.
     """
     subjects = _directions(directions)
     if directions.tight or not directions.known_from_below:
         worst, found = ask(subjects)
         reason = _reason(subjects, found)
         return worst, found if reason == found.limited else replace(found, limited=reason)
-    from hockeystick.directions.below import attained, bracketed  # late: most pairs are tight
+    from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
 
     with part(FROM_ABOVE):
         worst, found = ask(subjects)
@@ -120,10 +120,10 @@ def _sided(
 
 
 def checked_gap(gap: float) -> float:
-    """A relative width in (0, 1).
+    """Return a valid relative width in (0, 1).
 
     Raises:
-        InvalidInputError: it is not.
+        InvalidInputError: the width is outside (0, 1).
     """
     return domains.share(gap, "gap", "widest relative width wanted of the interval")
 
@@ -131,10 +131,10 @@ def checked_gap(gap: float) -> float:
 def worst_direction(
     directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T, Interval], Interval]
 ) -> tuple[Direction, Interval]:
-    """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
+    """Return the larger lower end and the larger upper end, which bound the larger of the truths, and the direction.
 
-    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below what has been
-    found, or where it was limited itself: what a wide gap does not allow, a narrow one does not either.
+    The first direction is computed at the wanted gap. For another one a glance at a coarse gap suffices if it lies
+    below the result so far, or if it was limited itself: a narrower gap would be limited, too.
     """
     (direction, leader), *others = directions
     with part(FIRST if others else 1.0):
@@ -155,7 +155,7 @@ def worst_direction(
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:
-    """Whether two directions are known to be one with P and Q exchanged: their total variation is the same.
+    """True if two directions are known to be one with P and Q exchanged, so that their total variation is equal.
 
     At epsilon 0 delta is the total variation distance, which does not change when P and Q are exchanged.
     """
@@ -168,10 +168,10 @@ def _mirrored(one: Gathered, other: Gathered) -> bool:
 
 
 def stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
-    """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound, or a rough contour.
+    """Return True if a direction provably has at most this log delta, by its largest loss, a Renyi bound, or a contour.
 
-    Orders are tried from the other direction's tilt upwards. Large noise makes the two directions so nearly alike that
-    none of them does; a contour at that tilt then tells them apart where one has answered for the other direction.
+    Orders are tried from the other direction's tilt upwards. With large noise the two directions are so similar that no
+    order suffices; if a contour answered for the other direction, a contour at its tilt then decides.
     """
     if composition.infinite_mass:
         return False
@@ -191,23 +191,23 @@ def stays_below(composition: Composition, best: Interval, epsilon: float, log_de
         if not bound < before:  # convex in t
             break
         before = bound
-    told = best.engine == BY_CONTOUR and log_delta > -math.inf  # of no delta at all a contour knows no depth
+    told = best.engine == BY_CONTOUR and log_delta > -math.inf  # a contour has no depth at delta 0
     return told and _below_by_contour(composition, best.tilt, epsilon, log_delta)
 
 
 def _below_by_contour(composition: Composition, tilt: float, epsilon: float, log_delta: float) -> bool:
-    """Whether a contour of few digits shows a direction to have at most that log delta."""
+    """True if a contour of few digits proves that a direction has at most this log delta."""
     try:
         engine = ContourEngine(composition)
-    except NotApplicableError:  # a round of it has no characteristic function
+    except NotApplicableError:  # a round has no characteristic function
         return False
     return engine.bound(epsilon, tilt, log_delta) <= log_delta
 
 
 def _no_loss_beyond(composition: Composition, epsilon: float) -> bool:
-    """Whether the largest losses of all rounds, none of which is negative, add up to at most epsilon.
+    """True if the largest losses of all rounds, none of which is negative, add up to at most epsilon.
 
-    No more of them are had than it takes to see that they do not.
+    The sum stops once it exceeds epsilon.
     """
     losses, seen = [], 0.0
     for pair, count in composition.rounds:
@@ -219,13 +219,13 @@ def _no_loss_beyond(composition: Composition, epsilon: float) -> bool:
 
 
 def _both(glanced: Interval, asked: Interval) -> Interval:
-    """What two certified intervals of one truth share; named after the narrower one."""
+    """Intersection of two certified intervals of one truth, named after the narrower one."""
     narrower, wider = sorted((asked, glanced), key=lambda found: found.upper - found.lower)
     return replace(wider.intersected(narrower), limited=asked.limited)
 
 
 def _reason(subjects: Sequence[tuple[Direction, Gathered]], found: Interval) -> str | None:
-    """Why an interval is wide or has no end; where rounds have only a curve, that they do."""
+    """Reason for a wide or infinite interval; if rounds have only a curve, that reason."""
     return found.limited or (ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None)
 
 
@@ -238,16 +238,16 @@ def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
 
 
 def _subject(rounds: RenyiComposition) -> Gathered:
-    """What engines are asked about: the pairs, and one pair in place of all rounds that have only a Renyi curve.
+    """Input of the engines: the pairs, and one pair in place of all rounds that have only a Renyi curve.
 
     Raises:
-        NotApplicableError: too many kinds of rounds, or curves from which no epsilon follows.
+        NotApplicableError: there are too many kinds of rounds, or the curves give no epsilon.
     """
     if isinstance(rounds, Composition):
         return gathered(rounds)
     curves = [(item, count) for item, count in rounds.rounds if not isinstance(item, DominatingPair)]
     pairs = [(item, count) for item, count in rounds.rounds if isinstance(item, DominatingPair)]
-    if not curves:  # none of them is run
+    if not curves:  # none of these rounds is run
         return gathered(Composition(pairs))
     from hockeystick.pairs.tabulated import tabulated
 
@@ -261,20 +261,20 @@ def _subject(rounds: RenyiComposition) -> Gathered:
 def _from_above(
     rounds: RenyiComposition, found: Interval, ask: Callable[[Composition, EngineFactory], Interval]
 ) -> Interval:
-    """The answer by a pair in place of curves, or the Renyi bound of all rounds where that is lower; named after it."""
-    rough = ask(cast(Composition, rounds), RenyiEngine)  # which asks for nothing but moments
+    """The answer by a pair in place of curves, or the Renyi bound of all rounds if that is lower; named after it."""
+    rough = ask(cast(Composition, rounds), RenyiEngine)  # needs moments only
     if rough.upper < found.upper:
         return rough
     return replace(found, engine=f"rdp+{found.engine}")
 
 
 def _at_most(found: Interval, rough: Interval) -> Interval:
-    """The answer by pairs, with a bound from sharper moments for its upper end where that is lower; named after it."""
+    """The answer by pairs, with a bound from sharper moments as its upper end if that is lower; named after it."""
     return replace(found.at_most(rough.upper), engine=rough.engine) if rough.upper < found.upper else found
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Epsilon of one direction; at delta 0 that of all kinds, which no engine is asked for."""
+    """Epsilon of one direction; at delta 0 that of all kinds, without an engine."""
     if rounds.moments is not None:
         found = _epsilon(replace(rounds, moments=None), delta, gap, engine)
         return _at_most(found, _epsilon_of(cast(Composition, rounds.moments), delta, gap, RenyiEngine))
@@ -295,7 +295,7 @@ def _asked(
     engine: EngineFactory,
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
 ) -> Interval:
-    """The answer for all kinds; where these are many, the lower end of the milder and the upper end of the worse."""
+    """The answer for all kinds; for many, the lower end of the milder and the upper end of the worse gathered side."""
     if not rounds.many:
         return ask(rounds.exact, gap, engine)
     found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
@@ -314,10 +314,10 @@ def _asked(
 def _below_all(
     rounds: Gathered, gap: float, found: Interval, ask: Callable[[Composition, float, EngineFactory], Interval]
 ) -> Interval:
-    """The answer with the Renyi bound of all kinds as they are for its upper end, where that is lower.
+    """The answer with the Renyi bound of all kinds, not gathered, as its upper end if that is lower.
 
-    It takes some moments of every kind, and is left out where so many would take too long; the first orders are those
-    which suit the two sides, and each further one is where the bound may be lower, beside the best one so far.
+    This needs some moments of every kind, and is skipped if these would take too long. The first orders are those that
+    suit the two sides; each further one is beside the best so far, where the bound may be lower.
     """
     each = len(rounds.exact.rounds) * ROUGH_ANSWER / 3
     if 3 * each > left():
@@ -340,7 +340,7 @@ def _below_all(
 
 
 def _beside_best(uppers: dict[float, float]) -> float:
-    """A new order less 1 beside the best one: farther out where that is the outermost, else in the wider gap."""
+    """A new order less 1 beside the best one: farther out if that is outermost, else in the wider gap."""
     known = sorted(uppers)
     best = min(range(len(known)), key=lambda place: uppers[known[place]])
     before = known[best - 1] if best else known[0] / OUTWARD
@@ -351,9 +351,9 @@ def _beside_best(uppers: dict[float, float]) -> float:
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
-    """The answer of a contour for all kinds, where that engine may be asked and is nearer than what is gathered.
+    """The answer of a contour for all kinds, if that engine may be used and is sharper than the gathered kinds.
 
-    Where no work is left none is begun: to find its tilt alone takes all kinds half a second.
+    Without remaining work no contour is begun: finding its tilt alone takes half a second for all kinds.
     """
     if not rounds.tried or engine not in (AutoEngine, ContourEngine) or left() <= 0:
         return None
@@ -366,7 +366,7 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
-    """The interval between the two sides of what is gathered."""
+    """Interval between the two gathered sides."""
     lower, upper = min(milder.lower, worse.upper), worse.upper
     estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
     limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason
@@ -374,7 +374,7 @@ def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
 
 
 def _failure(composition: Composition) -> str:
-    """What happens where a loss is infinite, for people; masses that only stand for others are not spoken of."""
+    """Description of the event with infinite loss; masses that only represent others are not mentioned."""
     failing = (
         getattr(pair, "base", pair) for pair, _ in composition.rounds if pair.infinite_mass and not pair.stands_in
     )
@@ -383,7 +383,7 @@ def _failure(composition: Composition) -> str:
 
 def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds or composition.variation(delta) <= delta:
-        return Interval(0.0, 0.0, 0.0)  # delta of any epsilon is at most the one of epsilon 0, the total variation
+        return Interval(0.0, 0.0, 0.0)  # delta at any epsilon is at most that at epsilon 0, the total variation
     infinite = composition.infinite_mass
     least, most = composition.infinite_mass_ends
     if delta < least or (delta == 0 and infinite > 0):
@@ -414,7 +414,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """log delta of one direction; beyond the largest loss of all kinds no engine is asked for it."""
+    """Log delta of one direction; beyond the largest loss of all kinds no engine is used."""
     if rounds.moments is not None:
         found = _log_delta(replace(rounds, moments=None), epsilon, gap, engine)
         return _at_most(found, _log_delta_of(cast(Composition, rounds.moments), epsilon, gap, RenyiEngine))
@@ -428,10 +428,10 @@ def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: Engi
 
 
 def _beyond(rounds: Gathered, epsilon: float) -> bool:
-    """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
+    """True if no finite loss of the rounds exceeds epsilon; the sum of all is formed only if it may decide."""
     if not rounds.exact.bounded:
         return False
-    from hockeystick.numerics.decimals import decimal  # late, as below: no loss of the common plan is bounded
+    from hockeystick.numerics.decimals import decimal  # imported late, as below: common plans have unbounded losses
 
     at = decimal(epsilon)
     return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
@@ -448,7 +448,7 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
 def _log_delta_of_losses(
     composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory
 ) -> Interval:
-    """log delta of the finite losses and of the infinite ones, without what the total variation tells of it."""
+    """Log delta of the finite and infinite losses, without the bound by the total variation."""
     infinite, standing = composition.infinite_mass, _log(composition.standing_mass)
     finite = finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0 and (standing == -math.inf or finite.upper == -math.inf):
@@ -473,7 +473,7 @@ def _log(x: float) -> float:
 
 
 def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
-    """``log(delta - taken)``, the difference and its logarithm each rounded to the side of ``beyond``."""
+    """Return ``log(delta - taken)``, with the difference and its logarithm each rounded to the side of ``beyond``."""
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)

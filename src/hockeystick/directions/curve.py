@@ -1,7 +1,7 @@
-"""delta of a plan at many epsilons: directions apart, mass at infinity apart, the maximum last; as for one epsilon.
+"""Delta of a plan at many epsilons: each direction and its mass at infinity apart, the maximum last.
 
-What is certified of one epsilon in ``certified.py`` is certified here of many; the engines' part is taken from one
-:class:`~hockeystick.engines.curve.Curve` a direction, whose sections are kept from one question to the next.
+The certificate for one epsilon in ``certified.py`` holds here for many. One :class:`~hockeystick.engines.curve.Curve` a
+direction replaces the engine, and keeps its sections from one question to the next.
 """
 
 from __future__ import annotations
@@ -30,35 +30,34 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-CONTOURS = 0.6  # of the work that is left, which contours of many kinds may take before these are gathered
-CLEAR = 0.999  # of the largest loss: up to there its rounding is nothing
-SPARE = 1e-11  # relative size of delta that pays for the roundings of the free bound
-NEAR_END = 1 - 2.0**-50  # of the largest loss: beyond, no engine is asked
+CONTOURS = 0.6  # share of the remaining work for contours of many kinds, before gathering
+CLEAR = 0.999  # share of the largest loss up to which its rounding is negligible
+SPARE = 1e-11  # relative slack in delta for the roundings of the free bound
+NEAR_END = 1 - 2.0**-50  # share of the largest loss beyond which no engine is used
 
 
 class DirectionCurve:
-    """log delta of one direction, mass at infinite loss included.
+    """Log delta of one direction, with mass at infinite loss.
 
     Args:
         composition: pairs and counts.
-        gap: widest relative width of delta that is wanted.
-    """
+        gap: widest relative width of delta wanted."""
 
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition, self._gap = composition, gap
         self._gathered = gathered(composition)
-        # kinds that a contour takes as one factor are not gathered but where it is wide
+        # kinds that are one factor of a contour are gathered only if it is wide
         self._exact = not self._gathered.many or self._gathered.bundled
         self._curve = (ContourCurve if self._gathered.many else Curve)(composition, gap)
 
     @cached_property
     def _sides(self) -> tuple[DirectionCurve, DirectionCurve]:
-        """The curves of what is gathered from below and from above, of many kinds."""
+        """Curves of many kinds gathered from below and from above."""
         gap = max(self._gap or GATHERED_GAP, GATHERED_GAP)
         return DirectionCurve(self._gathered.milder, gap), DirectionCurve(self._gathered.worse, gap)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` is all that is wanted."""
+        """Return certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` suffices."""
         if not self._gathered.many:
             return self._of_all(epsilon, enough)
         if not self._exact:
@@ -75,14 +74,14 @@ class DirectionCurve:
         return found
 
     def _between(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of what is gathered: the lower one of the milder side, the upper one of the worse."""
+        """Gathered ends: the lower one of the milder side, the upper one of the worse."""
         with part(0.5):
             milder = self._sides[0].log_delta(epsilon, enough)
         worse = self._sides[1].log_delta(epsilon, enough)
         return Ends.of(milder.lower, worse.estimate, worse.upper)
 
     def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the composition as it is; delta of any epsilon is at most the one of epsilon 0, the variation."""
+        """Ends of the whole composition; delta at any epsilon is at most that at epsilon 0, the total variation."""
         found = self._of_losses(epsilon, enough)
         variation = self.composition.variation(1.0)
         if not 0 < variation < 1:
@@ -90,7 +89,7 @@ class DirectionCurve:
         return Ends.of(found.lower, found.estimate, np.minimum(found.upper, next_up(math.log(variation), 2 * ULPS)))
 
     def _of_losses(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of finite losses and of the infinite ones."""
+        """Ends of the finite and infinite losses."""
         if not self.composition.rounds:
             nothing = np.full(len(epsilon), -math.inf)
             return Ends(nothing, nothing, nothing)
@@ -107,7 +106,7 @@ class DirectionCurve:
         if infinite == 0:
             return finite
         low, high = self.composition.infinite_mass_ends
-        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe
+        # near 0 the lower end of that mass is 0, whose logarithm is -inf: adding nothing below is safe
         log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
             np.minimum(_log_sum(finite.lower, log_low, Side.BELOW), 0.0),
@@ -116,12 +115,12 @@ class DirectionCurve:
         )
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends where the loss has a largest value: near it each epsilon is treated as if it were asked alone."""
+        """Ends for a loss with a largest value; near it each epsilon is computed alone."""
         low, high = (float(end) for end in self.composition.supremum)
         inside = epsilon < NEAR_END * low
         found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])
         clear = epsilon[inside] < CLEAR * low
-        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound; SPARE pays for the roundings of sup - eps
+        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound; SPARE covers the roundings of sup - eps
         free = np.log(-np.expm1(epsilon[inside] - high), where=clear, out=np.zeros(len(clear))) + SPARE
         nothing = np.full(len(epsilon), -math.inf)
         ends = nothing.copy(), nothing.copy(), nothing.copy()
@@ -150,26 +149,26 @@ def _log_sum(a: Array, b: float, side: Side | None) -> Array:
 
 
 class _Known:
-    """The engine that answers what was computed beforehand."""
+    """Engine that returns precomputed answers."""
 
     def __init__(self, epsilon: Array, ends: Ends) -> None:
         triples = zip(ends.lower.tolist(), ends.estimate.tolist(), ends.upper.tolist(), strict=True)
         self._known = {at: Interval(*triple) for at, triple in zip(epsilon.tolist(), triples, strict=True)}
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """The interval computed at that epsilon; what is certain without an engine where nothing was."""
+        """Return the interval computed at this epsilon, or the trivial interval."""
         return self._known.get(epsilon, Interval(-math.inf, 0.0, 0.0))
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Nothing: epsilon at a delta is never asked of what was computed."""
+        """Refuse: epsilon at a delta is never precomputed."""
         raise AssertionError(f"only log delta was computed ({log_delta=}, {gap=})")
 
 
 class WorstCurve:
-    """log delta of several compositions, and in the worst of them.
+    """Log delta of several compositions, and of the worst.
 
     Args:
-        curves: of each composition, by the direction of what it is asked for.
+        curves: curve of each composition, by direction.
     """
 
     def __init__(self, curves: Sequence[tuple[Direction, DirectionCurve]]) -> None:
@@ -178,12 +177,12 @@ class WorstCurve:
         self.directions = tuple(self._of)
 
     def in_direction(self, direction: Direction, epsilon: Array, enough: Array | None = None) -> Ends:
-        """log delta of one direction; where both are mirror images, the one that stands for both."""
+        """Return log delta of one direction; if both are mirror images, of the one that represents both."""
         curve = self._of.get(direction, self._curves[0])
         return curve.log_delta(epsilon, enough)
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon >= 0, one-dimensional: of the worst composition."""
+        """Return certified ends of log delta of the worst composition at each epsilon >= 0, one-dimensional."""
         first, *others = self._curves
         with part(FIRST if others else 1.0):
             worst = first.log_delta(epsilon)
@@ -193,18 +192,18 @@ class WorstCurve:
 
 
 class SidedCurve:
-    """log delta of rounds, between what dominates them and what is attained; the same thing where all pairs are tight.
+    """Log delta of rounds, between dominating and attained compositions, which are the same if all pairs are tight.
 
     Args:
-        directions: the rounds in each direction.
-        gap: widest relative width of delta that is wanted of either; the engines' defaults if ``None``.
+        directions: rounds in each direction.
+        gap: widest relative width of delta wanted of either; ``None`` for the engines' defaults.
 
     Attributes:
-        above: of the pairs that dominate, in each direction.
-        below: of every composition that an instance attains.
+        above: curves of the dominating pairs in each direction.
+        below: curves of every attained composition.
 
     Raises:
-        UnsupportedError: a round for which no dominating pair is proven, or of which nothing is known from below.
+        UnsupportedError: a round has no proved dominating pair, or no lower bound.
     """
 
     def __init__(self, directions: Directions, gap: float | None = None) -> None:
@@ -220,19 +219,19 @@ class SidedCurve:
 
     @property
     def tight(self) -> bool:
-        """Whether both sides are of the same pairs."""
+        """True if both sides are of the same pairs."""
         return self.above is self.below
 
     @cached_property
     def instances(self) -> tuple[WorstCurve, ...]:
-        """Of each instance both sides, by the names of ``remove`` and ``add`` whatever the relation is."""
+        """Both sides of each instance, named ``remove`` and ``add`` whatever the adjacency."""
         return tuple(
             self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
             for forward, backward in instances(self._asked)
         )
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon >= 0, one-dimensional."""
+        """Return certified ends of log delta at each epsilon >= 0, one-dimensional."""
         if self.tight:
             return self.above.log_delta(epsilon)
         with part(FROM_ABOVE):
@@ -243,7 +242,7 @@ class SidedCurve:
         return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])
 
     def _curve(self, composition: Composition) -> DirectionCurve:
-        """The curve of a composition, one for equal ones, so that sections are laid once."""
+        """The curve of a composition, shared by equal ones, so that sections are computed once."""
         for known in self._made:
             if known.composition == composition:
                 return known

@@ -1,6 +1,6 @@
-"""What accountants are asked about: the rounds of each direction of a neighbouring relation, and their compositions.
+"""The input of accountants: the rounds of each direction of an adjacency, and their compositions.
 
-A plan makes its :class:`Directions`; so may a test, a notebook or another library, of pairs of its own.
+A plan makes its :class:`Directions`; a test, a notebook or another library may make them from its own pairs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from hockeystick.values.errors import InvalidInputError, NotApplicableError, Uns
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
 
-T = TypeVar("T")  # what is composed in each direction
+T = TypeVar("T")  # composition in each direction
 
 PATIENCE = 2.0
-"""Seconds that a published method may take for the different rounds of one direction, half of what a call may take."""
+"""Longest time in seconds of a published method for the different rounds of one direction, half of a call's time."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The rounds that are composed, in each direction of a neighbouring relation.
+    """Composed rounds in each direction of an adjacency.
 
     Attributes:
-        adjacency: the neighbouring relation, which says what directions there are.
-        kinds: each kind of rounds, and how often it is run; pairs are made when they are asked for, and kept.
+        adjacency: neighbouring relation, which determines the directions.
+        kinds: each kind of rounds with its count; pairs are made on demand and kept.
     """
 
     adjacency: Adjacency
@@ -42,16 +42,16 @@ class Directions:
     def of_pairs(
         cls, rounds: Mapping[Direction, Sequence[tuple[Known | RenyiCurve, int]]], *, tight: bool = True
     ) -> Directions:
-        """Rounds that are given by their pairs, or by Renyi curves, in each direction.
+        """Return rounds given by their pairs, or by Renyi curves, in each direction.
 
         Args:
             rounds: pair (or curve, or pairs with their sides) and count of every kind of rounds, for each direction of
                 a neighbouring relation; the kinds and their counts are the same in all of them, in the same order.
-            tight: whether pairs without a side are what is meant, and not only dominate it: an answer has a lower end
-                then, unless a round has no pair.
+            tight: True if pairs without a side are exact and do not only dominate: answers then have a lower end,
+                unless a round has no pair.
 
         Raises:
-            InvalidInputError: directions of no neighbouring relation, kinds that do not go together, or no pairs.
+            InvalidInputError: the directions belong to no adjacency, kinds do not match, or there are no pairs.
 
         >>> from hockeystick import ACCOUNTANTS
         >>> from hockeystick.pairs import GaussianPair
@@ -59,7 +59,7 @@ class Directions:
         >>> round(float(ACCOUNTANTS["auto"].epsilon(given, 1e-6, None)), 4)
         4.8866
         """
-        from hockeystick.directions.kinds import Given  # late: plans have kinds of their own
+        from hockeystick.directions.kinds import Given  # imported late, since plans have their own kinds
 
         known = {frozenset(adjacency.directions): adjacency for adjacency in Adjacency}
         if frozenset(rounds) not in known:
@@ -82,13 +82,13 @@ class Directions:
         return {}
 
     def _found(self, direction: Direction) -> list[Known | None]:
-        """What is known of each kind in one direction; ``None`` of those without a pair."""
+        """Pairs of each kind in one direction; ``None`` for those without one."""
         if direction not in self._kept:
             self._kept[direction] = [_pairs_of(kind, direction) for kind, _ in self.kinds]
         return self._kept[direction]
 
     def known(self, direction: Direction) -> list[tuple[Known, int]]:
-        """The pairs with their sides and the count of every kind of rounds in one direction.
+        """Return the pairs with their sides, and the count, of every kind of rounds in one direction.
 
         Raises:
             UnsupportedError: a round for which no dominating pair is proven.
@@ -98,40 +98,40 @@ class Directions:
 
     @cached_property
     def tight(self) -> bool:
-        """Whether the pair of every round is tight in every direction: then one composition has both ends."""
+        """True if the pair of every round is tight in every direction: then one composition has both ends."""
         return self._all(Tight)
 
     @cached_property
     def known_from_below(self) -> bool:
-        """Whether something is known from below of every round in every direction: then there is a lower end."""
+        """True if every round has a lower bound in every direction: then there is a lower end."""
         return self.tight or self._all(Tight, Between)
 
     @property
     def why(self) -> str:
-        """Why some rounds have one pair above and another one below; empty where none has."""
+        """Reasons for different pairs above and below; empty if there are none."""
         return "; ".join(dict.fromkeys(known.why for known in self._run() if isinstance(known, Between)))
 
     def _all(self, *sides: type[Tight] | type[Between]) -> bool:
         return all(isinstance(known, sides) for known in self._run())
 
     def _run(self) -> Iterator[Known | None]:
-        """What is known of each kind that is run at all, in every direction."""
+        """Pairs of each kind that is run at least once, in every direction."""
         for direction in self.adjacency.directions:
             for known, (_, count) in zip(self._found(direction), self.kinds, strict=True):
                 if count:
                     yield known
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """The dominating pair and count of every kind of rounds in one direction; of a product those of its factors.
+        """Return the dominating pair and count of every kind of rounds in one direction; a product gives its factors.
 
         Raises:
-            UnsupportedError: a round for which none is proven.
+            UnsupportedError: a round has no proved pair.
         """
         found = [(known.above, count) for known, count in self.known(direction)]
         return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """The Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
+        """Return the Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
 
         Raises:
             UnsupportedError: a round for which nothing is proven.
@@ -139,7 +139,7 @@ class Directions:
         return [(kind.curve(direction), count) for kind, count in self.kinds]
 
     def rounds(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """What is known of every kind of rounds in one direction: its pair, or its Renyi curve where it has none.
+        """Return the pair, or else the Renyi curve, of every kind of rounds in one direction.
 
         Raises:
             UnsupportedError: a round for which nothing is proven.
@@ -152,7 +152,7 @@ class Directions:
         ]
 
     def together(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """As :meth:`pairs`, with one pair for several rounds where that is known to be smaller than their composition.
+        """Return :meth:`pairs`, with one pair for several rounds if that is known to be smaller than their composition.
 
         Raises:
             UnsupportedError: a round for which no dominating pair is proven.
@@ -161,23 +161,23 @@ class Directions:
         return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def moments(self, direction: Direction) -> RenyiComposition | None:
-        """The Renyi curves of all rounds in one direction; ``None`` where they are those of the pairs."""
+        """Return the Renyi curves of all rounds in one direction; ``None`` if they are those of the pairs."""
         found = zip(self._found(direction), self.kinds, strict=True)
         if not any(isinstance(known, Between) and known.curve is not None and count for known, (_, count) in found):
             return None
         return RenyiComposition(self.curves(direction))
 
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
-        """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.
+        """Return every kind of rounds that is run, in exact numbers, with its count, in one direction.
 
         Raises:
-            UnsupportedError: a round for which no dominating pair is proven, or no proof is implemented.
+            UnsupportedError: a round has no proved dominating pair, or no implemented proof.
         """
         return [(kind.exact(direction), count) for kind, count in self.kinds if count]
 
 
 def _together(known: Known, count: int) -> Sequence[tuple[DominatingPair, int]]:
-    """Pairs that dominate so many rounds of one kind, and how often each."""
+    """Pairs that dominate ``count`` rounds of one kind, with the count of each."""
     found = known.together(count) if isinstance(known, Between) and known.together is not None else ()
     return found or [(known.above, count)]
 
@@ -190,7 +190,7 @@ def _pairs_of(kind: Kind, direction: Direction) -> Known | None:
 
 
 def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve:
-    """A pair with its side, which is that of all where it is given none.
+    """The pair with its side; ``side`` if it has none.
 
     Raises:
         InvalidInputError: it is neither a pair nor a Renyi curve.
@@ -205,13 +205,13 @@ def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve
 def compositions(
     directions: Directions, *, many: bool = False, together: bool = False, effort: float = 1.0
 ) -> list[tuple[Direction, Composition]]:
-    """The directions to compose; one stands for both where they are mirror images.
+    """Return the directions to compose; one represents both if they are mirror images.
 
     Args:
-        directions: what is composed.
-        many: whether the method is one for any number of different rounds.
-        together: whether several rounds may have one pair, which no longer tells of one round by itself.
-        effort: what the method takes for one kind of rounds, in units of what moments of it take.
+        directions: composed rounds.
+        many: True if the method handles any number of different rounds.
+        together: True if several rounds may share one pair, which does not describe a single round.
+        effort: time of the method for one kind of rounds, relative to that of its moments.
 
     Raises:
         UnsupportedError: a round for which no dominating pair is proven.
@@ -226,10 +226,10 @@ def compositions(
 
 
 def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """The directions to compose, for methods that take pairs, and curves of rounds that have no pair.
+    """Return the directions to compose, for methods that use pairs, and curves of rounds without a pair.
 
     Returns:
-        A :class:`Composition` in each direction where every round has a pair.
+        A :class:`Composition` in each direction in which every round has a pair.
 
     Raises:
         UnsupportedError: a round for which nothing is proven.
@@ -239,7 +239,7 @@ def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
 
 
 def first_composition(directions: Directions) -> RenyiComposition:
-    """What is composed in the first direction, as :func:`mixed_compositions` has it, for guesses that take it alone.
+    """Return the first direction of :func:`mixed_compositions`, for guesses that use it alone.
 
     Raises:
         UnsupportedError: a round for which nothing is proven.
@@ -248,7 +248,7 @@ def first_composition(directions: Directions) -> RenyiComposition:
 
 
 def _mixed(directions: Directions, direction: Direction) -> RenyiComposition:
-    """The rounds of one direction: pairs, or curves where not every round has a pair."""
+    """Rounds of one direction: pairs, or curves if not every round has a pair."""
     rounds = directions.rounds(direction)
     if all(issubclass(kind, DominatingPair) for kind in {type(item) for item, _ in rounds}):
         return Composition(cast("list[tuple[DominatingPair, int]]", rounds))
@@ -256,7 +256,7 @@ def _mixed(directions: Directions, direction: Direction) -> RenyiComposition:
 
 
 def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """The directions to compose, for methods that ask for nothing but moments, where a round need have no pair.
+    """Return the directions to compose, for methods that need only moments, without pairs.
 
     Raises:
         UnsupportedError: a round for which nothing is proven.
@@ -269,15 +269,15 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
 
 
 def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: float = PATIENCE) -> None:
-    """Raise unless a method which treats each kind of rounds by itself ends in time.
+    """Refuse a composition that takes too long for a method that treats each kind of rounds separately.
 
     Args:
-        composition: the rounds of one direction.
-        effort: what the method takes for one kind of rounds, in units of what moments of it take.
-        patience: seconds that it may take.
+        composition: rounds of one direction.
+        effort: time of the method for one kind of rounds, relative to that of its moments.
+        patience: largest time in seconds.
 
     Raises:
-        NotApplicableError: it would take too long.
+        NotApplicableError: it takes too long.
     """
     seconds = effort * sum(curve.seconds for curve, _ in composition.rounds)
     if seconds > patience:
@@ -288,7 +288,7 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
 
 
 def distinct(directions: Directions, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
-    """What is composed in each direction; one stands for both where they are equal."""
+    """Return the composition of each direction; one represents both if they are equal."""
     out: list[tuple[Direction, T]] = []
     for direction in directions.adjacency.directions:
         composition = composed(direction)

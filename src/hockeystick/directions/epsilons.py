@@ -1,6 +1,6 @@
 """Epsilon at many deltas: all roots searched together, on a curve whose sections serve them all.
 
-Nothing but the last look is certified: an upper end is an epsilon at which the certified upper bound of log delta is at
+Only the last evaluation is certified: an upper end is an epsilon at which the certified upper bound of log delta is at
 most the target, a lower end one at which the certified lower bound exceeds it.
 """
 
@@ -20,20 +20,20 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-TABLE = 65  # epsilons from which the search sets out
-STEPS = 4  # of the secant method
-WIDENINGS = 30  # of an end that is not on its side yet
-FLAT = 1e150  # what stands for minus infinity in the table
-FIRST_WIDENING = 1e-9  # of epsilon, besides what the interval of delta says
+TABLE = 65  # epsilons at which the search starts
+STEPS = 4  # secant steps
+WIDENINGS = 30  # largest number of widenings of an end that is not on its side
+FLAT = 1e150  # replacement of infinity in the table
+FIRST_WIDENING = 1e-9  # first relative widening of epsilon, besides that from the interval of delta
 
 
 def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
-    """Certified ends of epsilon at each delta in [0, 1), one-dimensional."""
+    """Return certified ends of epsilon at each delta in [0, 1), one-dimensional."""
     if not len(delta):
         return Ends(delta, delta, delta)
     at, back = np.unique(delta, return_inverse=True)
     ends = np.empty((3, len(at)))
-    # the least delta is asked by itself: its epsilon bounds the others; so are those that have no finite one
+    # the smallest delta is computed alone: its epsilon bounds the others; so are those without a finite one
     place, farthest = 0, math.inf
     while place < len(at) and math.isinf(farthest):
         farthest = _put(ends, directions, place, float(at[place]), gap)
@@ -41,7 +41,7 @@ def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float
     rest = np.arange(place, len(at))
     if len(rest):
         found, missed = _searched(curve.above, np.log(at[rest]), farthest)
-        if not curve.tight:  # each side has a root of its own
+        if not curve.tight:  # each side has its own root
             found = found.over(_searched(curve.below, np.log(at[rest]), farthest)[0])
         ends[:, rest] = np.stack([found.lower, found.estimate, found.upper])
         for alone in rest[missed].tolist():
@@ -56,7 +56,7 @@ def _put(ends: Array, directions: Directions, place: int, delta: float, gap: flo
 
 
 def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
-    """Ends, and where an end was not found; log deltas increase, and epsilon is below ``farthest``."""
+    """Ends, and a mask of those not found; log deltas increase, and epsilon is below ``farthest``."""
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
     known = np.minimum.accumulate(np.maximum(known, -FLAT))
@@ -81,9 +81,9 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
 def _moved(
     curve: WorstCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Each root moved to its certified side, as far as it takes, and where none was found.
+    """Each root moved to its certified side, as far as needed, and a mask of those not found.
 
-    A root is *open* until the bound there is on its side of the target. The first step is what the bound misses by, and
+    A root is *open* until the bound there is on its side of the target. The first step is the excess of the bound, and
     each further one is twice as long; after ``WIDENINGS`` a lower end is 0, and an upper one is left open.
     """
     at = root.copy()

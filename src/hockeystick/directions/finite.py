@@ -1,7 +1,7 @@
-"""What published methods share: directions apart, mass at infinite loss apart, the maximum last.
+"""Base of published methods: each direction and its mass at infinite loss apart, the maximum last.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method answers for the finite
-losses of one direction; what is known without it (no rounds, a target below p, an epsilon beyond the largest loss) is
+losses of one direction. Cases that need no method (no rounds, a target below p, an epsilon beyond the largest loss) are
 answered here.
 """
 
@@ -20,14 +20,14 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 
 EFFORT = 1.6
-"""What these methods take for one kind of sampled rounds, in units of what moments of it take: five milliseconds."""
+"""Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
 
 NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
-"""Why an interval is all of the range."""
+"""Reason for an interval that is the whole range."""
 
 
 class Ends(NamedTuple):
-    """A certified interval of one direction, with a guess between its ends."""
+    """Certified interval of one direction, with an estimate between its ends."""
 
     lower: float
     guess: float
@@ -35,7 +35,7 @@ class Ends(NamedTuple):
     reason: str | None = None
 
     def within(self, most: float) -> Ends:
-        """What is left of it where the truth is also known not to exceed ``most``."""
+        """Return the part of the interval up to ``most``, a further upper bound on the truth."""
         lower, upper = min(self.lower, most), min(self.upper, most)
         return Ends(lower, min(max(self.guess, lower), upper), upper, self.reason)
 
@@ -47,7 +47,7 @@ def _composed(directions: Directions) -> list[tuple[Direction, Composition]]:
 def estimated_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
 ) -> Estimate:
-    """The larger of the directions' estimates; ``ask(composition, delta of the finite losses)`` gives one."""
+    """Return the larger of the directions' estimates; ``ask(composition, delta of the finite losses)`` gives one."""
     found = [(direction, _epsilon(composition, delta, ask)) for direction, composition in _composed(directions)]
     direction, value = max(found, key=lambda item: item[1])
     return Estimate(value, name, direction.value, NO_EPSILON if math.isinf(value) else None)
@@ -56,7 +56,7 @@ def estimated_epsilon(
 def estimated_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], float]
 ) -> DeltaEstimate:
-    """The larger of the directions' estimates; ``ask(composition, epsilon)`` gives log delta of the finite losses."""
+    """Return the larger of the directions' estimates; ``ask(composition, epsilon)`` gives a finite log delta."""
     found = [(direction, _log_delta(composition, epsilon, ask)) for direction, composition in _composed(directions)]
     direction, log = max(found, key=lambda item: item[1])
     value = math.exp(log)
@@ -66,7 +66,7 @@ def estimated_delta(
 def bounded_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Ends]
 ) -> Bound:
-    """The larger of the ends; ``ask`` is given both ends of the delta that is left for the finite losses."""
+    """Return the larger of the ends; ``ask`` receives both ends of the delta left for the finite losses."""
     found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in _composed(directions)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
@@ -79,7 +79,7 @@ def bounded_epsilon(
 def bounded_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]
 ) -> DeltaBound:
-    """The larger of the ends; ``ask`` gives an interval of delta of the finite losses, not of its logarithm."""
+    """Return the larger of the ends; ``ask`` returns an interval of delta of the finite losses, not of log delta."""
     found = [(direction, _delta_ends(composition, epsilon, ask)) for direction, composition in _composed(directions)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
@@ -108,7 +108,7 @@ def bounded_delta(
 
 
 def known_epsilon(composition: Composition, delta: float) -> Ends | None:
-    """Epsilon where no method is needed."""
+    """Return epsilon if no method is needed."""
     if not composition.rounds:
         return Ends(0.0, 0.0, 0.0)
     least, most = composition.infinite_mass_ends
@@ -140,7 +140,7 @@ def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composit
 
 
 def _beyond(composition: Composition, epsilon: float) -> bool:
-    """Whether no finite loss of any mass exceeds epsilon."""
+    """True if no finite loss with mass exceeds epsilon."""
     if composition.tells_all:
         return True
     largest = composition.largest_loss

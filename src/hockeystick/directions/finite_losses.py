@@ -1,6 +1,6 @@
 """delta of the finite losses of one direction: by an engine, and next to the largest loss.
 
-Rounds that may lose everything have an infinite loss with some probability, which is added elsewhere
+Rounds that may lose everything have an infinite loss with some probability; it is added elsewhere
 (``certified.py``, ``curve.py``); :func:`log_sum` and :func:`log_less` add and subtract by logarithms.
 """
 
@@ -22,15 +22,15 @@ SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times
 
 
 class EngineFactory(Protocol):
-    """What makes an engine for a composition: the class of an engine is one."""
+    """Factory of an engine for a composition, such as the class of an engine."""
 
     def __call__(self, composition: Composition) -> Engine:
-        """The engine for one direction."""
+        """Return the engine for one direction."""
         ...
 
 
 def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """log delta of the finite losses of one direction, at its largest loss and near it too."""
+    """Return log delta of the finite losses of one direction, even at and near its largest loss."""
     if composition.tells_all:
         return Interval(-math.inf, -math.inf, -math.inf)
     if composition.bounded:
@@ -43,7 +43,7 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
         if at >= high:
             return Interval(-math.inf, -math.inf, -math.inf)
         if at >= low * (1 - Fraction(1, 2**50)):
-            # so near the end that rounding decides: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
+            # so near the end that rounding dominates: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
             return Interval(-math.inf, -math.inf, _below_largest(at, high))
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
         found = engine(composition).log_delta(epsilon, gap)
@@ -53,19 +53,19 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
 
 
 def _below_largest(at: Fraction, largest: Fraction) -> float:
-    """An upper bound on log delta at an epsilon below the largest loss: that of ``1 - e^(eps - largest)``."""
+    """Upper bound on log delta at an epsilon below the largest loss: that of ``1 - e^(eps - largest)``."""
     return min(math.log(-math.expm1(-float(largest - at))) + 1e-12, 0.0)
 
 
 def log_less(a: float, b: float) -> float:
-    """A double below ``log(e^a - e^b)``, minus infinity unless a exceeds b by 1; a itself where b takes nothing."""
+    """Return a double below ``log(e^a - e^b)``: minus infinity unless a exceeds b by 1, and a if b is negligible."""
     if b == -math.inf:
         return a
     return a + math.log(-math.expm1(b - a)) - SUM_ERROR * (1 + abs(a)) if b < a - 1 else -math.inf
 
 
 def log_sum(a: float, b: float, side: Side | None) -> float:
-    """A double on that side of ``log(e^a + e^b)``, the nearest that is computed where there is none.
+    """Return a double on that side of ``log(e^a + e^b)``, or without a side the nearest computed one.
 
     The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
     """

@@ -1,4 +1,4 @@
-"""One number for a trade-off function: the tight mu of Gaussian differential privacy, and what it hides.
+"""One number for a trade-off function: the tight mu of Gaussian differential privacy, and its regret.
 
 Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
 unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the error rates,
@@ -6,20 +6,20 @@ unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alph
     mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
     regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .
 
-The supremum is also over the points where one of the two is the least rate: of a plan of which no test has both so
-large, the other is smaller there.
+The supremum also covers the points where one of the two is the least rate: if no test of a plan has both so large, the
+other is smaller there.
 
 **Upper end of mu.** Upper bounds of delta at finitely many epsilons put f above a polygon, the maximum of lines. On
-each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu has to be enough at the
-corners, and at the least rate. Where a line of the other side is the higher one at the least rate, it is so from there
-on: all corners are of the other side, and of this one the end alone is left. **Lower end**: mu at those points, with f
-replaced by an upper bound.
+each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu must suffice at the
+corners, and at the least rate. If a line of the other side is the higher one at the least rate, it stays so: all
+corners belong to the other side, and this one has only the end. **Lower end**: mu at those points, with f replaced by
+an upper bound.
 
 **Regret.** Along a diagonal ``v = alpha - beta`` the curves f and G_mu are met at one alpha each, convex in v; regret
 is the largest difference. Between two diagonals f's is at most the chord, G's at least its tangents (slope
 ``1 / (1 + |G'|)``), and the difference is largest at an end or where the tangents cross.
 
-SciPy's normal distribution function and its inverse enter with a slack of 1e-12, far above their error.
+SciPy's normal distribution function and its inverse get a slack of 1e-12, far above their error.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ from hockeystick.values.outward import html_table, shortest
 
 Array = npt.NDArray[np.float64]
 
-GAP = 1e-5  # relative, wanted of mu
-ROUNDS = 20  # of refinement of the trade-off function
-WORTHWHILE = 0.9  # of the width before: less of a gain is not worth another round
-MOST_REFINED = 256  # corners in a round
-PLACES = 1201  # at which the regret is looked at
-RATE_GAP = 1e-6  # relative, wanted of the smaller rate at the places of the regret
-CLEAR = 1e-9  # relative: by so much a rate is certainly below another one
-SPARE = 1e-12  # pays for the roundings of normal quantiles and of lines
-BISECTIONS = 70  # of the range of x: more than the digits of a double
+GAP = 1e-5  # wanted relative width of mu
+ROUNDS = 20  # rounds of refinement of the trade-off function
+WORTHWHILE = 0.9  # relative width after a round; above it, refinement stops
+MOST_REFINED = 256  # largest number of corners refined in a round
+PLACES = 1201  # points of the regret
+RATE_GAP = 1e-6  # wanted relative width of the smaller rate at the points of the regret
+CLEAR = 1e-9  # relative difference by which a rate is certainly below another
+SPARE = 1e-12  # slack for the roundings of normal quantiles and of lines
+BISECTIONS = 70  # bisections of the range of x, more than the digits of a double
 FARTHEST = 40.0  # largest normal quantile
 CERTAIN = (
     "with certainty, to the precision of a double, a test tells the two datasets apart: no mu is known to be enough"
 )
-"""Why mu is infinite."""
+"""Reason for an infinite mu."""
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianFit:
-    """A plan in one number.
+    """Gaussian fit of a plan.
 
     Attributes:
-        mu: certified interval of the least mu with ``f >= G_mu`` where both error rates are at least ``least_rate``,
+        mu: certified interval of the smallest mu with ``f >= G_mu`` where both error rates are at least ``least_rate``,
             and where one of them is, however small the other; safe above.
-        regret: certified interval of how far, in both error rates at once, the plan may be better than ``G_mu`` at
-            ``mu.upper``; below 0.01 mu alone says nearly all.
+        regret: certified interval of the largest distance, in both error rates at once, by which the plan may be better
+            than ``G_mu`` at ``mu.upper``; below 0.01 mu alone is nearly complete.
         least_rate: see mu.
     """
 
@@ -76,7 +76,7 @@ class GaussianFit:
         return f"mu-Gaussian-DP: mu {self.mu}, regret {self.regret}"
 
     def _repr_html_(self) -> str:
-        """The fit as notebooks show it: mu rounded up, and how much it leaves out."""
+        """Return the fit as notebooks show it: mu rounded up, and its regret."""
         rows = [
             ("mu", str(self.mu)),
             ("regret", str(self.regret)),
@@ -86,13 +86,13 @@ class GaussianFit:
 
 
 def fitted(trade_offs: TradeOffs, least_rate: float) -> GaussianFit:
-    """The fit to the worse of the orderings."""
+    """Return the fit to the worse of the orderings."""
     mu = tight_mu(trade_offs, least_rate)
     return GaussianFit(mu, _regret(trade_offs, mu.upper), least_rate)
 
 
 def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
-    """The tight mu of the worse of the orderings: the lower end by what is attained, the upper by what dominates."""
+    """Return the tight mu of the worse ordering: the lower end from attained rates, the upper from dominating ones."""
     low, high = 0.0, 0.0
     for each in trade_offs.above:
         lower, upper = _mu(each, least_rate)
@@ -108,10 +108,10 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
         before = math.inf
-        for _ in range(ROUNDS):  # until it is narrow, refining narrows it too little, or the work is used up
+        for _ in range(ROUNDS):  # until it is narrow, a round gains too little, or the work is used up
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
-            own_lines = float((nodes.upper + nodes.b * least_rate).min())  # not those at the corners alone
+            own_lines = float((nodes.upper + nodes.b * least_rate).min())  # all lines, not only those at the corners
             all_lines = float(trade_off.known(np.array([least_rate]), direction)[0].upper[0])
             if rate[-1] < least_rate or all_lines < (1 - CLEAR) * own_lines:  # the other half has the lines inside
                 lower, top = _mu_at(trade_off, direction, least_rate)
@@ -130,7 +130,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
 
 
 def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[float, float]:
-    """Certified ends of the mu that is enough where the rate which is small in a direction is the least one."""
+    """Certified ends of the mu that suffices where the rate that is small in a direction is the least one."""
     from scipy.special import ndtri
 
     missed = trade_off.rates(np.array([rate]), RATE_GAP, direction)[1]
@@ -139,7 +139,7 @@ def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[floa
 
 
 def _mus(rate: Array, reached: Array) -> Array:
-    """mu of a Gaussian whose test reaches a true-positive rate at a false-positive rate."""
+    """Mu of a Gaussian whose test reaches a true-positive rate at a false-positive rate."""
     from scipy.special import ndtri
 
     certain = (reached >= 1.0) | (rate <= 0.0)
@@ -162,7 +162,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
             break
         if kept:
             if at <= least_rate:
-                continue  # it is the higher one throughout, as an upper bound may be that is wider than its neighbours
+                continue  # it is the higher one throughout, as an upper bound wider than its neighbours may be
             rates.append(float(at))
         kept.append(i)
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
@@ -176,7 +176,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
 
 
 def _of_different_slopes(b: Array, u: Array) -> list[int]:
-    """The lines ``u_i + b_i alpha``; of neighbours that rounding gave the same slope, the lowest."""
+    """Lines ``u_i + b_i alpha``; of neighbours with equal rounded slopes, the lowest."""
     kept: list[int] = []
     for i, (slope, height) in enumerate(zip(b.tolist(), u.tolist(), strict=True)):
         if not kept or slope != b[kept[-1]]:
@@ -187,10 +187,10 @@ def _of_different_slopes(b: Array, u: Array) -> list[int]:
 
 
 def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
-    """The regret against G_mu of the smaller of the orderings' trade-off functions.
+    """Regret against G_mu of the smaller of the orderings' trade-off functions.
 
-    That one is not convex: it has at most the regret of each, and at any point the smaller difference. Its lower end is
-    by the rates that dominate, its upper end by those that are attained.
+    The smaller one is not convex: it has at most the regret of each, and at any point the smaller difference. Its lower
+    end comes from the dominating rates, its upper end from the attained ones.
     """
     from scipy.special import ndtr
 
@@ -208,7 +208,7 @@ def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
 
 
 def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> Bound:
-    """Against G = 0: the rate at which f is the diagonal, between those at which it is certainly above and below."""
+    """Regret against G = 0: the rate at which f is the diagonal, between rates surely above and below."""
     fnr = _least_rates(above)
     low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
     high = float(np.maximum(rate, _least_rates(below).upper).min())
@@ -234,7 +234,7 @@ def _most(v: Array, alpha: Array, at: Array) -> float:
 
 
 def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
-    """A bound on the largest difference of a convex curve through (v, alpha) and that of G_mu through (v, at)."""
+    """Bound on the largest difference of a convex curve through (v, alpha) and that of G_mu through (v, at)."""
     from scipy.special import ndtri
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -254,7 +254,7 @@ def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
 
 
 def _gaussian_rate(v: Array, mu: float) -> Array:
-    """The alpha with ``alpha - G_mu(alpha) = v``: ``Phi(x) - Phi(-x - mu) = v``, by bisection in x."""
+    """Alpha with ``alpha - G_mu(alpha) = v``: ``Phi(x) - Phi(-x - mu) = v``, by bisection in x."""
     from scipy.special import ndtr
 
     low, high = np.full(len(v), -FARTHEST - mu), np.full(len(v), FARTHEST)

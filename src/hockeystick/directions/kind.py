@@ -1,4 +1,4 @@
-"""A kind of rounds, as directions are made of it: what is known of one of them."""
+"""Interface of a kind of rounds, of which directions are composed."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ if TYPE_CHECKING:
 
 
 class Kind(Protocol):
-    """A kind of rounds: what is known of one of them in each direction."""
+    """Kind of rounds, with its pairs in each direction."""
 
     def known(self, direction: Direction) -> Known:
-        """The pair of one round, or the pairs, with the side of the truth that each is on.
+        """Return the pair or pairs of one round, with the side of the truth of each.
 
         Raises:
-            UnsupportedError: no dominating pair is proven.
-        """
+            UnsupportedError: no dominating pair is proved."""
         ...
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of one round: that of its pair, or a bound where there is no pair.
+        """Return the Renyi curve of one round: that of its pair, or else a bound.
 
         Raises:
-            UnsupportedError: nothing is proven.
-        """
+            UnsupportedError: nothing is proved."""
         ...
 
     def exact(self, direction: Direction) -> ExactRound:
-        """One round in exact numbers, for a proof.
+        """Return one round in exact numbers, for a proof.
 
         Raises:
             UnsupportedError: no dominating pair is proven, or no proof is implemented.

@@ -1,4 +1,4 @@
-"""Kinds of rounds that are not rounds of a plan as they stand: seen from above alone, or given by their pairs."""
+"""Kinds of rounds outside plans: bounded from above only, or given by their pairs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hockeystick.values.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class FromAbove:
-    """A kind of rounds of which nothing is used from below: no record need be in as many of them as are composed.
+    """Kind of rounds without a lower bound, since no record need be in as many of them as are composed.
 
     Attributes:
-        kind: what is known of one round.
+        kind: kind with its lower bounds.
     """
 
     kind: Kind
 
     def known(self, direction: Direction) -> Known:
-        """The pair above, and no more.
+        """Return the pair above only.
 
         Raises:
             UnsupportedError: none is proven.
@@ -32,7 +32,7 @@ class FromAbove:
         return Above(self.kind.known(direction).above)
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """The pair above.
+        """Return the pair above.
 
         Raises:
             UnsupportedError: none is proven.
@@ -40,7 +40,7 @@ class FromAbove:
         return self.known(direction).above
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of the kind, which is from above anyway.
+        """Return the Renyi curve of the kind, which is an upper bound anyway.
 
         Raises:
             UnsupportedError: nothing is proven.
@@ -48,7 +48,7 @@ class FromAbove:
         return self.kind.curve(direction)
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Refused, as a proof is of both ends.
+        """Refuse, since a proof covers both ends.
 
         Raises:
             UnsupportedError: always.
@@ -58,19 +58,19 @@ class FromAbove:
 
 @dataclass(frozen=True)
 class Given:
-    """A kind of rounds of which the pairs are given, or Renyi curves where there are none.
+    """Kind of rounds given by its pairs, or else Renyi curves.
 
     Attributes:
-        given: what is known of one round in each direction.
+        given: pairs or curve of one round in each direction.
     """
 
     given: Mapping[Direction, Known | RenyiCurve]
 
     def known(self, direction: Direction) -> Known:
-        """The pairs, where they are given.
+        """Return the given pairs.
 
         Raises:
-            UnsupportedError: only a Renyi curve was given.
+            UnsupportedError: only a Renyi curve is given.
         """
         found = self.given[direction]
         if isinstance(found, RenyiCurve):
@@ -80,18 +80,18 @@ class Given:
         return found
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """What was given of one round: the pair that dominates it, or a Renyi curve.
+        """Return the given dominating pair, or Renyi curve, of one round.
 
         Raises:
-            KeyError: nothing was given in that direction.
+            KeyError: nothing is given in that direction.
         """
         found = self.given[direction]
         return found if isinstance(found, RenyiCurve) else found.above
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Never known.
+        """Refuse, since pairs in doubles are not exact.
 
         Raises:
-            UnsupportedError: always; a proof begins with exact numbers, which a pair in doubles is not.
+            UnsupportedError: always.
         """
         raise UnsupportedError("no proof is implemented for pairs that are given in doubles; give a plan")

@@ -1,13 +1,13 @@
-"""Where a parameter takes the privacy curve through a point, by Newton's method on one contour; nothing is certified.
+"""Location of the parameter that puts a point on the privacy curve, by Newton's method; nothing is certified.
 
 Over a fixed line ``t + is`` let ``S(y) = (1 / P) sum_j e^(K(z_j; y) - eps z_j) / (z_j (1 + z_j))`` for rounds with a
-parameter y, the larger the safer. S is delta(eps) as long as y stays near the place for which the line was laid, and
-costs one K a kind of rounds. The root of ``f(y) = log S(y) - log delta`` is found by Newton steps whose derivative is
-that of the first guess, and then of the last two values (secants); where the root is far the line is laid anew. A
-search that begins here has nothing left to do but to certify a value on either side.
+parameter y, of which a larger value is safer. S is delta(eps) as long as y stays near the value for which the line was
+made, and costs one K a kind of rounds. Newton steps find the root of ``f(y) = log S(y) - log delta``, with the
+derivative of the first guess, and then of the last two values (secants); if the root is far, a new line is made. A
+search that starts from this root only needs to certify a value on either side.
 
-The aliases and the end of the line weigh more where y moves, by some ten times as much in logarithms as delta does:
-they are laid to :data:`TOLERANCE`, and y moves on one line while f is below :data:`FAR`.
+The aliases and the end of the line matter more where y moves, by some ten times as much in logarithms as delta. They
+are bounded by :data:`TOLERANCE`, and y moves on one line while f is below :data:`FAR`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hockeystick.engines.contour.slopes import SlopeContour
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 
-CONTOURS, STEPS = 2, 8  # laid at most, and steps on each: few, as where more are wanted they say little
-LONGEST_STEP = 0.7  # of y
-FAR = 0.3  # of f, from which on the line is laid anew
-TOLERANCE = 1e-10  # of the sum, where it is laid
-INNER = 1e-11  # of K of all rounds: what is looked for is a place to measure
-LONGEST_LINE = 200  # points: laying a longer one takes as long as several answers do
-MOST_KINDS = 8  # of rounds, each of which has a line of its own at every step
-CLOSEST = 1e-12  # of y: nearer, K is not told from its rounding
+CONTOURS, STEPS = 2, 8  # largest number of contours, and of steps on each; if more are needed the result is poor
+LONGEST_STEP = 0.7  # longest step of y
+FAR = 0.3  # f from which on a new line is made
+TOLERANCE = 1e-10  # relative error of the sum at the point of the line
+INNER = 1e-11  # error of K of all rounds, small enough for a place to measure
+LONGEST_LINE = 200  # largest number of points: a longer line takes as long as several answers
+MOST_KINDS = 8  # largest number of kinds of rounds, each with its own line at every step
+CLOSEST = 1e-12  # smallest step of y: below it K changes by less than its rounding
 
 
 def located(
@@ -38,26 +38,26 @@ def located(
     point: tuple[float, float],
     close: float,
 ) -> float | None:
-    """About the y at which the first direction's curve passes through a point; ``None`` where no short contour tells.
+    """Return the approximate y at which the first direction's curve passes through a point, or ``None``.
 
     Args:
-        directions_at: the rounds at a y.
-        placed: the y next to a given one that the parameter can have: it may be a whole number, and its range ends.
-        y: where to begin.
-        slope: about the derivative of log epsilon at a fixed delta by y; negative.
+        directions_at: function from y to the rounds.
+        placed: function to the nearest valid y, since the parameter may be a whole number and has a range.
+        y: first value.
+        slope: approximate derivative of log epsilon at a fixed delta by y; negative.
         point: epsilon and delta, both greater than 0.
-        close: how near to the root, about.
+        close: approximate accuracy of the root.
     """
     epsilon, delta = point
     close = max(close, CLOSEST)
-    last: tuple[float, float] | None = None  # where a line was laid, and f there
+    last: tuple[float, float] | None = None  # y of the last line, and f there
     try:
         for _ in range(CONTOURS):
             composition = _first(directions_at(y))
             contour = SlopeContour(composition, epsilon, TOLERANCE, LONGEST_LINE, INNER)
             f = _excess(contour, composition, delta)
             fall = slope * epsilon * contour.at(epsilon).fall if last is None else _secant(last, (y, f))
-            if not fall < 0:  # it is below the range of a double
+            if not fall < 0:  # it underflows
                 return None
             last = y, f
             before = 1.0
@@ -79,10 +79,10 @@ def located(
 
 
 def _secant(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """The slope between two values of f, which falls.
+    """Slope between two values of the decreasing f.
 
     Raises:
-        NotApplicableError: it does not, or both values are at one place, so that the contour says nothing.
+        NotApplicableError: f does not decrease, or both values are at the same y, so the contour is useless.
     """
     run = other[0] - one[0]
     slope = (other[1] - one[1]) / run if run else math.nan
@@ -92,10 +92,10 @@ def _secant(one: tuple[float, float], other: tuple[float, float]) -> float:
 
 
 def _first(directions: Directions) -> Composition:
-    """The rounds of the first direction.
+    """Rounds of the first direction.
 
     Raises:
-        NotApplicableError: there are none, too many kinds, or nothing but a Renyi curve is known of one.
+        NotApplicableError: there are no rounds, too many kinds, or one has only a Renyi curve.
     """
     composition = first_composition(directions)
     if not isinstance(composition, Composition) or not 0 < len(composition.rounds) <= MOST_KINDS:
@@ -104,10 +104,10 @@ def _first(directions: Directions) -> Composition:
 
 
 def _excess(contour: SlopeContour, composition: Composition, delta: float) -> float:
-    """f of the module docstring, of the finite losses alone.
+    """f of the module docstring, for the finite losses alone.
 
     Raises:
-        NotApplicableError: mass at infinite loss leaves nothing of delta, or the contour says nothing.
+        NotApplicableError: mass at infinite loss uses up delta, or the contour is useless.
     """
     finite = delta - composition.infinite_mass
     if not finite > 0:

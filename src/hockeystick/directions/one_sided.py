@@ -1,4 +1,4 @@
-"""Upper bounds as results: the worst direction's, with mass at infinite loss and the logarithm of delta."""
+"""Upper bounds as results: that of the worst direction, with mass at infinite loss and the logarithm of delta."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hockeystick.numerics.rounding import exp_above, next_down, next_up
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
-T = TypeVar("T")  # what is asked in each direction
+T = TypeVar("T")  # composition in each direction
 
 NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
-"""Why a bound on epsilon is infinite, where its method says nothing else."""
+"""Reason for an infinite bound on epsilon, unless its method has another."""
 
-LOG_DELTA_GAP = 1e-9  # to which delta is found from a bound on epsilon
-LEAST_LOG_DELTA = -650.0  # down to which delta is searched: e^-650 is a double with all its digits
-FAR = 1e6  # in units of epsilon: what an infinite bound counts for while the root is searched
+LOG_DELTA_GAP = 1e-9  # accuracy of log delta from a bound on epsilon
+LEAST_LOG_DELTA = -650.0  # smallest log delta of the search: e^-650 is a double with full precision
+FAR = 1e6  # value of an infinite bound in the search of the root, in units of epsilon
 
 
 def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]) -> tuple[Direction, float]:
-    """The direction with the largest bound, and that bound."""
+    """Return the direction with the largest bound, and that bound."""
     found = [(direction, bound(subject)) for direction, subject in directions]
     return max(found, key=lambda item: item[1])
 
@@ -30,7 +30,7 @@ def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]
 def epsilon_bound(
     name: str, direction: Direction, epsilon: float, reason: str | None = None, order: float | None = None
 ) -> UpperBound:
-    """Epsilon as a result; ``reason`` is kept whether or not it is infinite."""
+    """Return epsilon as a result; ``reason`` is kept even if it is finite."""
     if math.isinf(epsilon) and reason is None:
         reason = NO_EPSILON
     return UpperBound(epsilon, name, direction.value, order, reason)
@@ -39,7 +39,7 @@ def epsilon_bound(
 def delta_bound(
     name: str, direction: Direction, log_delta: float, reason: str | None = None, order: float | None = None
 ) -> DeltaUpperBound:
-    """Delta as a result, from its logarithm, at most 0."""
+    """Return delta as a result, from its logarithm, at most 0."""
     log = UpperBound(log_delta, name, direction.value, order, reason)
     return DeltaUpperBound(min(exp_above(log_delta), 1.0), name, direction.value, order, reason, log_delta=log)
 
@@ -50,10 +50,10 @@ def log_left(delta: float, infinite: float) -> float:
 
 
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
-    """log of a delta at which a bound on epsilon, given as a function of delta, is at most ``epsilon``.
+    """Return the logarithm of a delta at which a bound on epsilon, as a function of delta, is at most ``epsilon``.
 
-    Any such delta is good: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The least one is found to 1e-9, though
-    none below e^-650 but 0 itself.
+    Any such delta is valid: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The smallest one is found to 1e-9;
+    below e^-650 only 0 is tried.
     """
     if epsilon_at(0.0) <= epsilon:
         return -math.inf

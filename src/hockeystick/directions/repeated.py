@@ -1,8 +1,8 @@
-"""Epsilon and delta of one sampled Gaussian round that is repeated, asked again as it goes on.
+"""Epsilon and delta of one repeated sampled Gaussian round, for a growing count.
 
-It is the way of :mod:`hockeystick.directions.certified` through the contour, step by step, without what is looked at on
-that way for the sake of other rounds: an answer has the plan's own bits. Where the contour is not narrow, or does not
-show that adding a record has no more, there is no answer here, and the plan is asked.
+The computation is that of :mod:`hockeystick.directions.certified` through the contour, step by step, without the checks
+that serve other rounds, so an answer equals the plan's to the last bit. If the contour is not narrow, or does not prove
+that adding a record costs no more, there is no answer here, and the plan must answer.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-MORE = 1.25  # times the rounds of which the contour said too little, from which on it is asked again
+MORE = 1.25  # growth of the count after a failure of the contour before it is tried again
 
 
 class Repeated:
-    """One sampled Gaussian round, with a record removed, or with one removed or added.
+    """Sampled Gaussian round, with a record removed, or with one removed or added.
 
     Args:
-        directions: the one in which a record is removed and, where it counts, the one in which it is added.
+        directions: direction that removes a record and, if it counts, the one that adds one.
         mu: one over the noise multiplier.
         rate: sampling rate.
 
@@ -44,10 +44,10 @@ class Repeated:
         self._direction, self._both = directions[0], len(directions) > 1
         base = GaussianPair(mu)
         self._removed, self._added = PoissonRemovePair(base, rate), PoissonAddPair(base, rate)
-        self._least = 2  # rounds from which on the contour is asked: a single one has a closed form
+        self._least = 2  # smallest count for the contour: a single round has a closed form
 
     def epsilon(self, count: int, delta: float, gap: float | None) -> Bound | None:
-        """Epsilon at delta of so many rounds; ``None`` where the plan has to be asked."""
+        """Return epsilon at delta of ``count`` rounds; ``None`` if the plan must answer."""
         targets = log_left(delta, 0.0, next_down), log_left(delta, 0.0, next_up)
         return self._answered(
             count,
@@ -59,7 +59,7 @@ class Repeated:
         )
 
     def delta(self, count: int, epsilon: float, gap: float | None) -> DeltaBound | None:
-        """Delta at epsilon of so many rounds; ``None`` where the plan has to be asked."""
+        """Return delta at epsilon of ``count`` rounds; ``None`` if the plan must answer."""
         found = self._answered(
             count,
             gap,
@@ -75,7 +75,7 @@ class Repeated:
         ask: Callable[[ContourEngine, float | None], Interval],
         milder: Callable[[Composition, Interval], bool],
     ) -> Bound | None:
-        """The interval with a record removed, where it is narrow and adding one is shown to have no more."""
+        """Interval with a record removed, if it is narrow and adding one provably costs no more."""
         gap = None if gap is None else checked_gap(gap)
         if count < self._least:
             return None
@@ -89,7 +89,7 @@ class Repeated:
             except (NotApplicableError, UnfairLineError):
                 shown = False
         if not shown:
-            self._least = math.ceil(MORE * count)  # until then the plan alone is asked, which would say the same
+            self._least = math.ceil(MORE * count)  # until then only the plan answers, with the same bits
             return None
         ends = found.lower, found.estimate, found.upper
         return Bound(*ends, accountant=found.engine, direction=self._direction.value)

@@ -1,4 +1,4 @@
-"""A guess at epsilon in a fraction of the time of an answer, for searches to set out from; nothing is certified."""
+"""Fast guesses of epsilon, as starting points of searches; nothing is certified."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hockeystick.directions.directions import Directions, first_composition
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition
 
-DEPTH = 50.0  # e-folds of delta beyond which losses are left out
+DEPTH = 50.0  # e-folds of delta beyond which losses are neglected
 
 
 def rough_epsilon(directions: Directions, delta: float) -> float | None:
-    """A rough epsilon of the first direction, by the leading saddle-point term; ``None`` where that makes no sense."""
+    """Return a rough epsilon of the first direction, by the leading saddle-point term; ``None`` if that fails."""
     composition = first_composition(directions)
-    if not isinstance(composition, Composition):  # of a round nothing but a Renyi curve is known
+    if not isinstance(composition, Composition):  # a round has only a Renyi curve
         return None
     finite = delta - composition.infinite_mass
     if not composition.rounds or finite <= 0:

@@ -1,16 +1,16 @@
-"""Epsilon and delta of a growing history of sampled Gaussian rounds, from sums that are kept between questions.
+"""Epsilon and delta of a growing history of sampled Gaussian rounds, from sums kept between questions.
 
-What is certified is what :mod:`hockeystick.directions.certified` certifies of a plan: removing a record is asked, and
-of adding one it is shown by a bound on its moments that it has no more. Where that is not shown, or the interval is
-wider than was asked, there is no answer here, and the plan is asked.
+The certificate is that of :mod:`hockeystick.directions.certified` for a plan: removing a record is computed, and a
+bound on its moments proves that adding one costs no more. If that fails, or the interval is wider than wanted, there is
+no answer here, and the plan must answer.
 
-**Times.** The points of a contour suit the rounds for which they were laid, and some more of them. The variance
-``v = sum k q^2 (e^(mu^2) - 1)`` tells how much was run, and the best tilt goes about with one over its root. New points
-are laid each time that v has grown by GROWTH, for the rounds up to then, and the sums over all rounds are formed anew:
-n rounds are added to sums some ``n / (1 - 1 / GROWTH)`` times in all where v grows with n.
+**Times.** The points of a contour suit the rounds for which they were made, and some more. The variance ``v = sum k q^2
+(e^(mu^2) - 1)`` measures the rounds so far, and the best tilt is about proportional to one over its root. New points
+are made each time that v has grown by GROWTH, for the rounds up to then, and the sums over all rounds are formed again:
+n rounds are added to sums some ``n / (1 - 1 / GROWTH)`` times in all if v grows with n.
 
-When that is depends on the history alone, and so do the order of all sums and where each search begins: an answer is
-the same to the last bit whatever was asked before, and wherever the history was saved and loaded in between.
+These times depend on the history alone, and so do the order of all sums and the start of each search: an answer is the
+same to the last bit whatever was computed before, and wherever the history was saved and loaded in between.
 """
 
 from __future__ import annotations
@@ -54,22 +54,23 @@ from hockeystick.values.interval import Interval
 
 Array = npt.NDArray[np.float64]
 
-GROWTH = 1.2  # of the variance, from which on new points are laid: the best tilt has then lost a tenth of itself
+GROWTH = 1.2  # growth of the variance before new points are made: the best tilt has then decreased by a tenth
 SHARPER = 0.02
-"""Of what a plan asks for: what each remainder may be where the points are laid, e^-4, as the bound to the right grows
-by that much against delta while the variance grows by GROWTH."""
+"""Allowance of each remainder at the points, relative to the plan's: e^-4, since the bound to the right grows by that
+factor against delta while the variance grows by GROWTH.
+"""
 
-ORDERS = (1.15, 1.8, 4.0)  # of the tilt, at which moments may show that adding a record has no more
-AMONG = 2.0  # times the rounds for which points are laid: to so many their remainders are shared out
+ORDERS = (1.15, 1.8, 4.0)  # factors of the tilt for moments that prove that adding a record costs no more
+AMONG = 2.0  # number of rounds among which remainders are divided, relative to those of the points
 LONGEST = 50_000  # points
-PLACED = 0.3  # of log delta: points that were laid for a guess so far off serve
-KEPT = 8  # questions, each with its own target and in one direction, of which sums are kept
-DELTAS = (1e-100, 0.3)  # between which the contour is the engine of choice
-EPSILONS = (1e-6, 1e6)  # likewise, of the epsilons at which delta is asked
+PLACED = 0.3  # largest error of log delta in the guess for which points were made
+KEPT = 8  # number of questions, by target and direction, whose sums are kept
+DELTAS = (1e-100, 0.3)  # range in which the contour is the engine of choice
+EPSILONS = (1e-6, 1e6)  # likewise, for the epsilons of delta
 
 
 class Question(NamedTuple):
-    """What is asked: epsilon at a log delta, its ends rounded down and up, or log delta at an epsilon; and the gap."""
+    """Question: epsilon at a log delta, given by its two rounded ends, or log delta at an epsilon; and the gap."""
 
     log_delta: tuple[float, float] | None
     epsilon: float
@@ -77,7 +78,7 @@ class Question(NamedTuple):
 
 
 class Laid(NamedTuple):
-    """Points that are laid for so many rounds, the tilt of the saddle point, and about where epsilon is."""
+    """Points made for a number of rounds, the tilt of the saddle point, and the approximate epsilon."""
 
     path: Path
     rounds: float
@@ -86,7 +87,7 @@ class Laid(NamedTuple):
 
 
 class History:
-    """Entries in the order in which they were run, each of equal rounds in a row.
+    """Entries in the order of the run, each of successive equal rounds.
 
     Attributes:
         mu: one over the noise multipliers.
@@ -98,16 +99,16 @@ class History:
         self.mu: list[float] = []
         self.rate: list[float] = []
         self.count: list[int] = []
-        self._one: list[float] = []  # v of one round
+        self._one: list[float] = []  # v of one round of each entry
         self._before: list[float] = []  # v of all entries before
         self._least: list[float] = []  # sum of log(1 - q) over all rounds before
-        self._due: list[float] = []  # at which v new points are due
+        self._due: list[float] = []  # v at which new points are due
 
     def __len__(self) -> int:
         return len(self.mu)
 
     def put(self, at: int, mu: float, rate: float, count: int) -> None:
-        """Add the entry of that number, or say how often it, the last one, has been run by now."""
+        """Add the entry of this index, or update the count of the last one."""
         if at < len(self):
             self.count[at] = count
             return
@@ -120,7 +121,7 @@ class History:
 
     @property
     def variance(self) -> float:
-        """v of all entries."""
+        """Variance v of all entries."""
         return self._before[-1] + self.count[-1] * self._one[-1]
 
     @property
@@ -129,12 +130,12 @@ class History:
 
     @property
     def largest(self) -> float:
-        """At least the largest loss of all rounds with a record added, ``-log(1 - q)`` each."""
+        """Upper bound on the loss of all rounds with a record added, ``-log(1 - q)`` each."""
         return -self._until_now * (1 + SPARE)
 
     @property
     def time(self) -> int:
-        """The number of the last time at which new points were due."""
+        """Index of the last time at which new points were due."""
         if not self._due:
             self._due.append(self._one[0])
         reached = self.variance
@@ -143,7 +144,7 @@ class History:
         return len(self._due) - 1
 
     def until(self, time: int, add: bool) -> Rows:
-        """The rounds up to a time, with a record added or removed."""
+        """Return the rounds up to a time, with a record added or removed."""
         due = self._due[time]
         last = max(bisect_left(self._before, due) - 1, 0)
         mu, rate, count = (np.array(column[: last + 1]) for column in (self.mu, self.rate, self.count))
@@ -153,10 +154,10 @@ class History:
 
 
 class Stepped:
-    """A growing history of sampled Gaussian rounds, with a record removed, or with one removed or added.
+    """Growing history of sampled Gaussian rounds, with a record removed, or with one removed or added.
 
     Args:
-        directions: the one in which a record is removed and, where it counts, the one in which it is added.
+        directions: direction that removes a record and, if it counts, the one that adds one.
 
     >>> from hockeystick.values.adjacency import Adjacency
     >>> stepped = Stepped(Adjacency.ADD_OR_REMOVE.directions)
@@ -169,17 +170,17 @@ class Stepped:
     def __init__(self, directions: Sequence[Direction]) -> None:
         self.history, self.directions = History(), tuple(directions)
         self._kept: OrderedDict[tuple[Question, bool], _Sums] = OrderedDict()
-        self._without: dict[tuple[Question, bool], int] = {}  # the last time of which there are no points
+        self._without: dict[tuple[Question, bool], int] = {}  # last time without points
 
     def epsilon(self, delta: float, gap: float | None) -> Bound | None:
-        """Epsilon at delta, of relative width at most the gap; ``None`` where the plan has to be asked."""
+        """Return epsilon at delta, of relative width at most the gap; ``None`` if the plan must answer."""
         gap = DEFAULT_GAP if gap is None else checked_gap(gap)
         if not DELTAS[0] <= delta <= DELTAS[1]:
             return None
         return self._answered(Question((log_left(delta, 0.0, next_down), log_left(delta, 0.0, next_up)), math.nan, gap))
 
     def delta(self, epsilon: float, gap: float | None) -> DeltaBound | None:
-        """Delta at epsilon, of relative width at most the gap; ``None`` where the plan has to be asked."""
+        """Return delta at epsilon, of relative width at most the gap; ``None`` if the plan must answer."""
         gap = DEFAULT_GAP if gap is None else checked_gap(gap)
         if not EPSILONS[0] <= epsilon <= EPSILONS[1]:
             return None
@@ -187,7 +188,7 @@ class Stepped:
         return None if found is None else delta_of(found)
 
     def _answered(self, asked: Question) -> Bound | None:
-        """The worse direction's interval; of adding a record it is enough where it is shown to have no more."""
+        """Worse direction's interval; for adding a record, a proof that it costs no more suffices."""
         if len(self.history) > MOST:
             return None
         worst = self.directions[0]
@@ -199,7 +200,7 @@ class Stepped:
             if len(self.directions) == 1 or sums.adding_is_milder(found):
                 return Bound(*_ends(found), accountant="contour", direction=worst.value)
             other = self._sums(asked, add=True).answer()
-        except NotApplicableError:  # the plan has other engines, and says why they fall short
+        except NotApplicableError:  # the plan has other engines, and reports their reasons
             return None
         if other is None:
             return None
@@ -208,14 +209,13 @@ class Stepped:
         return Bound(lower, estimate, upper, accountant="contour", direction=worst.value)
 
     def _sums(self, asked: Question, add: bool) -> _Sums:
-        """The sums of the present time for a question in one direction, which are kept.
+        """Sums of the present time for a question in one direction, which are kept.
 
-        Whether there are any must not depend on what else was done for an answer: laying them is a call by itself.
-        Where there are none it is known until the next time: to find out may take as long as the plan does.
+        Their existence must not depend on other work for an answer, so making them is a call of its own. A failure is
+        remembered until the next time, since finding it may take as long as the plan.
 
         Raises:
-            NotApplicableError: there are no points that are few enough.
-        """
+            NotApplicableError: too many points are needed."""
         sums, time = self._kept.pop((asked, add), None), self.history.time
         if sums is None or sums.time != time:
             if self._without.get((asked, add)) == time:
@@ -242,10 +242,10 @@ def _ends(found: Interval) -> tuple[float, float, float]:
 
 
 def laid(rows: Rows, asked: Question) -> Laid:
-    """Points for some rounds, all of one direction.
+    """Return points for rounds of one direction.
 
     Raises:
-        NotApplicableError: there are none that are few enough.
+        NotApplicableError: too many points are needed.
     """
     few, rounds = Bundle(stand_ins(rows)), float(rows.count.sum())
     steering = Bundled([], few, []).steering()
@@ -274,17 +274,17 @@ def laid(rows: Rows, asked: Question) -> Laid:
 
 
 class _Sums:
-    """The sums over all rounds so far, in one direction, on points that were laid for a time.
+    """Sums over all rounds so far, in one direction, on the points made for a time.
 
-    The last entry is apart from them: it may go on, and is taken as often as it was run by now.
+    The last entry is kept apart: it may grow, and counts as often as it was run so far.
 
     Args:
-        history: the entries.
-        asked: the question.
-        laid: the points.
-        time: for which they were laid.
-        add: whether a record is added.
-        both: whether bounds with a record added are kept, too.
+        history: entries.
+        asked: question.
+        laid: points.
+        time: time for which they were made.
+        add: True if a record is added.
+        both: True to keep bounds with a record added, too.
     """
 
     def __init__(self, history: History, asked: Question, laid: Laid, time: int, add: bool, both: bool) -> None:
@@ -296,10 +296,10 @@ class _Sums:
         self._last: tuple[int, Each] | None = None
 
     def answer(self) -> Interval | None:
-        """The interval of epsilon, or of log delta; ``None`` where it is wider than the gap.
+        """Return the interval of epsilon, or of log delta; ``None`` if it is wider than the gap.
 
         Raises:
-            NotApplicableError: nothing but rounding is left on these points.
+            NotApplicableError: only rounding is left on these points.
         """
         asked = self._asked
         contour = Contour(self._path.on(self._follow()), [1, self._history.count[-1]])
@@ -311,7 +311,7 @@ class _Sums:
         return found if 0 < found.upper < math.inf and found.upper - found.lower <= asked.gap * found.upper else None
 
     def adding_is_milder(self, found: Interval) -> bool:
-        """Whether adding a record has no more: at the lower end that was found its delta is at most the target."""
+        """Return True if adding a record costs no more: at the lower end found, its delta is at most the target."""
         asked = self._asked
         at = (asked.epsilon, found.lower) if asked.log_delta is None else (found.lower, asked.log_delta[0])
         if not at[0] > 0:
@@ -322,7 +322,7 @@ class _Sums:
         return any(log_delta_at(bound, tilt, at[0]) <= at[1] for tilt, bound in bounds)
 
     def _follow(self) -> Each:
-        """Add all entries but the last one to the sums; what one round of that has on the points."""
+        """Add all entries except the last to the sums, and return one round of the last at the points."""
         history, path, end = self._history, self._path, len(self._history) - 1
         while self._added < end:
             if self._last is not None and self._last[0] == self._added:

@@ -10,7 +10,7 @@ and ``h(b) = 1 - b + b h'(1/b)`` with h' the same for the swapped pair turns ``b
 
     f(alpha) = max( sup_{b >= 1} 1 - h(b) - b alpha ,  sup_{b >= 1} (1 - h'(b) - alpha) / b ) .
 
-**Lower bound on f** (the safe side): any b will do, with an upper bound on h.
+**Lower bound on f** (the safe side): any b is valid, with an upper bound on h.
 
 **Upper bound on f**: h is convex, decreasing, not negative, with a slope of at least -1 (it is ``E_Q (dP/dQ - b)_+``
 and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` and ``b_(i+1)`` convexity puts h above
@@ -20,13 +20,13 @@ and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` a
 
 (slope -1 takes the place of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
 larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
-an end of the interval or where the lines cross. So the *vertices* (ends and crossings) stand for all b. Beyond the last
+an end of the interval or where the lines cross. So the *vertices* (ends and crossings) represent all b. Beyond the last
 b, ``h >= 0``, with which both expressions fall: the last b with h = 0 is a vertex too.
 
-**Two pairs.** Where what dominates a round is not what some instance attains (``pairs/sides.py``), the trade-off
-function of the plan is the least one of its instances. It is at least that of the pairs above, whose h and h' bound
-those of each instance. It is at most that of any one instance, whose h and h' are its own: the supremum over b of a
-minimum over instances would not do, being the smaller number.
+**Two pairs.** If the dominating pair of a round is not attained by an instance (``pairs/sides.py``), the trade-off
+function of the plan is the minimum over its instances. It is at least that of the pairs above, whose h and h' bound
+those of each instance. It is at most that of any one instance, with its own h and h'; the supremum over b of a minimum
+over instances would be invalid, since it is smaller.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from hockeystick.values.interval import Ends
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-FIRST_NODES = 257  # epsilons, evenly spread, before refinement
-ROUNDS = 14  # of refinement of the nodes
-WORTHWHILE = 0.95  # of the width before: less of a gain is none
-PATIENCE = 3  # rounds without a gain, after which a rate is as well known as it will be
+FIRST_NODES = 257  # number of evenly spread epsilons before refinement
+ROUNDS = 14  # rounds of refinement of the nodes
+WORTHWHILE = 0.95  # relative width after a round; above it there is no gain
+PATIENCE = 3  # number of rounds without a gain after which a rate is final
 CHUNK = 1 << 22  # lines times rates at once
-LARGEST_NODE = 600.0  # epsilon whose exponential a double holds with room
+LARGEST_NODE = 600.0  # epsilon whose exponential is well within the range of a double
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
-DEEP = 1e-3  # of the delta up to which nodes reach: below that delta need not be known
+DEEP = 1e-3  # share of the deltas of the nodes below which delta need not be known
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """delta of one direction at increasing epsilons from 0 on.
+    """Delta of one direction at increasing epsilons from 0 on.
 
     Attributes:
-        epsilon: shape (n,), ``epsilon[0] = 0``.
-        lower, estimate, upper: shape (n,), certified ends of delta, and the best guess.
+        epsilon: epsilons with ``epsilon[0] = 0``, shape (n,).
+        lower, estimate, upper: certified ends of delta, and the estimate between, shape (n,).
     """
 
     epsilon: Array
@@ -73,16 +73,16 @@ class Nodes:
 
     @property
     def b(self) -> Array:
-        """The slopes ``b = e^epsilon`` at the nodes, of shape (n,)."""
+        """Slopes ``b = e^epsilon`` at the nodes, shape (n,)."""
         return np.exp(self.epsilon)
 
     def vertices(self) -> tuple[Array, Array]:
-        """``(b, l)``: shape (m,) each, what stands for all b in an upper bound on f (see the module)."""
+        """Return ``(b, l)``, shape (m,) each, which represent all b in an upper bound on f (see the module)."""
         b, low, high = self.b, self.lower, self.upper
         if len(b) == 1:
             return np.append(b, b), np.append(low, 0.0)
         gaps = np.diff(b)
-        apart = gaps > 0  # neighbours whose exponentials are one double have no line through them: -1 and 0 again
+        apart = gaps > 0  # neighbours with equal exponentials have no line through them: -1 and 0 again
         with np.errstate(divide="ignore", invalid="ignore"):
             before, after = (low[1:-1] - high[:-2]) / gaps[:-1], (high[2:] - low[1:-1]) / gaps[1:]
             left = np.append(-1.0, np.where(apart[:-1], np.maximum(before, -1.0), -1.0))  # slopes at b_i, of intervals
@@ -92,17 +92,17 @@ class Nodes:
         crossing = (x > 0) & (x < gaps)
         x, at = x[crossing], np.flatnonzero(crossing)
         value = np.maximum(low[at] + left[at] * x - SLIP, 0.0)
-        # beyond the last b there is nothing to know h by: it stands for all of them with h = 0
+        # beyond the last b h has no bound: it represents all of them with h = 0
         return np.concatenate([b, b[at] + x, b[-1:]]), np.concatenate([low, value, [0.0]])
 
 
 class TradeOff:
-    """The trade-off function of one ordering, known better and better where it is asked.
+    """Trade-off function of one ordering, refined where it is evaluated.
 
     Args:
         curve: log delta of the plan.
-        steep: the direction whose delta bounds small false-positive rates.
-        flat: the direction whose delta bounds small false-negative rates; that of the swapped pair.
+        steep: direction whose delta bounds small false-positive rates.
+        flat: direction whose delta bounds small false-negative rates, that of the swapped pair.
         farthest: epsilon up to which delta matters.
         deep: delta below which its lower end does not matter.
     """
@@ -117,11 +117,11 @@ class TradeOff:
             self._of[flat] = self._computed(flat, first)
 
     def nodes(self, direction: Direction) -> Nodes:
-        """What is known of delta in a direction."""
+        """Return the present nodes of delta in a direction."""
         return self._of[direction]
 
     def refine(self, direction: Direction, near: Index) -> None:
-        """Add nodes half way between those at the given places of :meth:`nodes` and their neighbours."""
+        """Add nodes half way between those at the given indices of :meth:`nodes` and their neighbours."""
         nodes = self._of[direction]
         at = nodes.epsilon
         last = len(at) - 1
@@ -135,16 +135,15 @@ class TradeOff:
         self._of[direction] = Nodes(*(part[order] for part in parts))
 
     def rates(self, fpr: Array, gap: float, steep_in: Direction | None = None) -> tuple[Ends, Ends]:
-        """The largest true-positive rate and the least false-negative rate at each false-positive rate.
+        """Return the largest true-positive rate and the smallest false-negative rate at each false-positive rate.
 
         Args:
-            fpr: shape (n,), in [0, 1].
+            fpr: false-positive rates in [0, 1], shape (n,).
             gap: relative width wanted of the smaller of the two.
-            steep_in: the direction of the steep end, by default; that of the flat one exchanges the two error rates.
+            steep_in: direction of the steep end by default; that of the flat one exchanges the two error rates.
 
-        A rate is *wide* until its interval is narrow enough, or *stalled* where several rounds in a row have hardly
-        narrowed it. Nodes are added around those that bound the wide rates, until there are none or the work is used
-        up.
+        A rate is *wide* until its interval is narrow enough, or *stalled* after several rounds with hardly any gain.
+        Nodes are added around those that bound the wide rates, until there are none or the work is used up.
         """
         steep_in = steep_in or self.steep
         out = self.known(fpr, steep_in)
@@ -167,7 +166,7 @@ class TradeOff:
         return out
 
     def _refine_for(self, fpr: Array, width: Array, steep_in: Direction) -> None:
-        """Nodes around those that bound the rates now: at the steep end, or at the flat one."""
+        """Add nodes around those that bound the rates, at the steep end or at the flat one."""
         flat_in = self._other(steep_in)
         steep, flat = self._of[steep_in], self._of[flat_in]
         first, place = _least(steep.upper, steep.b, fpr)
@@ -178,12 +177,12 @@ class TradeOff:
             self.refine(direction, both if steep_in is flat_in else np.unique(places))
 
     def _other(self, direction: Direction) -> Direction:
-        """The direction of the other end; where both are one, that one."""
+        """Direction of the other end, which may be the same."""
         return self.flat if direction is self.steep else self.steep
 
     def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
-        """:meth:`rates` by the nodes there are; with the roles of the two error rates exchanged where ``steep_in`` is
-        the direction of the flat end."""
+        """Return :meth:`rates` by the present nodes; the two error rates swap if ``steep_in`` is the flat end's
+        direction."""
         steep, flat = self._of[steep_in], self._of[self._other(steep_in)]
         tpr, fnr = [], []
         for end, side in (("lower", -1), ("estimate", 0), ("upper", 1)):
@@ -206,11 +205,11 @@ class TradeOff:
 
 @dataclass(frozen=True, slots=True)
 class TradeOffs:
-    """The trade-off functions of a plan: each is one ordering of two neighbours, and the least of them the plan's.
+    """Trade-off functions of a plan, one for each ordering of two neighbours; the plan's is their minimum.
 
     Attributes:
-        above: of the pairs that dominate: their lower ends are below the truth.
-        below: of what instances attain: their upper ends are above the truth. The same ones where pairs are tight.
+        above: those of the dominating pairs, whose lower ends are below the truth.
+        below: those of the instances, whose upper ends are above the truth. Both are equal if pairs are tight.
     """
 
     above: tuple[TradeOff, ...]
@@ -218,14 +217,14 @@ class TradeOffs:
 
     @classmethod
     def of(cls, curve: SidedCurve, farthest: float, deep: float) -> TradeOffs:
-        """The functions of a plan, one for each ordering that is no other's mirror image."""
+        """Return the functions of a plan, one for each ordering that is no other's mirror image."""
         above = _orderings(curve.above, farthest, deep)
         if curve.tight:
             return cls(above, above)
         return cls(above, tuple(each for one in curve.instances for each in _orderings(one, farthest, deep)))
 
     def rates(self, fpr: Array, gap: float) -> tuple[Ends, Ends]:
-        """The largest true-positive rate and the least false-negative rate at each false-positive rate."""
+        """Return the largest true-positive rate and the smallest false-negative rate at each false-positive rate."""
         tpr, fnr = _worst_rates(self.above, fpr, gap)
         if self.below is self.above:
             return tpr, fnr
@@ -240,7 +239,7 @@ ORDERINGS = (
     (Direction.ZERO_OUT, Direction.RESTORE),
     (Direction.RESTORE, Direction.ZERO_OUT),
 )
-"""Which direction bounds small false-positive rates, and which small false-negative rates, by relation."""
+"""Directions that bound small false-positive and small false-negative rates, by adjacency."""
 
 
 def _orderings(curve: WorstCurve, farthest: float, deep: float) -> tuple[TradeOff, ...]:
@@ -259,7 +258,7 @@ def _worst_rates(trade_offs: Sequence[TradeOff], fpr: Array, gap: float) -> tupl
 
 
 def _least(start: Array, slope: Array, at: Array) -> tuple[Array, Index]:
-    """``min_i start_i + slope_i at`` and the i where it is; shape of ``at``."""
+    """``min_i start_i + slope_i at`` and the index i of the minimum; shape of ``at``."""
     out, where = np.empty(len(at)), np.empty(len(at), dtype=np.intp)
     batch = max(1, CHUNK // len(start))
     for first in range(0, len(at), batch):

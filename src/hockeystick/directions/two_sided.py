@@ -15,21 +15,21 @@ Interval = TypeVar("Interval", Bound, DeltaBound)
 
 
 def epsilon_interval(name: str, direction: Direction, ends: tuple[float, float], reason: str | None = None) -> Bound:
-    """Epsilon between two ends; ``reason`` says why one is infinite."""
+    """Return epsilon between two ends; ``reason`` explains an infinite one."""
     lower, upper = ends
     middle = lower if lower == upper else 0.5 * (lower + upper)
     return Bound(lower, middle, upper, accountant=name, direction=direction.value, reason=reason)
 
 
 def delta_interval(name: str, direction: Direction, log_ends: tuple[float, float]) -> DeltaBound:
-    """Delta between two ends, given by their logarithms."""
+    """Return delta between two ends, given by their logarithms."""
     low, high = log_ends
     middle = 0.5 * (low + high) if low > -math.inf else high
     return delta_of(Bound(low, middle, high, accountant=name, direction=direction.value))
 
 
 def delta_of(log_delta: Bound) -> DeltaBound:
-    """Delta from its logarithm, the ends rounded outward."""
+    """Return delta from its logarithm, with ends rounded outward."""
     upper = min(exp_above(log_delta.upper), 1.0)
     lower = min(exp_below(log_delta.lower), upper)
     return DeltaBound(
@@ -44,11 +44,10 @@ def delta_of(log_delta: Bound) -> DeltaBound:
 
 
 def without_lower(directions: Directions, found: Interval) -> Interval:
-    """The interval as it is where every pair is tight; else from the least value there is.
+    """Return the interval unchanged if every pair is tight; else with the trivial lower end.
 
-    A pair that only dominates is composed as if it were the mechanism: what that gives is at or above the truth, and
-    the lower end of an interval around it says nothing of the truth. Where pairs are known from below, too, it is
-    another accountant that asks for them.
+    A pair that only dominates is composed as if it were the mechanism. The result is at or above the truth, and the
+    lower end of an interval around it is no lower bound. If pairs below are known, other accountants use them.
     """
     if directions.tight:
         return found

@@ -144,7 +144,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
         return line
 
     def rest_line(at: Array) -> Array:
-        """Return ``delta - (1 - alpha)`` on each cell's tangent at its knot ``at``, rounded down; for losses below 0."""
+        """Return ``delta - (1 - alpha)`` on each cell's tangent at its knot ``at``, rounded down; for ``at < 0``."""
         p, q = below[0] + LOST, _times_exp(below[1], np.minimum(at, 0.0))
         line: Array = q - p - size * (p + q)
         return line

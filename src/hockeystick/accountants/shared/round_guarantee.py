@@ -128,7 +128,7 @@ class RoundGuarantee:
         return min(epsilon, self.edge)
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
-        """Return epsilons from 0 to where delta is well below the given one, and their deltas, each of shape (points,)."""
+        """Return epsilons from 0 to where delta is well below the given one, and their deltas, shape (points,)."""
         reach = self._reach(max(delta * DEEPER, 2 * LEAST, self.least_delta))
         if (reach, points) not in self._known_tables:  # a search asks for many deltas of one reach
             epsilon = np.linspace(0.0, reach, points)
