@@ -132,7 +132,7 @@ def groups(paths: str | Iterable[str], columns: Columns) -> tuple[list[list[Grou
                 found.append(waiting)
                 waiting, rows = [], 0
     if known is None:
-        raise InvalidInputError(f"paths must be of Parquet files; there are none in {domains.shown(paths)}", "paths")
+        raise InvalidInputError(f"paths must name Parquet files; there are none in {domains.shown(paths)}", "paths")
     return [*found, waiting] if waiting else found, known
 
 

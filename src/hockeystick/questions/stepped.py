@@ -105,9 +105,9 @@ class SummedHistory:
         stepped.history.put(number, mu, rate, item.count)
         self._rounds += item.count - known
         self._kinds.add((mu, rate))
-        self._minded(sampling)
+        self._keep_scheme(sampling)
 
-    def _minded(self, sampling: Sampling) -> None:
+    def _keep_scheme(self, sampling: Sampling) -> None:
         """Record the sampling schemes of the answers, which differ only in the smallest dataset."""
         records = sampling.dataset_records
         least = self._about[0].dataset_records if self._about else None

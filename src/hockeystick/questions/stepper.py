@@ -295,6 +295,6 @@ def _refuse(others: Mapping[str, object], question: str) -> None:
     for key in others:
         raise InvalidInputError(
             f"an accountant that is stepped has no option {shown(key)}, only gap and proof; "
-            f"what a plan takes is asked of its plan: accountant.plan.{question}, ...)",
+            f"for other options of a plan use accountant.plan.{question}, ...)",
             key,
         )

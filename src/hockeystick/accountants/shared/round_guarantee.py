@@ -186,8 +186,8 @@ def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
         rounds = directions.pairs(direction)
         if len(rounds) > MOST_KINDS:
             raise NotApplicableError(
-                f"{len(rounds)} different kinds of rounds would take too long one by one; at most {MOST_KINDS} are "
-                "looked at: use accountant 'auto', which gathers pairs, or 'basic'"
+                f"{len(rounds)} different kinds of rounds take too long one by one; at most {MOST_KINDS} are "
+                "possible: use accountant 'auto', which gathers pairs, or 'basic'"
             )
         found.append((direction, guarantees(rounds, mutual=True)))
     return found

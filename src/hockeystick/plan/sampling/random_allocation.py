@@ -95,7 +95,6 @@ _REPLACED = Claim(
     "no pair is known for replacing a record under random allocation: use adjacency 'add-or-remove', and its privacy "
     "for groups of 2, which replacing is a case of",
 )
-"""Claim for replacing a record."""
 
 RATIOS_WHY = (
     "the width is that of a lattice: the law of an epoch's likelihood ratio is held between two laws with few values"
@@ -106,7 +105,6 @@ WHY = (
     "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt "
     "into blocks, below, all steps of an epoch are added up"
 )
-"""Reason for different ends of a bracket."""
 
 
 @dataclass(frozen=True)

@@ -96,13 +96,10 @@ _PROOF = "above: no amplification; below: an instance, random allocation; proofs
 """Source of every bracket."""
 
 _REPLACED = Claim(Status.BRACKET, f"{_PROOF}; cf. Chua et al. 2024 [CGK+24a]")
-"""Claim for replacing a record, with Gaussian noise."""
 
 _CHANGED = Claim(Status.BRACKET, f"{_PROOF}; where the number of batches does not depend on the record")
-"""Claim for adding and removing a record, with Gaussian noise."""
 
 _ZEROED = Claim(Status.BRACKET, f"{_PROOF}; a record that is set to nothing keeps its place")
-"""Claim for setting a record's contribution to zero, with Gaussian noise."""
 
 _ABOVE = "one unsampled round an epoch; proof in plan/sampling/shuffled.py"
 """Claim for a mechanism without a known instance."""
@@ -139,13 +136,11 @@ WHY = (
     "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
     "stands one data set, whose record is hidden as by random allocation"
 )
-"""Reason for different ends of a bracket."""
 
 WHY_ZEROED = (
     "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
     "stand two data sets: a record that is hidden as by random allocation, and one of which the largest step tells"
 )
-"""Reason for different ends if a record's contribution is set to zero."""
 
 CAUTION = (
     "shuffled batches have no proven amplification: quote the upper end alone; for less, draw batches by a scheme that "

@@ -94,16 +94,13 @@ _ONE_OR_THE_OTHER = Claim(
 _REPLACED = Claim(
     Status.REFUSED, "of truncated batches with a record replaced no pair is proven; use adjacency 'add-or-remove'"
 )
-"""Claim for replacing a record."""
 
 _NOT_GAUSSIAN = Claim(Status.REFUSED, "of truncated batches the pair is proven for Gaussian noise on a sum")
-"""Claim for any other mechanism."""
 
 _WHY = (
     "in a batch that is cut a record takes the place of another one, and no pair is known that is attained and "
     "dominates"
 )
-"""Reason for different pairs above and below."""
 
 
 @dataclass(frozen=True)

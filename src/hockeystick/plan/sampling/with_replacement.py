@@ -81,19 +81,16 @@ _ONE_OR_THE_OTHER = Claim(Status.BRACKET, f"{SAME}; the two pairs differ by less
 _REPLACED = Claim(
     Status.BRACKET, f"{SAME}, and Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 10; below the pair of a removed record"
 )
-"""Claim for replacing a record."""
 
 _ZEROED = Claim(
     Status.BRACKET, f"{SAME}; above the pair of a replaced record, of which it is a case, below two instances"
 )
-"""Claim for setting a record's contribution to zero."""
 
 _NOT_GAUSSIAN = Claim(
     Status.REFUSED,
     "of draws with replacement the pair is proven for Gaussian noise on a sum: elsewhere a record that is drawn twice "
     "is a group of two",
 )
-"""Claim for any other mechanism."""
 
 _CUT = "the binomial law of how often a record is drawn is cut where less than 1e-32 is left"
 """Reason for different pairs above and below if a record is added or removed."""
@@ -107,10 +104,8 @@ _NEVER = "the probability that a record is not drawn at all is below 1e-15: it i
 _WHY_ZEROED = (
     "of draws with replacement with a record set to nothing, no closer pair is known than that of a replaced one"
 )
-"""Reason for different pairs above and below if a record's contribution is set to zero."""
 
 _WHY = "of draws with replacement with a record replaced, a pair is known for one round that need not be attained"
-"""Reason for different pairs above and below if a record is replaced."""
 
 
 class Draws(NamedTuple):

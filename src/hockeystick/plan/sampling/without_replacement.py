@@ -83,7 +83,6 @@ _REPLACED = Claim(
     "proof in pairs/sampled/fixed_size_pair.py, by Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2; below the pair of "
     "a removed record",
 )
-"""Claim for replacing a record if the pair under replacement is attained for every rest of a batch."""
 
 _OTHER_GUARANTEE = Claim(
     Status.REFUSED,
@@ -103,7 +102,6 @@ _ZEROED = Claim(
     "proof in pairs/sampled/zeroed_pair.py, by Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2; below an instance in "
     "pairs/sampled/zeroed_instance.py",
 )
-"""Claim for setting a record's contribution to zero, with Gaussian noise."""
 
 _AS_REPLACED = "a contribution of nothing is one with which a record may be replaced"
 """Reason for the pair of a replaced record above, with other noise on a sum."""
@@ -112,13 +110,11 @@ _WHY_ZEROED = (
     "of batches of a fixed size with a record set to nothing, a tight pair is known for one round, and none for their "
     "composition"
 )
-"""Reason for different pairs above and below if a record's contribution is set to zero."""
 
 _WHY = (
     "of batches of a fixed size with a record replaced, a tight pair is known for one round, and none for their "
     "composition"
 )
-"""Reason for different pairs above and below."""
 
 _LOPSIDED = (
     "the pair under replacement is not its own mirror image, which the theorem on batches of a fixed size asks for"

@@ -45,7 +45,7 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInputError(choice("answer", kind, list(KINDS)), "answer")
     asked, keys = stated.get("asked"), stated.get("plan")
     if not isinstance(asked, dict) or not isinstance(keys, dict):
-        raise InvalidInputError("it does not say what was asked of which plan (keys 'asked' and 'plan')")
+        raise InvalidInputError("the question or its plan is missing (keys 'asked' and 'plan')")
     try:
         plan = plan_from_dict(keys)
     except InvalidInputError as error:
