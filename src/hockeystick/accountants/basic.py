@@ -1,10 +1,10 @@
 """``basic``: simple composition. An upper bound: epsilons add up, and so do deltas.
 
-Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14],
-Theorem 3.16: rounds that are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``.
-Every split of delta between the rounds gives a bound. Equal rounds get equal parts; between different kinds of rounds
-the part is chosen so that the sum of epsilons is small (all curves at the same price of delta). Each round's epsilon is
-read off its own privacy curve, the rounding of which is charged. At delta 0 the largest losses add up.
+Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14], Theorem 3.16: rounds that
+are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``. Every split of delta between the rounds gives a
+bound. Equal rounds get equal parts; between different kinds of rounds the part is chosen so that the sum of epsilons is
+small (all curves at the same price of delta). Each round's epsilon comes from its own privacy curve, whose rounding is
+charged. At delta 0 the largest losses add up.
 
 Cost: one inversion of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
 grows with the number of rounds where the truth grows with its square root; for DP-SGD it is hundreds of times too

@@ -12,9 +12,9 @@ the stages and Hoeffding's inequality within each give
     |S - S~| <= sum_i h_i sqrt((N_i / 2) log(2 / eta_i))    but with probability    sum_i (eta_i + N_i p_i),
 
 and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) +
-eps_error``. Here every stage has an equal share of eps_error and of a sixth of delta_error, the domains the rest; what
-wraps around a group's circle is counted twice, as it is lost at one place and found at another. The error of each
-group's Fourier transform is added to its masses for the upper end, taken off them for the lower one.
+eps_error``. Here every stage has an equal share of eps_error and of a sixth of delta_error, the domains the rest; mass
+that wraps around a group's circle is counted twice, since it is missing at one place and added at another. The error of
+each group's Fourier transform is added to its masses for the upper end, taken off them for the lower one.
 
 Cost: two stages need about ``k^(1/4)`` points each, s stages about ``k^(1 / 2s)``, s times over, per 1 / eps_error; one
 group is a Fourier power, whatever its size. Known failure: with untilted groups the rounding of the Fourier transform

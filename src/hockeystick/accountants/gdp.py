@@ -15,9 +15,9 @@ Gaussian experiment; with m and s^2 the sums of means and variances,
 
     delta = Q((eps - m) / s) - e^(eps - m + s^2 / 2) Q((eps - m + s^2) / s),   Q the normal tail.
 
-Cost: arithmetic. Known failure: an estimate only, with no side. It takes the tails of the loss for normal; with
-sampled rounds they are heavier, and it under-reports epsilon at small delta (Gopi, Lee, Wutschitz 2021
-[GLW21], Figure 1): for noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it says 1.04, and the truth is 1.66.
+Cost: arithmetic. Known failure: an estimate only, with no side. It treats the tails of the loss as normal; with sampled
+rounds they are heavier, and it under-reports epsilon at small delta (Gopi, Lee, Wutschitz 2021 [GLW21], Figure 1): for
+noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it says 1.04, and the truth is 1.66.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_
 
 The gap and the half-width L of the domain are chosen here; with ``mesh`` and ``length`` they are given, as Algorithm 1
 has them. By Lemma 5.4, of which :func:`tail_mass` is the bound, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i
-eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter one what it
-does leave out is charged as everywhere, until it is more than delta_error has for it.
+eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter one the
+mass left outside is charged as usual, until it exceeds its share of delta_error.
 
 Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
 Known failure: the interval is always ``2 eps_error`` wide or wider although its middle is off by the square of the gap

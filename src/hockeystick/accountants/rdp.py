@@ -9,9 +9,9 @@ The moments accountant as it was first published and shipped with TensorFlow is 
 moments t = 1, 2, ..., 32 of the loss, and Markov's inequality, ``delta = e^(K(t) - t eps)``, where the conversion of
 [CKS20] has the factor ``t^t / (1 + t)^(1 + t)`` besides. It is an upper bound as well, and a looser one.
 
-Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: one moment of the loss is
-all that it keeps, so that it overstates epsilon, by some 5 to 15 % as a rule and by far more where large losses are
-rare (small rates with little noise). There is no lower end.
+Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: it keeps only one moment of
+the loss, so it overstates epsilon, usually by 5 to 15 %, and by far more if large losses are rare (small rates with
+little noise). There is no lower end.
 """
 
 from __future__ import annotations

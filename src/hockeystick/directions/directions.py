@@ -91,7 +91,7 @@ class Directions:
         """Return the pairs with their sides, and the count, of every kind of rounds in one direction.
 
         Raises:
-            UnsupportedError: a round for which no dominating pair is proven.
+            UnsupportedError: a round has no proved dominating pair.
         """
         found = zip(self._found(direction), self.kinds, strict=True)
         return [(kind.known(direction) if known is None else known, count) for known, (kind, count) in found]
@@ -134,7 +134,7 @@ class Directions:
         """Return the Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
 
         Raises:
-            UnsupportedError: a round for which nothing is proven.
+            UnsupportedError: no guarantee is proved for a round.
         """
         return [(kind.curve(direction), count) for kind, count in self.kinds]
 
@@ -142,7 +142,7 @@ class Directions:
         """Return the pair, or else the Renyi curve, of every kind of rounds in one direction.
 
         Raises:
-            UnsupportedError: a round for which nothing is proven.
+            UnsupportedError: no guarantee is proved for a round.
         """
         found = zip(self._found(direction), self.kinds, strict=True)
         return [
@@ -155,7 +155,7 @@ class Directions:
         """Return :meth:`pairs`, with one pair for several rounds if that is known to be smaller than their composition.
 
         Raises:
-            UnsupportedError: a round for which no dominating pair is proven.
+            UnsupportedError: a round has no proved dominating pair.
         """
         found = [item for known, count in self.known(direction) for item in _together(known, count)]
         return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
@@ -214,8 +214,8 @@ def compositions(
         effort: time of the method for one kind of rounds, relative to that of its moments.
 
     Raises:
-        UnsupportedError: a round for which no dominating pair is proven.
-        NotApplicableError: so many different rounds would take too long one by one.
+        UnsupportedError: a round has no proved dominating pair.
+        NotApplicableError: the number of different rounds takes too long one by one.
     """
     pairs = directions.together if together else directions.pairs
     found = distinct(directions, lambda direction: Composition(pairs(direction)))
@@ -232,7 +232,7 @@ def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
         A :class:`Composition` in each direction in which every round has a pair.
 
     Raises:
-        UnsupportedError: a round for which nothing is proven.
+        UnsupportedError: no guarantee is proved for a round.
     """
 
     return distinct(directions, lambda direction: _mixed(directions, direction))
@@ -242,7 +242,7 @@ def first_composition(directions: Directions) -> RenyiComposition:
     """Return the first direction of :func:`mixed_compositions`, for guesses that use it alone.
 
     Raises:
-        UnsupportedError: a round for which nothing is proven.
+        UnsupportedError: no guarantee is proved for a round.
     """
     return _mixed(directions, directions.adjacency.directions[0])
 
@@ -259,8 +259,8 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
     """Return the directions to compose, for methods that need only moments, without pairs.
 
     Raises:
-        UnsupportedError: a round for which nothing is proven.
-        NotApplicableError: so many different rounds would take too long one by one.
+        UnsupportedError: no guarantee is proved for a round.
+        NotApplicableError: the number of different rounds takes too long one by one.
     """
     found = distinct(directions, lambda direction: RenyiComposition(directions.curves(direction)))
     for _, composition in found:

@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 TABLE = 65  # epsilons at which the search starts
 STEPS = 4  # secant steps
 WIDENINGS = 30  # largest number of widenings of an end that is not on its side
-FLAT = 1e150  # replacement of infinity in the table
+FLAT = 1e150  # size of the number that replaces minus infinity in the table
 FIRST_WIDENING = 1e-9  # first relative widening of epsilon, besides that from the interval of delta
 
 

@@ -108,7 +108,7 @@ def bounded_delta(
 
 
 def known_epsilon(composition: Composition, delta: float) -> Ends | None:
-    """Return epsilon if no method is needed."""
+    """Return epsilon if no method is needed, else ``None``."""
     if not composition.rounds:
         return Ends(0.0, 0.0, 0.0)
     least, most = composition.infinite_mass_ends

@@ -27,7 +27,7 @@ class FromAbove:
         """Return the pair above only.
 
         Raises:
-            UnsupportedError: none is proven.
+            UnsupportedError: no pair is proved.
         """
         return Above(self.kind.known(direction).above)
 
@@ -35,7 +35,7 @@ class FromAbove:
         """Return the pair above.
 
         Raises:
-            UnsupportedError: none is proven.
+            UnsupportedError: no pair is proved.
         """
         return self.known(direction).above
 
@@ -43,7 +43,7 @@ class FromAbove:
         """Return the Renyi curve of the kind, which is an upper bound anyway.
 
         Raises:
-            UnsupportedError: nothing is proven.
+            UnsupportedError: nothing is proved.
         """
         return self.kind.curve(direction)
 

@@ -249,7 +249,7 @@ class PoissonBatches(Batches):
         seed: of the generator; by default the operating system's random numbers are used.
 
     Raises:
-        InvalidInputError: a value outside its domain, or neither or both of batch_size and sample_rate.
+        InvalidInputError: a value is outside its domain, or not exactly one of batch_size and sample_rate is given.
 
     >>> batches = PoissonBatches(60_000, batch_size=256)
     >>> len(batches), batches.sampling.sample_rate
@@ -368,7 +368,7 @@ class TruncatedPoissonBatches(Batches):
         seed: of the generator; by default the operating system's random numbers are used.
 
     Raises:
-        InvalidInputError: a value outside its domain, or neither or both of batch_size and sample_rate.
+        InvalidInputError: a value is outside its domain, or not exactly one of batch_size and sample_rate is given.
 
     >>> max(len(batch) for batch in TruncatedPoissonBatches(1000, 20, batch_size=18)) <= 20
     True

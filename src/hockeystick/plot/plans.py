@@ -50,7 +50,7 @@ def curve_panel(
 
     Raises:
         InvalidInputError: the range or the number of points is invalid.
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round has no proved dominating pair.
     """
     low = 0.0 if start is None else domains.epsilon(start, "start", "least epsilon")
     high = reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")

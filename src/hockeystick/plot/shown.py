@@ -68,7 +68,7 @@ def curve(
 
     Raises:
         InvalidInputError: there are no or too many plans, another number of labels, or accountants with several plans.
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
 
     >>> import hockeystick as hs
@@ -107,7 +107,7 @@ def steps(
 
     Raises:
         InvalidInputError: there are no or too many plans, another number of labels, no delta, or different deltas.
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
     """
     panels = [steps_panel(plan, delta, points, accountants if len(plans) == 1 else ()) for plan in _some(plans)]
@@ -173,7 +173,7 @@ def compare(
 
     Raises:
         InvalidInputError: there is no accountant, or an unknown one.
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
     """
     _some((plan,))
@@ -276,7 +276,7 @@ def with_quoted(panel: Panel, plan: Plan, delta: float | None = None) -> Panel:
 
     Raises:
         InvalidInputError: delta is outside (0, 1).
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round has no proved dominating pair.
     """
     at = plan.delta_target if delta is None else target_delta(delta)
     return panel if at is None else replace(panel, points=[_quoted(plan, at)])

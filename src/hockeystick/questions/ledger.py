@@ -124,7 +124,7 @@ class Ledger:
 
         Raises:
             BudgetError: they do not fit.
-            UnsupportedError: a release for which this kind of budget has no proven cost.
+            UnsupportedError: a release has no proved cost in this kind of budget.
         """
         added, trial = tuple(releases), copy.copy(self.filled)
         for number, item in enumerate(added):
@@ -241,7 +241,7 @@ def spend(path: str | Path, releases: Iterable[Round]) -> Ledger:
     Raises:
         BudgetError: they do not fit; the file is unchanged.
         InvalidInputError: the file cannot be read or written, or is no ledger.
-        UnsupportedError: a release for which this kind of budget has no proven cost.
+        UnsupportedError: a release has no proved cost in this kind of budget.
     """
     _check_name(path)
     with held(path):

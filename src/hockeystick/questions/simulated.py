@@ -43,7 +43,7 @@ from hockeystick.values.refused import refusal
 Array = npt.NDArray[np.float64]
 
 RELATIVE_SLACK = 1e-9
-"""Relative error bound of a sum of n doubles from 0 to 1, added in pairs: ``2^-52 log2(n)``, and a few roundings."""
+"""Relative slack of a mean, far above ``2^-52 log2(n)`` and the few roundings of n doubles added in pairs."""
 
 PRECISION = 1e-12
 """Relative accuracy of the epsilon at which a mean crosses a threshold; the end taken lies beyond it."""
@@ -150,7 +150,7 @@ class SampledLoss:
             confidence: probability with which both ends hold.
 
         Raises:
-            InvalidInputError: an argument outside its domain.
+            InvalidInputError: an argument is outside its domain.
         """
         epsilon, confidence = domains.EPSILON.check(epsilon, "epsilon"), CONFIDENCE.check(confidence, "confidence")
         ends = []
@@ -171,7 +171,7 @@ class SampledLoss:
             confidence: probability with which both ends hold.
 
         Raises:
-            InvalidInputError: an argument outside its domain.
+            InvalidInputError: an argument is outside its domain.
         """
         delta, confidence = DELTA.check(delta, "delta"), CONFIDENCE.check(confidence, "confidence")
         ends = []

@@ -45,7 +45,7 @@ class SummedHistory:
         """Return epsilon at delta of the history, which may have grown; ``None`` if its plan must answer.
 
         Raises:
-            InvalidInputError: a value outside its domain.
+            InvalidInputError: a value is outside its domain.
         """
         target = domains.delta(delta)
         stepped = self._followed(history)
@@ -59,7 +59,7 @@ class SummedHistory:
         """Return delta at epsilon of the history, likewise.
 
         Raises:
-            InvalidInputError: a value outside its domain.
+            InvalidInputError: a value is outside its domain.
         """
         at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         stepped = self._followed(history)

@@ -23,8 +23,6 @@ from hockeystick.values.domains import cut
 
 MOST_SAID = 200  # characters of the parameters of what is repeated
 
-MOST_SAID = 200  # characters of the parameters of what is repeated
-
 
 def remaining_answer(plan: Plan, found: Remaining) -> Answer:
     """Return the number of further rounds and their total cost.

@@ -29,7 +29,7 @@ class ApproximateDP(Mechanism):
         delta: probability of unbounded loss, 0 <= delta < 1.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> ApproximateDP(epsilon=0.1, delta=1e-8).pair(Direction.ADD).loss_range
     (-0.1, 0.1)

@@ -39,7 +39,7 @@ class Binomial(FiniteMechanism):
         sensitivity: largest amount that one record adds to the count, a whole number.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> Binomial(trials=10, probability=0.5).pair(Direction.REMOVE).infinite_mass == 2**-10
     True

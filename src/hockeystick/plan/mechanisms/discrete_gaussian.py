@@ -38,7 +38,7 @@ class DiscreteGaussian(NoiseOnSum):
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 
     Raises:
-        InvalidInputError: a value outside its domain, or a sigma above 500.
+        InvalidInputError: a value is outside its domain, or sigma is above 500.
 
     >>> round(DiscreteGaussian(noise_multiplier=2.0).pair(Direction.ADD).rho, 12)
     0.125

@@ -33,7 +33,7 @@ class DiscreteLaplace(NoiseOnSum):
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> DiscreteLaplace(scale=2.0).pair(Direction.ADD).loss_range
     (-0.5, 0.5)

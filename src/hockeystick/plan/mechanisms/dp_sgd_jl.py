@@ -33,7 +33,7 @@ class DPSGDJL(Mechanism):
         projections: number r of random projections of each gradient.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> DPSGDJL(noise_multiplier=1.0, projections=20).pair(Direction.REMOVE).infinite_mass < 1e-9
     True

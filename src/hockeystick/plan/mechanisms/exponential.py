@@ -64,7 +64,7 @@ class Exponential(Mechanism):
         epsilon: range of the losses, which is also the pure epsilon of a round; 0 or greater.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> Exponential(epsilon=0.5).pair(Direction.ADD).loss_range
     (-0.5, 0.5)

@@ -30,7 +30,7 @@ class Gaussian(NoiseOnSum):
             with Poisson sampling.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> Gaussian(noise_multiplier=2).pair(Direction.REMOVE)
     GaussianPair(mu=0.5)

@@ -46,7 +46,7 @@ class GaussianThreshold(KeyThreshold):
             adds 1 or nothing. At a whole threshold whole-number noise releases a person's own key more often.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> low, high = GaussianThreshold(noise_multiplier=2.0, threshold=11.0, keys=3).alone()
     >>> low < 2.8665157187919391e-07 < high

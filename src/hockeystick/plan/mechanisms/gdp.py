@@ -27,7 +27,7 @@ class GDP(Mechanism):
         mu: mu, greater than 0.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> GDP(mu=0.5).pair(Direction.ADD)
     GaussianPair(mu=0.5)

@@ -27,7 +27,7 @@ class Laplace(NoiseOnSum):
         replace_one_distance: as for :class:`Gaussian`.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> Laplace(scale=10).pair(Direction.ADD)
     LaplacePair(distance=1.0, scale=10.0)

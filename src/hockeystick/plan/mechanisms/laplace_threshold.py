@@ -31,7 +31,7 @@ class LaplaceThreshold(KeyThreshold):
             adds 1 or nothing. At a whole threshold whole-number noise releases a person's own key more often.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> import math
     >>> low, high = LaplaceThreshold(scale=2.0, threshold=41.0, keys=3).alone()

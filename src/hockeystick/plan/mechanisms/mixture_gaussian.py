@@ -49,7 +49,7 @@ class MixtureGaussian(Mechanism):
         noise_multiplier: standard deviation of the noise divided by the clipping norm; greater than 0.
 
     Raises:
-        InvalidInputError: a value outside its domain, lists of different lengths, or probabilities that do not add up.
+        InvalidInputError: a value is outside its domain, the lists differ in length, or a sum is not 1.
 
     >>> MixtureGaussian([0, 1, 2], [0.25, 0.5, 0.25], noise_multiplier=2.0).pair(Direction.REMOVE)
     MixturePair(shifts=(0.5, 1.0), weights=(0.5, 0.25), rest=0.25, mirrored=False, missing=0.0)

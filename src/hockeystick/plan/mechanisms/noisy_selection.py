@@ -33,7 +33,7 @@ class NoisySelection(Mechanism):
         epsilon: pure epsilon of one choice under the plan's own adjacency; 0 or greater.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]

@@ -47,7 +47,7 @@ class PermuteAndFlip(NoisySelection):
         epsilon: pure epsilon of one choice; 0 or greater.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> PermuteAndFlip(epsilon=0.5).pair(Direction.ADD)
     BlackBoxPair(epsilon=0.5, delta=0.0)

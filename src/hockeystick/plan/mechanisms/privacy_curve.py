@@ -36,7 +36,7 @@ class PrivacyCurve(Mechanism):
         deltas: the delta at each of them.
 
     Raises:
-        InvalidInputError: a value outside its domain, or lists of two lengths.
+        InvalidInputError: a value is outside its domain, or the lists differ in length.
 
     >>> PrivacyCurve(epsilons=[0.5, 1.0], deltas=[0.01, 1e-5]).pair(Direction.ADD).loss_range
     (-1.0, 1.0)

@@ -45,7 +45,7 @@ class RandomizedResponse(Mechanism):
         categories: number of answers; with 2 of them the pair is the worst of all with this epsilon.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> RandomizedResponse(epsilon=0.5).pair(Direction.ADD).loss_range
     (-0.5, 0.5)

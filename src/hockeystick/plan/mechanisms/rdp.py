@@ -65,7 +65,7 @@ class RDP(Mechanism):
         epsilons: bound on the divergence of each order.
 
     Raises:
-        InvalidInputError: a value outside its domain, lists of two lengths, or orders that do not increase.
+        InvalidInputError: a value is outside its domain, the lists differ in length, or orders do not increase.
 
     >>> round(RDP(orders=[2.0, 3.0], epsilons=[0.1, 0.2]).curve(Direction.ADD).log_moment(1.5), 12)
     0.25

@@ -27,7 +27,7 @@ class ReportNoisyMax(NoisySelection):
         epsilon: pure epsilon of one choice; 0 or greater.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> ReportNoisyMax(epsilon=0.5).pair(Direction.ADD)
     BlackBoxPair(epsilon=0.5, delta=0.0)

@@ -54,7 +54,7 @@ class SparseVector(Mechanism):
         cutoff: number of answers above the threshold after which the run ends.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> SparseVector(epsilon=0.1, cutoff=5).pair(Direction.ADD).loss_range
     (-0.5, 0.5)

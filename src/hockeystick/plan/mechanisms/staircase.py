@@ -55,7 +55,7 @@ class Staircase(Mechanism):
             ``1 / (1 + e^(epsilon / 2))``.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> Staircase(epsilon=0.5).pair(Direction.ADD).loss_range
     (-0.5, 0.5)

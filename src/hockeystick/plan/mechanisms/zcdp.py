@@ -44,7 +44,7 @@ class ZCDP(Mechanism):
         rho: rho, greater than 0.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> round(ZCDP(rho=0.5).curve(Direction.ADD).log_moment(1.0), 12)
     1.0

@@ -23,7 +23,7 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
     """Return the dominating pair of a mechanism that sees every record.
 
     Raises:
-        UnsupportedError: none is proven, or nothing but a Renyi curve is known.
+        UnsupportedError: no pair is proved, or only a Renyi curve is known.
     """
     return own_known(mechanism, direction).above
 
@@ -32,7 +32,7 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     """Return the pair of a mechanism that sees every record, with its side; a record set to zero counts as absent.
 
     Raises:
-        UnsupportedError: none is proven, or nothing but a Renyi curve is known.
+        UnsupportedError: no pair is proved, or only a Renyi curve is known.
     """
     if direction.zeroes:
         direction = direction.order
@@ -149,7 +149,7 @@ class Sampling(metaclass=NamedArguments):
         """Return the dominating pair of one round, if :meth:`claim` does not refuse.
 
         Raises:
-            UnsupportedError: a round of which nothing but a Renyi curve is known.
+            UnsupportedError: a round has only a Renyi curve.
         """
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
@@ -158,7 +158,7 @@ class Sampling(metaclass=NamedArguments):
         A scheme whose claim is ``between`` overrides this with a pair below; :meth:`pair` is the one above.
 
         Raises:
-            UnsupportedError: a round of which nothing but a Renyi curve is known.
+            UnsupportedError: a round has only a Renyi curve.
         """
         pair = self.pair(mechanism, direction)
         return Tight(pair) if self.claim_of(mechanism, direction).status is Status.TIGHT else Above(pair)

@@ -45,7 +45,7 @@ class CyclicPoisson(Sampling):
         sample_rate: probability with which a record of the group enters its step, in (0, 1].
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> CyclicPoisson(groups=16, sample_rate=0.16).participations(2000)
     125

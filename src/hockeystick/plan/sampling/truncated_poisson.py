@@ -115,7 +115,7 @@ class TruncatedPoisson(Sampling):
         max_batch_size: largest batch that is not cut.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> TruncatedPoisson(sample_rate=0.02, dataset_size=10_000, max_batch_size=200).kept
     0.0194...

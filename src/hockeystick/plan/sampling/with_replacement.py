@@ -31,8 +31,8 @@ against N(0); or all contribute -x, with tests of the sum (``pairs/sampled/oppos
 ``(sum_k Bin(m, w)(k) N(k), N(0))`` is no upper end: with all others opposed, the pair ``(sum p_k N(2k), sum p_k N(k))``
 is worse by two orders of magnitude in places.
 
-**Unequal weights.** w may be any upper bound on the record's probability in one draw, since both pairs get worse with
-w: K grows with it stochastically.
+**Unequal weights.** w is the probability of the likeliest record. Both pairs get worse with w, since K grows with it
+stochastically, so the pair above covers every record.
 
 **Cut of the binomial law.** Terms k > N, of total mass T, are put at infinite loss above (a kernel restores them), and
 at k = 0 below (K gets smaller). T is at most CUT of the probability that the record is not drawn at all; the sum beyond

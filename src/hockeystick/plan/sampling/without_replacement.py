@@ -138,7 +138,7 @@ class WithoutReplacement(Sampling):
         dataset_size: number of records.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> WithoutReplacement(batch_size=600, dataset_size=60_000).rate
     0.01
