@@ -255,7 +255,7 @@ def test_names_and_domains_of_integer_noise() -> None:
     for noise in (2.0, "discrete", None, ["integer"]):
         with pytest.raises(hs.InvalidInputError, match="noise must be one of 'continuous', 'integer'"):
             hs.LaplaceThreshold(2.0, 40.0, 3, noise=noise)  # type: ignore[arg-type]
-    with pytest.raises(hs.InvalidInputError, match="noise_multiplier must be a number from 0.01 to 500"):
+    with pytest.raises(hs.InvalidInputError, match=r"noise_multiplier must be a number from 0\.01 to 500"):
         hs.GaussianThreshold(501.0, 40.0, 3, noise="integer")
     for kind in (hs.LaplaceThreshold, hs.GaussianThreshold):
         with pytest.raises(hs.InvalidInputError, match="threshold must be greater than 1 with so little noise"):

@@ -154,7 +154,7 @@ class _Sum:
     @cached_property
     def _grid(self) -> Array:
         mean, variance = self._laws[0, :2]
-        end = max(mean, 0.0) + FARTHEST * math.sqrt(max(variance, 0.0))
+        end = max(mean, 0.0) + MAX_DEVIATIONS * math.sqrt(max(variance, 0.0))
         return np.linspace(0.0, end, POINTS)
 
     def doubt(self, epsilon: float) -> str | None:
