@@ -110,6 +110,6 @@ def test_the_rounds_until_a_time_are_those_that_were_run_then() -> None:
         assert (before.mu == after.mu).all()
         assert (before.count == after.count).all()
     rows = late.until(late.time, True)
-    assert rows.adding
+    assert rows.add.all()
     variance = float((rows.count * rows.rate**2 * (math.e ** (rows.mu**2) - 1)).sum())
     assert late.variance / GROWTH * 0.99 <= variance <= late.variance * 1.01

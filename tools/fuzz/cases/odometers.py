@@ -11,7 +11,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick.questions.stepped import FEWEST
+from hockeystick.questions.stepped import MIN_KINDS
 from hockeystick.values.bounds import Answer
 
 BROKEN: tuple[Any, ...] = (
@@ -71,7 +71,7 @@ def accountant(draw: Draw, held: Held) -> None:
 
 def _agree(held: Held, said: str, made: hs.Accountant, found: Answer | None, other: Answer | None) -> None:
     """An accountant's answer and its plan's: equal, or two intervals of one number where sums are kept."""
-    if len(made.history) < FEWEST:
+    if len(made.history) < MIN_KINDS:
         held.same(said, found, other)
     elif found is not None and other is not None:
         held.meet(said, found, other)
