@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from hockeystick.integrations.columns import is_missing
 from hockeystick.integrations.needed import missing
-from hockeystick.integrations.packed import packed, unpacked
 from hockeystick.integrations.rows import ENDS, KEYS, Errors, Row, checked_errors, checked_key
-from hockeystick.questions.histories.answers import answers, canonical
+from hockeystick.questions.histories.answers import History, answered, answers, canonical
 from hockeystick.questions.histories.entries import refusal
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -127,26 +126,20 @@ class UserEpsilons(beam.PTransform):
         self._errors = errors
 
     def expand(self, rows: Any) -> Any:
-        """Apply the steps of the pipeline."""
-        histories = (
-            rows
-            | "rows" >> beam.Map(_entry)
-            | "histories" >> beam.CombinePerKey(_Together())
-            | "wrong rows" >> beam.ParDo(_Apart(self._errors == "stop")).with_outputs(WRONG, main=RIGHT)
-        )
-        answered = (
-            histories[RIGHT]
+        """The steps of the pipeline."""
+        histories = rows | "rows" >> beam.Map(_entry) | "histories" >> beam.CombinePerKey(_Together())
+        known = (
+            histories
             | "each" >> beam.Values()
             | "distinct" >> beam.Distinct()
             | "together" >> beam.BatchElements(min_batch_size=1, max_batch_size=MOST_TOGETHER)
             | "answers" >> beam.FlatMap(_answered, *self._question)
         )
-        found = histories[RIGHT] | "users" >> beam.ParDo(
-            _Joined(self._errors == "stop"), beam.pvalue.AsDict(answered)
-        ).with_outputs(WRONG, main=RIGHT)
-        if self._errors == "stop":
-            return found[RIGHT]
-        return found[RIGHT], (histories[WRONG], found[WRONG]) | beam.Flatten()
+        stop = self._errors == "stop"
+        found = histories | "users" >> beam.FlatMap(_told, beam.pvalue.AsDict(known), stop).with_outputs(
+            WRONG, main=RIGHT
+        )
+        return found[RIGHT] if stop else (found[RIGHT], found[WRONG])
 
 
 class _Each(beam.DoFn):
@@ -192,9 +185,8 @@ class _Each(beam.DoFn):
             yield beam.pvalue.TaggedOutput(WRONG, (element, wrong))
 
 
-Kinds = dict[tuple[float, float], int]
-Found = tuple[Kinds, str | None]
-"""Steps of each kind, and the error of an invalid row, if any."""
+Found = History | str
+"""The history of a user, or what is wrong with a row."""
 
 
 def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
@@ -216,87 +208,52 @@ def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
             "rows",
         )
     wrong = refusal(noise, rate, steps)
-    return user, ({}, wrong) if wrong is not None else ({(float(noise), float(rate)): int(steps)}, None)
+    return user, ((float(noise), float(rate), int(steps)),) if wrong is None else wrong
 
 
 class _Together(beam.CombineFn):
     """Sum of the parts of a user's history, exact in whole numbers."""
 
     def create_accumulator(self) -> Found:
-        """Return a history without rows."""
-        return {}, None
+        """A history without rows."""
+        return ()
 
     def add_input(self, found: Found, part: Found) -> Found:
-        """Return the history with one more part."""
-        kinds, wrong = found
-        for kind, steps in part[0].items():
-            kinds[kind] = kinds.get(kind, 0) + steps
-        return kinds, min((text for text in (wrong, part[1]) if text is not None), default=None)
+        """The history with one part more."""
+        return self.merge_accumulators((found, part))
 
     def merge_accumulators(self, parts: Iterable[Found]) -> Found:
-        """Return the sum of several histories."""
-        found = self.create_accumulator()
-        for part in parts:
-            found = self.add_input(found, part)
+        """The history of several parts, or the first of the texts that say what is wrong."""
+        parts = list(parts)
+        wrong = [part for part in parts if isinstance(part, str)]
+        return min(wrong) if wrong else canonical(step for part in parts if not isinstance(part, str) for step in part)
+
+    def extract_output(self, found: Found) -> Found:
+        """The history, or what is wrong."""
         return found
 
-    def extract_output(self, found: Found) -> tuple[bytes, str | None]:
-        """Return the history as bytes, which are equal for equal histories, or its error."""
-        kinds, wrong = found
-        history = canonical((noise, rate, steps) for (noise, rate), steps in kinds.items())
-        return (b"", wrong) if wrong is not None else (packed(history), None)
+
+def _answered(
+    together: list[Found], delta: float, adjacency: str, gap: float | None
+) -> Iterator[tuple[Found, Epsilon | str]]:
+    """Histories with their answers, or with why there is none."""
+    yield from ((wrong, wrong) for wrong in together if isinstance(wrong, str))
+    histories = [history for history in together if not isinstance(history, str)]
+    for history, (steps, *ends, reason) in zip(histories, answered(histories, delta, adjacency, gap), strict=True):
+        yield history, str(reason) if steps is None else Epsilon(steps, *ends, reason)
 
 
-class _Apart(beam.DoFn):
-    """Separates users with a history from those with an invalid row."""
-
-    def __init__(self, stop: bool) -> None:
-        super().__init__()
-        self._stop = stop
-
-    def process(self, element: tuple[Any, tuple[bytes, str | None]]) -> Iterator[Any]:
-        """Yield one user, tagged with its collection."""
-        user, (history, wrong) = element
-        yield _right_or_wrong(user, history, wrong, self._stop)
-
-
-class _Joined(beam.DoFn):
-    """Looks up the answer of each user's history."""
-
-    def __init__(self, stop: bool) -> None:
-        super().__init__()
-        self._stop = stop
-
-    def process(self, element: tuple[Any, bytes], known: Mapping[bytes, Epsilon | str]) -> Iterator[Any]:
-        """Yield the answer for one user."""
-        user, history = element
-        found = known[history]
-        wrong = found if isinstance(found, str) else None
-        yield _right_or_wrong(user, found, wrong, self._stop)
-
-
-def _right_or_wrong(user: Any, found: Any, wrong: str | None, stop: bool) -> Any:
-    """A user with its answer, or with its error.
+def _told(element: tuple[Any, Found], known: Mapping[Found, Epsilon | str], stop: bool) -> Iterator[Any]:
+    """A user with the answer of the history, or with what is wrong.
 
     Raises:
         InvalidInputError: there is an error, and ``stop`` is set.
     """
-    if wrong is None:
-        return user, found
-    if stop:
-        raise InvalidInputError(f"user {domains.shown(user)}: {wrong}", "rows")
-    return beam.pvalue.TaggedOutput(WRONG, (user, wrong))
-
-
-def _answered(
-    together: list[bytes], delta: float, adjacency: str, gap: float | None
-) -> Iterator[tuple[bytes, Epsilon | str]]:
-    """Histories with their answers, or with the reasons for having none."""
-    histories = [unpacked(each) for each in together]
-    found = answers(histories, delta, adjacency, gap, stop=False)
-    ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
-    for key, history, own, reason in zip(together, histories, ends, found.reasons, strict=True):
-        if own[-1] == own[-1]:
-            yield key, Epsilon(sum(steps for *_, steps in history), *own, reason)
-        else:
-            yield key, str(reason)
+    user, history = element
+    found = known[history]
+    if not isinstance(found, str):
+        yield user, found
+    elif stop:
+        raise InvalidInputError(f"user {domains.shown(user)}: {found}", "rows")
+    else:
+        yield beam.pvalue.TaggedOutput(WRONG, (user, found))

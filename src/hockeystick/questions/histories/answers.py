@@ -8,7 +8,8 @@ histories, their order or their number, to the last bit, so many machines give t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,6 +118,24 @@ def answers(
     return Answers(ends[0], ends[1], ends[2], reasons)
 
 
+def answered(
+    histories: Sequence[History], delta: float, adjacency: Adjacency | str, gap: float | None
+) -> Iterator[tuple[int | None, float | None, float | None, float | None, str | None]]:
+    """The steps of each history, the three ends of its epsilon, and the reason; None for what is missing.
+
+    >>> steps, lower, estimate, upper, reason = next(answered([((1.0, 0.01, 1000),)], 1e-5, "add-or-remove", None))
+    >>> steps, round(upper, 4), reason
+    (1000, 1.8282, None)
+    """
+    found = answers(histories, delta, adjacency, gap, stop=False)
+    ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
+    for history, (lower, estimate, upper), reason in zip(histories, ends, found.reasons, strict=True):
+        if math.isnan(upper):
+            yield None, None, None, None, reason
+        else:
+            yield sum(steps for *_, steps in history), lower, estimate, upper, reason
+
+
 def _ask(
     group: list[int],
     plans: dict[int, Plan],
@@ -144,4 +163,4 @@ def _ask(
         reasons[number] = reason
 
 
-__all__ = ["Answers", "History", "answers", "canonical", "plan_of"]
+__all__ = ["Answers", "History", "answered", "answers", "canonical", "plan_of"]
