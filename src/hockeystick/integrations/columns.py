@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.questions.histories.naming import Names, Numbers
 from hockeystick.values.domains import listed, shown
 from hockeystick.values.errors import InvalidInputError
+
+Numbers = npt.NDArray[np.int64]
 
 BLOCK = 1 << 20
 """Number of values processed together in Python."""
@@ -99,11 +100,13 @@ def _double(value: Any, known: dict[Any, float]) -> float:
 
 
 class Users:
-    """Numbering of the users of successive frames; whole numbers are their own numbers."""
+    """Numbers for the users of frames that come one after the other.
+
+    Whole numbers are their own; the bits of times and floats are theirs; all others are counted.
+    """
 
     def __init__(self) -> None:
         self._type: np.dtype[Any] | None = None
-        self._floats = Names(np.float64)
         self._named: dict[Any, int] = {}
 
     def numbers(self, column: Any, key: str, first_row: int) -> Numbers:
@@ -136,7 +139,7 @@ class Users:
         if family == "float":
             found = found.astype(np.float64, copy=False) + 0.0  # turns -0.0 into 0.0
             self._refuse_missing(np.isnan(found), key, first_row)
-            return self._floats.of(found)
+            return found.view(np.int64)
         values = found.astype(object)
         out = np.empty(len(values), dtype=np.int64)
         named = self._named
@@ -165,7 +168,7 @@ class Users:
         if _family(self._type) == "whole":
             return numbers.astype(self._type, copy=False)
         if _family(self._type) == "float":
-            return self._floats.values[numbers].astype(self._type, copy=False)
+            return numbers.view(np.float64).astype(self._type, copy=False)
         named = np.empty(len(self._named), dtype=object)
         named[:] = list(self._named)
         return named[numbers]

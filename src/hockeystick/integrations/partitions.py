@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from hockeystick.integrations.blocks import Batches, labels_of, pieces, rows_of, shared
 from hockeystick.integrations.columns import Users
-from hockeystick.integrations.packed import ENTRY, MOST_STEPS, unpacked
+from hockeystick.integrations.packed import packed, unpacked
 from hockeystick.integrations.rows import ENDS
 from hockeystick.questions.histories.answers import Answers, History, answers
 from hockeystick.questions.histories.entries import DOMAINS, Entries, Grouped, refusal, sound
@@ -60,7 +60,7 @@ def grouping(stop: bool, tasks: int) -> Callable[[Batches], Iterator[pa.RecordBa
     labels = labels_of(tasks)
 
     def grouped(batches: Batches) -> Iterator[pa.RecordBatch]:
-        known, entries = Users(), Entries(ordered=False)
+        known, entries = Users(), Entries()
         wrong: dict[int, str] = {}
         kind: pa.DataType | None = None
         homes: set[int] = set()
@@ -77,7 +77,7 @@ def grouping(stop: bool, tasks: int) -> Callable[[Batches], Iterator[pa.RecordBa
             return
         home = min(homes)  # several parts of one task become one
         found = entries.grouped()
-        said = pa.concat_arrays([_packed(found), pa.array(_texts(wrong), type=pa.binary())])
+        said = pa.array([*(KNOWN + packed(each) for each in found.histories), *_texts(wrong)], type=pa.binary())
         for lines in _lines(found, wrong, said, known, kind):
             yield _addressed(shared(lines, np.full(len(lines), home % tasks), labels), home)
         to = np.array([_digest(each.as_buffer()) % tasks for each in said], dtype=np.int64)
@@ -162,7 +162,7 @@ def _lines(
     """
     line = grouped.history
     if wrong:
-        texts = {text: number for number, text in enumerate(dict.fromkeys(wrong.values()), len(grouped.starts) - 1)}
+        texts = {text: number for number, text in enumerate(dict.fromkeys(wrong.values()), len(grouped.histories))}
         named = {user: texts[text] for user, text in wrong.items()}
         line = np.array(
             [named.get(user, own) for user, own in zip(grouped.users.tolist(), line.tolist(), strict=True)],
@@ -180,19 +180,6 @@ def _lines(
             pa.array(known.values(users[first : first + MOST_SENT]), type=kind),
         )
         yield pa.RecordBatch.from_arrays([said.take(pa.array(own[starts])), listed], names=["history", "users"])
-
-
-def _packed(grouped: Grouped) -> pa.Array:
-    """Bytes of all histories, as ``packed.py`` makes those of one."""
-    entries = np.empty(len(grouped.noise), dtype=[("noise", "<f8"), ("rate", "<f8"), ("steps", "<i8")])
-    assert entries.itemsize == ENTRY.size
-    entries["noise"], entries["rate"] = grouped.noise, grouped.rate
-    fit = grouped.steps < MOST_STEPS  # doubles that a whole number of eight bytes holds
-    entries["steps"] = np.where(fit, grouped.steps, 0.0)
-    entries["steps"][~fit] = MOST_STEPS
-    offsets = pa.py_buffer((grouped.starts * ENTRY.size).astype(np.int32))
-    said = pa.Array.from_buffers(pa.binary(), len(grouped.starts) - 1, [None, offsets, pa.py_buffer(entries)])
-    return pc.binary_join_element_wise(pa.scalar(KNOWN), said, pa.scalar(b""))
 
 
 def answering(

@@ -18,7 +18,7 @@ import hockeystick as hs
 from hockeystick.integrations import blocks, partitions, spark
 from hockeystick.integrations.packed import packed
 from hockeystick.integrations.users import users
-from hockeystick.questions.histories.entries import Entries, Grouped
+from hockeystick.questions.histories.entries import Entries
 
 ROOT = Path(__file__).parents[3]
 NUMBERS = ("epsilon_lower", "epsilon_estimate", "epsilon_upper")
@@ -131,15 +131,6 @@ def test_parts_of_any_length_say_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         for user, place in zip(grouped.users.tolist(), grouped.history.tolist(), strict=True)
     }
     assert sorted(asked) == sorted(set(found.values()))
-
-
-def test_histories_have_the_bytes_that_one_has() -> None:
-    users_of = np.arange(4)
-    steps = np.array([5.0, 2.0**53 + 2, 2.0**62, 2.0**63, 1e300])
-    grouped = Grouped(
-        users_of, users_of, np.array([0, 2, 2, 4, 5]), np.ones(5), np.array([0.1, 0.3] * 2 + [1.0]), steps, {}
-    )
-    assert partitions._packed(grouped).to_pylist() == [partitions.KNOWN + packed(each) for each in grouped.histories]
 
 
 WRONG = [

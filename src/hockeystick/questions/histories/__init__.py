@@ -5,7 +5,6 @@ multiplier with its sample rate. It has no order, since rounds whose parameters 
 product of pairs, the same in every order. Millions of users share some thousand histories, each of which is answered
 once.
 
-- ``naming``: exact numbering of equal values and equal sequences of values, in whole arrays at a time;
-- ``entries``: rows of (user, noise, rate, steps), in any order and in pieces, to one history for each user;
-- ``answers``: epsilon of each of a list of histories.
+- ``entries``: rows of (user, noise, rate, steps), in any order and in pieces, become one history for each user;
+- ``answers``: the epsilon of each of a list of histories.
 """

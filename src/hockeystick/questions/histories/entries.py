@@ -1,9 +1,10 @@
 """Conversion of rows of (user, noise, rate, steps), in any order and in pieces, to one history for each user.
 
-Rows are merged into one *entry* for each user and kind of step (``merging.py``) whenever as many have arrived as there
-were entries. Memory must hold the entries of all users and about as many rows. Steps are added as doubles. Sums of
-whole numbers below 2^53 are exact; an inexact sum is at least 2^53, far above the 10^12 steps of a round, and refused
-with its history.
+The rows are entries of a sparse matrix with a row for each user and a column for each kind of step. SciPy adds up the
+entries of one user and kind, each time that as many rows have come as there were entries: the memory needed is that of
+the entries of all users and about as many rows. Steps are added as doubles: sums of whole numbers below 2^53 are exact,
+and a sum that is not exact is at least 2^53, far more than the 10^12 steps that a round may have, and is refused with
+its history.
 
 A user with an invalid row gets no number, whatever the other rows are: a history without that row would be too short,
 and its epsilon too small.
@@ -14,17 +15,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from hockeystick.questions.histories import merging
 from hockeystick.questions.histories.answers import History
-from hockeystick.questions.histories.naming import Numbers, Pairs, Sequences
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 NOISE = domains.NOISE.of("standard deviation of the noise / norm bound of one user")
@@ -38,10 +40,14 @@ DOMAINS = {"noise_multiplier": NOISE, "sample_rate": RATE, "steps": STEPS}
 """Domain of each number of a row."""
 
 MANY = 1 << 24
-"""Largest number of rows that wait to be merged: half a gigabyte."""
+"""Rows that may wait until they are added up: some 350 MB of them."""
 
-BLOCK = 1 << 18
-"""Number of rows processed together: a column of them has 2 MB."""
+BLOCK = 1 << 20
+"""Rows that are checked at once: a column of them has 8 MB."""
+
+NO_KIND = (0.0, 0.0)
+"""The noise and rate of rows without steps to count, in column 0: of 0 steps, after the cut, or wrong. No sound row has
+them, and they bring in their user."""
 
 
 def refusal(noise: object, rate: object, steps: object) -> str | None:
@@ -74,33 +80,20 @@ class Grouped:
     """Users of all rows, each with its history.
 
     Attributes:
-        users: numbers of the users, shape (users,), in order of first appearance if that is wanted.
-        history: index of each user's history, shape (users,).
-        starts: begin of each distinct history in the next three, and their end, shape (histories + 1,).
-        noise, rate, steps: kinds of step of the histories, sorted by noise and rate.
-        wrong: error in a row of a user without history, by the user's number.
+        users: their numbers, shape (users,), in the order in which they first came.
+        history: the place of each one's history in the next, shape (users,).
+        histories: the distinct histories.
+        wrong: what is wrong with a row of a user, by the user's number; the history of such a user counts for nothing.
     """
 
     users: Numbers
     history: Numbers
-    starts: Numbers
-    noise: Array
-    rate: Array
-    steps: Array
+    histories: list[History]
     wrong: dict[int, str]
-
-    @property
-    def histories(self) -> list[History]:
-        """Distinct histories as tuples."""
-        said = list(zip(self.noise.tolist(), self.rate.tolist(), map(int, self.steps.tolist()), strict=True))
-        return [tuple(said[start:end]) for start, end in itertools.pairwise(self.starts.tolist())]
 
 
 class Entries:
     """Entries of rows that arrive in pieces.
-
-    Args:
-        ordered: True to keep users in order of first appearance.
 
     >>> entries = Entries()
     >>> ones = np.ones(4)
@@ -110,12 +103,10 @@ class Entries:
     ([7, 3], [0, 0], [((2.0, 0.01, 30),)])
     """
 
-    def __init__(self, ordered: bool = True) -> None:
-        self._ordered = ordered
-        self._kinds = Pairs()
-        self._rows = 0
-        self._parts: list[merging.Shared | merging.Entries] = []
-        self._joined, self._waiting = 0, 0  # number of entries and of rows among the parts
+    def __init__(self) -> None:
+        self._kinds = {NO_KIND: 0}
+        self._parts: list[tuple[Numbers, Numbers, Array]] = []  # users, kinds, steps
+        self._joined, self._waiting = 0, 0  # entries of the first part, rows of the others
         self._wrong: dict[int, str] = {}
 
     def add(
@@ -143,83 +134,73 @@ class Entries:
         """
         say = said or (lambda row: str(refusal(float(noise[row]), float(rate[row]), float(steps[row]))))
         for start in range(0, len(users), BLOCK):
-            block = slice(start, start + BLOCK)
-            own = None if counted is None else counted[block], None if wrong is None else wrong[block]
-            self._take(users[block], noise[block], rate[block], steps[block], *own, say, start)
-
-    def _take(
-        self,
-        users: Numbers,
-        noise: Array,
-        rate: Array,
-        steps: Array,
-        counted: Mask | None,
-        wrong: Mask | None,
-        say: Callable[[int], str],
-        start: int,
-    ) -> None:
-        """Add a block of rows, which begins at row ``start`` of the piece."""
-        good = sound(noise, rate, steps)
-        if wrong is not None:
-            good &= ~wrong
-        if not good.all():
-            bad = np.flatnonzero(~good if counted is None else counted & ~good)
-            _, places = np.unique(users[bad], return_index=True)
-            for row in bad[np.sort(places)].tolist():
+            part = slice(start, start + BLOCK)
+            good = sound(noise[part], rate[part], steps[part])
+            if wrong is not None:
+                good &= ~wrong[part]
+            asked = np.ones(len(good), dtype=bool) if counted is None else counted[part]
+            for row in (start + np.flatnonzero(asked & ~good)).tolist():
                 if int(users[row]) not in self._wrong:
-                    self._wrong[int(users[row])] = say(start + row)
-        if counted is not None:
-            good &= counted
-        good &= steps != 0
-        if good.all():
-            kind = self._kinds.of(noise, rate)
-        else:
-            kind = np.full(len(users), merging.NO_KIND, dtype=np.int32)
-            kind[good] = self._kinds.of(noise[good], rate[good])
-            steps = np.where(good, steps, 0.0)
-        if self._waiting > max(self._joined, MANY):
-            joined = list(merging.merged(self._parts, len(self._kinds)))
-            self._parts = [*joined]
-            self._joined, self._waiting = sum(len(part) for part in joined), 0
-        rows = self._rows + len(users)
-        first = np.arange(self._rows, rows, dtype=np.min_scalar_type(max(rows, 1 << 31))) if self._ordered else None
-        # always a copy, since the caller may reuse its arrays
-        self._parts.append(merging.Shared.among_buckets(merging.Entries(users, kind, steps, first)))
-        self._rows, self._waiting = rows, self._waiting + len(users)
+                    self._wrong[int(users[row])] = say(row)
+            busy = good & asked & (steps[part] != 0)
+            kind = np.zeros(len(good), dtype=np.int32)
+            kind[busy] = self._kinds_of(noise[part][busy], rate[part][busy])
+            # copies: whoever gives pieces may fill the same arrays again
+            self._parts.append((users[part].copy(), kind, np.where(busy, steps[part], 0.0)))
+            self._waiting += len(good)
+            if self._waiting > max(self._joined, MANY):
+                known, matrix = self._matrix()
+                self._parts = [(np.repeat(known, np.diff(matrix.indptr)), matrix.indices, matrix.data)]
+                self._joined, self._waiting = matrix.nnz, 0
+
+    def _kinds_of(self, noise: Array, rate: Array) -> npt.NDArray[np.int32]:
+        """The column of each pair of noise and rate."""
+        noises, first = _numbered(noise)
+        rates, second = _numbered(rate)
+        width = len(rates) + 1  # not 0 where there are no rows
+        pairs, place = _numbered(first * width + second)
+        said = zip(noises[pairs // width].tolist(), rates[pairs % width].tolist(), strict=True)
+        known = self._kinds
+        return np.array([known.setdefault(pair, len(known)) for pair in said], dtype=np.int32)[place]
+
+    def _matrix(self) -> tuple[Numbers, Any]:
+        """The users in the order in which they first came, and the steps of each (a row) of each kind (a column)."""
+        users, kinds, steps = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        self._parts = []
+        known, first, place = np.unique(users, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        row = np.empty(len(known), dtype=np.int32)
+        row[order] = np.arange(len(known), dtype=np.int32)
+        shape = len(known), len(self._kinds)
+        # entries of one place are added up, and those of 0 steps stay
+        return known[order], sparse.coo_array((steps, (row[place], kinds)), shape=shape).tocsr()
 
     def grouped(self) -> Grouped:
-        """Return all users of the rows so far, each with its history."""
-        sequences = Sequences()
-        users, histories, firsts = [], [], []
-        for entries in merging.merged(self._parts, len(self._kinds)):
-            starts = merging.starts_of(entries.user)
-            users.append(entries.user[starts])
-            if entries.first is not None:
-                firsts.append(np.minimum.reduceat(entries.first, starts))
-            busy = entries.without_idle(starts)
-            if busy is not entries:
-                starts = merging.starts_of(busy.user)
-            histories.append(sequences.of(busy.kind, busy.steps, starts))
-        if not users:
-            none = np.empty(0)
-            empty = none.astype(np.int64)
-            return Grouped(empty, empty, np.zeros(1, dtype=np.int64), none, none, none, {})
-        found = np.concatenate(users), np.concatenate(histories)
-        if firsts:
-            order = merging.sorting(np.concatenate(firsts), self._rows.bit_length())
-            found = found[0].take(order), found[1].take(order)
-        starts, noise, rate, steps = self._said(sequences)
-        return Grouped(found[0], found[1], starts, noise, rate, steps, dict(self._wrong))
+        """All users of the rows, each with its history; the entries are given up."""
+        if not self._parts:
+            empty = np.empty(0, dtype=np.int64)
+            return Grouped(empty, empty, [], {})
+        users, matrix = self._matrix()
+        matrix.eliminate_zeros()
+        entries = np.empty(matrix.nnz, dtype=[("kind", np.int32), ("steps", np.float64)])
+        entries["kind"], entries["steps"] = matrix.indices, matrix.data
+        said, size = entries.tobytes(), entries.itemsize
+        known: dict[bytes, int] = {}  # bytes are compared: histories that are not equal have no number in common
+        history = np.empty(len(users), dtype=np.int64)
+        for start in range(0, len(users), BLOCK):
+            ends = (size * matrix.indptr[start : start + BLOCK + 1].astype(np.int64)).tolist()
+            found = (known.setdefault(said[first:end], len(known)) for first, end in itertools.pairwise(ends))
+            history[start : start + BLOCK] = np.fromiter(found, dtype=np.int64, count=len(ends) - 1)
+        kinds = list(self._kinds)
+        read = (np.frombuffer(each, entries.dtype).tolist() for each in known)
+        histories = [tuple(sorted((*kinds[kind], int(steps)) for kind, steps in each)) for each in read]
+        return Grouped(users, history, histories, self._wrong)
 
-    def _said(self, sequences: Sequences) -> tuple[Numbers, Array, Array, Array]:
-        """Begin of each history, with its noise, rate and steps, sorted and without kinds of no steps."""
-        busy = sequences.symbols != merging.NO_KIND
-        history = np.repeat(np.arange(len(sequences)), np.diff(sequences.starts))[busy]
-        kind, steps = sequences.symbols[busy], sequences.amounts[busy]
-        noise, rate = self._kinds.first[kind], self._kinds.second[kind]
-        order = np.lexsort((rate, noise, history))
-        starts = np.searchsorted(history, np.arange(len(sequences) + 1))
-        return starts, noise[order], rate[order], steps[order]
+
+def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Numbers]:
+    """The distinct values, sorted, and the place of each value among them; fast where there are few."""
+    distinct = np.unique(values)
+    return distinct, np.searchsorted(distinct, values)
 
 
 __all__ = ["DOMAINS", "Entries", "Grouped", "refusal", "sound"]
