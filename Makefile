@@ -180,7 +180,7 @@ test-integrations: .venv-integrations/.test
 	@$(BESIDE)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations src/hockeystick/integrations \
 		docs/moving/dp_accounting.md docs/moving/opacus.md \
 		$(foreach name,spark beam,--ignore=tests/integrations/$(name)) \
-		$(foreach name,spark beam blocks partitions files,--ignore=src/hockeystick/integrations/$(name).py)
+		$(foreach name,spark beam,--ignore=src/hockeystick/integrations/$(name).py)
 
 # what these packages warn of by themselves
 ignored = $(foreach kind,$(1),-W ignore::$(kind))

@@ -2,9 +2,8 @@
 
 ``python -m bench.users --users 10000000`` writes a Parquet file with three rows for each user, in no order, of one of
 ``--histories`` histories of three kinds of step. Then one process reads it, piece by piece, groups it, answers, and
-writes what it found to Parquet; with ``--spark CORES`` a local Spark does the same with the same file, which its
-workers read themselves, or, with ``--through-java``, as a DataFrame that Java reads and writes. Both do it ``--times``
-times over: the first of Spark's times has what Java takes to compile what it runs. ``--without-answers``
+writes what it found to Parquet; with ``--spark CORES`` a local Spark does the same with the same file. Both do it
+``--times`` times over: the first of Spark's times has what Java takes to compile what it runs. ``--without-answers``
 leaves out the epsilons of the distinct histories. Processor time is that of all processes, those that have ended
 among them, as the machine may have other guests; that of Spark is parted into Java's and Python's. It runs where
 PySpark and pyarrow are installed (``make test-spark``), with ``OPENBLAS_NUM_THREADS=1``.
@@ -39,12 +38,11 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "4",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",  # a short job: little is compiled
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),  # else it is held against each row, at great cost
     "spark.python.daemon.module": "bench.daemon",  # the time of workers that have ended is known to it
 }
-JAVA = {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}  # where Java has more to do
 TASKS = 4  # that share the distinct histories
 PIECE = 1 << 20  # rows that one process reads at once
 FEW = 1000  # users whose rows are answered before, so that what is loaded late is loaded
@@ -86,6 +84,11 @@ def nothing_known(histories: Sequence[History], *_: Any, **__: Any) -> Answers:
     return Answers(ones, ones, ones, [None] * len(histories))
 
 
+def none_asked(histories: Sequence[History], *_: Any) -> list[tuple[Any, ...]]:
+    """The same for Spark."""
+    return [(1, 1.0, 1.0, 1.0, None)] * len(histories)
+
+
 def pieces(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file, some at a time."""
     import pyarrow.parquet
@@ -116,20 +119,20 @@ def in_one_process(path: Path, written: Path, asked: bool, times: int) -> None:
     print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
-def on_spark(path: Path, written: Path, asked: bool, times: int, cores: int, through_java: bool) -> None:
+def on_spark(path: Path, written: Path, asked: bool, times: int, cores: int) -> None:
     """Print what a local Spark takes for the same; Java has started by then, which is printed before."""
     from pyspark.sql import SparkSession
 
-    from hockeystick.integrations import partitions, spark
+    from hockeystick.integrations import spark
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{cores}]")
-    for key, value in {**SETTINGS, **(JAVA if through_java else {})}.items():
+    for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     if not asked:
-        vars(partitions)["answers"] = nothing_known  # what is sent to the workers refers to it
+        vars(spark)["answered"] = none_asked  # what is sent to the workers refers to it
     started = processor_time()
     print(f"to start: {sum(started.values()):.1f} s of processor time", flush=True)
     table = session.read.parquet(str(path))
@@ -137,10 +140,7 @@ def on_spark(path: Path, written: Path, asked: bool, times: int, cores: int, thr
     for _ in range(times):
         shutil.rmtree(written, ignore_errors=True)
         before, wall = processor_time(), time.perf_counter()
-        if through_java:
-            spark.users(table, DELTA, tasks=TASKS).write.parquet(str(written))
-        else:
-            spark.users_of_files(session, str(path), DELTA, to=str(written), tasks=TASKS)
+        spark.users(table, DELTA, tasks=TASKS).write.parquet(str(written))
         print(f"Spark, {cores} cores: {_said(before, many)}; {time.perf_counter() - wall:.1f} s in all", flush=True)
     found = session.read.parquet(str(written)).count()
     assert found == many, f"{found} users of {many}"
@@ -187,7 +187,6 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=1_000_000)
     parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--spark", type=int, default=0, metavar="CORES", help="on a local Spark with so many cores")
-    parser.add_argument("--through-java", action="store_true", help="Spark reads and writes the rows itself")
     parser.add_argument("--without-answers", action="store_true", help="all but the answers")
     parser.add_argument("--times", type=int, default=3, help="how often it is done (%(default)s)")
     parser.add_argument("--rows", type=Path, default=HOME, help="the folder for the file of rows (%(default)s)")
@@ -197,7 +196,7 @@ def main() -> None:
     print(f"{chosen.users:,} users, {ROWS * chosen.users:,} rows, {chosen.histories:,} histories")
     arguments = path, path.with_suffix(".spark" if chosen.spark else ".found"), not chosen.without_answers, chosen.times
     if chosen.spark:
-        on_spark(*arguments, chosen.spark, chosen.through_java)
+        on_spark(*arguments, chosen.spark)
     else:
         in_one_process(*arguments)
 

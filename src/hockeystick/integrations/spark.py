@@ -1,36 +1,45 @@
 """Spark: epsilon of every row of a DataFrame, or of every user of a DataFrame of participations.
 
-Spark brings rows together; each epsilon equals that of a single process to the last bit. Workers need hockeystick,
-pandas and pyarrow. Computation waits for an action, except when answers are written to files.
+Spark brings the rows of a user together, where they are grouped as one process groups a frame. Each part of the users
+goes on as *lines*, a history with a list of its users, which Spark brings together by the history, so that one task
+answers it for all. An epsilon is what one process would say, to the last bit. Workers need hockeystick, pandas and
+pyarrow. Nothing is computed before an action asks for the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
 
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.rows import ENDS, Errors, Row, checked_cut, checked_errors, new_columns, sources_of
-from hockeystick.questions.histories.answers import answers
-from hockeystick.questions.histories.entries import DOMAINS
+from hockeystick.questions.histories.answers import answered, answers
+from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal, sound
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 try:
-    from pyspark import TaskContext  # imported first, so that an error names it
-    from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
-    from pyspark.sql import types as T  # noqa: N812
-    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it; itself first, so
+    from pyspark.sql import types as T  # noqa: N812  # that it is what is named where it is missing
 
-    from hockeystick.integrations import files
-    from hockeystick.integrations.blocks import SCHEMA, blocks
-    from hockeystick.integrations.partitions import ADDRESSED, answering, finishing, grouping  # needs pyarrow
+    import pyarrow as pa  # isort: skip
+    import pyarrow.compute as pc  # isort: skip
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
-__all__ = ["epsilon", "users", "users_of_files"]
+__all__ = ["epsilon", "users"]
+
+Batches = Iterable[pa.RecordBatch]
+
+MOST_LISTED = 1 << 12
+"""Users of one line: a history that most users have becomes many lines."""
+
+MOST_LINES = 1 << 8
+"""Lines that are sent at once: of at most a million users."""
 
 TASKS = 64
 """Number of tasks that share distinct histories, a few for each core of some machines; Spark by itself would use one.
@@ -138,136 +147,110 @@ def users(
         InvalidInputError: an argument is outside its domain, or a column is missing or of another type. When the job
             runs: a row has no user, whatever ``errors`` is, or is invalid with ``errors="stop"``.
     """
-    question = _Question.checked(delta, adjacency, gap, errors, new_columns(user, prefix), tasks)
-    whose = _user(df, user)
+    checked_errors(errors)
+    tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
+    adjacency = Adjacency.parse(adjacency)
+    answers([], delta, adjacency, gap)  # what is wrong with the question is said before a job runs
+    stop, new, whose = errors == "stop", new_columns(user, prefix), _user(df, user)
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
-    numbers = {key: _number(df, source, key) for key, source in sources.items()}
-    rows = df.select(whose, F.hash(whose).alias("hash"), *numbers.values(), *_times(df, when, until))
-    answered = _answered(rows.mapInArrow(blocks(_parts(df.sparkSession)), SCHEMA), question)
-    return answered.mapInArrow(
-        finishing(user, question.names, None, question.stop), _fields(user, df.schema[user].dataType, question.names)
-    )
-
-
-def users_of_files(
-    session: Any,
-    paths: str | Iterable[str],
-    delta: float,
-    *,
-    to: str | None = None,
-    user: str = "user",
-    noise_multiplier: str | float = "noise_multiplier",
-    sample_rate: str | float = "sample_rate",
-    steps: str | float = "steps",
-    when: str | None = None,
-    until: Any = None,
-    adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
-    gap: float | None = None,
-    prefix: str = "epsilon",
-    errors: Errors = "stop",
-    tasks: int = TASKS,
-) -> Any:
-    """Return the epsilon of each user of Parquet files whose rows list participations.
-
-    The numbers equal those of :func:`users` for a DataFrame of these files, to the last bit, in less time: workers read
-    the files directly, without Java. All workers must be able to read them.
-
-    Args:
-        session: Spark session.
-        paths: one or several paths or URIs that pyarrow opens: files, or folders, which stand for all their files whose
-            names end in ``.parquet`` and do not begin with ``_`` or ``.``.
-        delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors, tasks: as for
-            :func:`users`.
-        to: path or URI of a new folder, local or in HDFS, where workers write a Parquet file for each part of the
-            users. It appears with all answers or, after any failure, not at all.
-
-    Returns:
-        Without ``to``, a DataFrame like that of :func:`users`; only the footers of the files are read before an action.
-        With ``to``, the paths of the written files.
-
-    Raises:
-        InvalidInputError: an argument is outside its domain, a file or column is missing, a column has another type, or
-            a file changes meanwhile. When the job runs, the errors of :func:`users`.
-    """
-    question = _Question.checked(delta, adjacency, gap, errors, new_columns(user, prefix), tasks)
-    checked_cut(when, until)
-    sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
-    numbers = {key: source if isinstance(source, str) else _constant(source, key) for key, source in sources.items()}
-    columns = files.Columns(user, numbers, when, until)
-    shares, kind = files.groups(paths, columns)
-    read, packed = files.reading(shares, columns), blocks(_parts(session))
-    rows = session.range(0, len(shares), 1, len(shares)).mapInArrow(lambda numbers: packed(read(numbers)), SCHEMA)
-    answered = _answered(rows, question)
-    if to is None:
-        own = files.of_spark(kind)
-        fields = _fields(user, from_arrow_type(own, prefer_timestamp_ntz=True), question.names)
-        return answered.mapInArrow(finishing(user, question.names, own, question.stop), fields)
-    finished = finishing(user, question.names, None, question.stop)
-    folder = files.Folder(str(to))
-    try:
-        write = folder.writing(lambda: TaskContext.get().partitionId())
-        done = answered.mapInArrow(lambda batches: write(finished(batches)), "name string, users long").collect()
-        return folder.finish({row.name for row in done}, files.columns_of(user, kind, question.names))
-    except BaseException:
-        folder.discard()
-        raise
-
-
-@dataclass(frozen=True)
-class _Question:
-    """Arguments of a query about all users, checked before a job runs."""
-
-    delta: float
-    adjacency: Adjacency | str
-    gap: float | None
-    stop: bool
-    names: list[str]
-    tasks: int
-
-    @classmethod
-    def checked(
-        cls,
-        delta: float,
-        adjacency: Adjacency | str,
-        gap: float | None,
-        errors: Errors,
-        names: list[str],
-        tasks: int,
-    ) -> Self:
-        """Return the checked arguments.
-
-        Raises:
-            InvalidInputError: an argument is outside its domain.
-        """
-        checked_errors(errors)
-        tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
-        adjacency = Adjacency.parse(adjacency)
-        answers([], delta, adjacency, gap)
-        return cls(delta, adjacency, gap, errors == "stop", names, tasks)
-
-
-def _answered(rows: Any, question: _Question) -> Any:
-    """Lines and answers of all parts, in addressed blocks; one task gets all blocks of a part.
-
-    Args:
-        rows: blocks of rows.
-        question: arguments of the query.
-    """
-    grouped = rows.repartition("part").mapInArrow(grouping(question.stop, question.tasks), ADDRESSED)
-    answer = answering(question.delta, question.adjacency, question.gap)
-    return grouped.repartition(question.tasks, "part").mapInArrow(answer, ADDRESSED).repartition("home")
-
-
-def _parts(session: Any) -> int:
-    """Number of tasks among which the users are shared."""
-    return int(session.conf.get("spark.sql.shuffle.partitions"))
-
-
-def _fields(user: str, kind: Any, names: list[str]) -> Any:
-    """Columns of the answers."""
+    rows = df.select(whose, *(_number(df, source, key) for key, source in sources.items()), *_times(df, when, until))
+    kind = df.schema[user].dataType
+    listed = T.StructType([T.StructField("history", T.StringType()), T.StructField("users", T.ArrayType(kind))])
     kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
-    own = [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
-    return T.StructType([T.StructField(user, kind, nullable=False), *own])
+    found = T.StructType([T.StructField(user, kind, nullable=False), *map(T.StructField, new, kinds)])
+    lines = rows.repartition("user").mapInArrow(_grouping(stop), listed)
+    return lines.repartition(tasks, "history").mapInArrow(_answering(delta, adjacency, gap, stop, found.names), found)
+
+
+def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """The function that makes the lines of a task, which has all rows of its users.
+
+    The rows have the columns ``user``, ``noise_multiplier``, ``sample_rate`` and ``steps``, doubles; and, where there
+    is a cut in time, ``counted`` and ``undated``: whether a row is looked at, and whether it has no time. A line has
+    users, and in JSON their history, a list of [noise, rate, steps], or a text, what is wrong with a row of each. In
+    whatever order the rows come, the same users have the same history.
+
+    Args:
+        stop: whether a wrong row stops all.
+    """
+
+    def grouped(batches: Batches) -> Iterator[pa.RecordBatch]:
+        parts = [batch for batch in batches if len(batch)]
+        if not parts:
+            return
+        rows = pa.Table.from_batches(parts)
+        if pc.any(pc.is_null(rows["user"], nan_is_null=True)).as_py():
+            raise InvalidInputError(
+                "a row has no user: its steps are those of some user, whose epsilon would be too small without them; "
+                "say whose they are, or take the row out",
+                "user",
+            )
+        encoded = rows["user"].combine_chunks().dictionary_encode()  # numbers of users, in the order of their first row
+        numbers = encoded.indices.to_numpy().astype(np.int64)
+        noise, rate, steps = (rows[key].to_numpy() for key in DOMAINS)
+        right, counted = sound(noise, rate, steps), np.ones(len(rows), dtype=bool)
+        if "counted" in rows.column_names:
+            counted = rows["counted"].to_numpy()
+            right &= ~rows["undated"].to_numpy()
+        wrong: dict[int, str] = {}
+        for row in np.flatnonzero(counted & ~right).tolist():
+            said = refusal(*(rows[key][row].as_py() for key in DOMAINS))
+            text = said or "when must be comparable with until; received None"
+            if stop:
+                raise InvalidInputError(f"user {domains.shown(rows['user'][row].as_py())}: {text}", "df")
+            number = int(numbers[row])
+            wrong[number] = min(text, wrong.get(number, text))  # the same one in whatever order
+        entries = Entries()
+        entries.add(numbers, noise, rate, steps, counted=counted & right)
+        found = entries.grouped()  # the users in the same order: number n is at place n
+        texts = {text: place for place, text in enumerate(dict.fromkeys(wrong.values()), len(found.histories))}
+        line = found.history
+        line[list(wrong)] = [texts[text] for text in wrong.values()]
+        order = np.argsort(line, kind="stable")
+        line = line[order]
+        starts = np.union1d(np.flatnonzero(np.diff(line, prepend=-1)), np.arange(0, len(line), MOST_LISTED))
+        said_of = pa.array([json.dumps(each) for each in (*found.histories, *texts)], type=pa.string())
+        users_of = pa.ListArray.from_arrays(
+            pa.array(np.append(starts, len(line)), type=pa.int32()), encoded.dictionary.take(pa.array(order))
+        )
+        lines = pa.RecordBatch.from_arrays([said_of.take(pa.array(line[starts])), users_of], names=["history", "users"])
+        for first in range(0, len(lines), MOST_LINES):
+            yield lines.slice(first, MOST_LINES)
+
+    return grouped
+
+
+def _answering(
+    delta: float, adjacency: Adjacency | str, gap: float | None, stop: bool, names: list[str]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """The function that gives the users of lines their answers; each distinct history of a task is asked once.
+
+    Args:
+        delta, adjacency, gap: the question.
+        stop: whether a history without an answer stops all.
+        names: of the columns: the user, steps, the three ends of epsilon, the reason.
+    """
+    kinds = [pa.int64(), *(pa.float64() for _ in ENDS), pa.string()]
+
+    def told(batches: Batches) -> Iterator[pa.RecordBatch]:
+        known: dict[str, tuple[Any, ...]] = {}
+        for batch in batches:
+            said, users_of = batch.column("history").to_pylist(), batch.column("users")
+            new = {text: json.loads(text) for text in said if text not in known}
+            known |= {text: (*4 * (None,), wrong) for text, wrong in new.items() if isinstance(wrong, str)}
+            asked = {text: tuple(map(tuple, each)) for text, each in new.items() if text not in known}
+            known |= zip(asked, answered(list(asked.values()), delta, adjacency, gap), strict=True)
+            rows = [known[text] for text in said]
+            for number, row in enumerate(rows):
+                if stop and row[0] is None:
+                    raise InvalidInputError(f"user {domains.shown(users_of[number].as_py()[0])}: {row[-1]}", "df")
+            which = pa.array(np.repeat(np.arange(len(rows)), pc.list_value_length(users_of).to_numpy()))
+            columns = [
+                pa.array([row[place] for row in rows], type=kind).take(which) for place, kind in enumerate(kinds)
+            ]
+            yield pa.RecordBatch.from_arrays([users_of.flatten(), *columns], names=names)
+
+    return told
 
 
 def _constant(source: float, key: str) -> float:
@@ -298,7 +281,10 @@ def _user(df: Any, name: str) -> Any:
             "cast it first",
             "user",
         )
-    return _named(name).alias("user")
+    column = _named(name)
+    if isinstance(kind, T.FloatType | T.DoubleType):
+        column = column + F.lit(0.0).cast(kind)  # of -0.0, 0.0
+    return column.alias("user")
 
 
 def _number(df: Any, source: str | float, key: str) -> Any:
@@ -358,15 +344,7 @@ def _doubles(values: list[Any]) -> Any:
     return pandas.array(values, dtype="Float64")
 
 
-def _wholes(values: list[Any]) -> Any:
-    import pandas
-
-    return pandas.array(values, dtype="Int64")
-
-
 def _texts(values: list[Any]) -> Any:
-    import numpy as np
-
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found

@@ -15,13 +15,12 @@ import pyarrow as pa
 import pytest
 
 import hockeystick as hs
-from hockeystick.integrations import blocks, partitions, spark
-from hockeystick.integrations.packed import packed
+from hockeystick.integrations import spark
 from hockeystick.integrations.users import users
-from hockeystick.questions.histories.entries import Entries
 
 ROOT = Path(__file__).parents[3]
 NUMBERS = ("epsilon_lower", "epsilon_estimate", "epsilon_upper")
+SETTINGS = ("spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch")
 SCHEMA = "user long, noise_multiplier double, sample_rate double, steps long, when date"
 
 
@@ -102,35 +101,59 @@ def test_users_that_are_not_told_apart_by_their_bytes(session: Any) -> None:
         spark.users(nobody, 1e-6, user="who", noise_multiplier=1.0, sample_rate=0.01, steps=5, tasks=1).collect()
 
 
-def test_parts_of_any_length_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces that are grouped together, lists that are cut, batches that are sent: short ones here."""
-    for name, number in {"PIECE": 30, "MOST_LISTED": 2, "MOST_SENT": 5}.items():
-        monkeypatch.setattr(partitions, name, number)
-    listed = rows()
-    table = {name: column for name, column in columns(listed).items() if name != "when"}
-    table = {name: np.asarray(column, dtype=float) if name != "user" else column for name, column in table.items()}
-    monkeypatch.setattr(blocks, "PACKED", 20)
-    rows_of_all = pa.table({"hash": np.zeros(len(listed), dtype=np.int32), **table})
-    batches = blocks.blocks(1)(rows_of_all.to_batches(max_chunksize=7))
-    found: dict[int, bytes] = {}
-    asked: list[bytes] = []
-    for rows_of_block in blocks.rows_of(partitions.grouping(stop=True, tasks=3)(batches)):
-        if rows_of_block.schema.names == ["history"]:
-            asked += rows_of_block.column(0).to_pylist()
-            continue
-        assert len(rows_of_block) <= 5
-        for history, users_of in zip(*(column.to_pylist() for column in rows_of_block.columns), strict=True):
-            assert 1 <= len(users_of) <= 2
-            assert not found.keys() & set(users_of)
-            found |= dict.fromkeys(users_of, history)
-    expected = Entries()
-    expected.add(*table.values())
-    grouped = expected.grouped()
-    assert found == {
-        user: partitions.KNOWN + packed(grouped.histories[place])
-        for user, place in zip(grouped.users.tolist(), grouped.history.tolist(), strict=True)
+@pytest.mark.parametrize("parts", [1, 7])
+def test_users_of_few_parts_in_many_batches(session: Any, parts: int) -> None:
+    """One user has most rows, some partitions have none, and a batch has three rows."""
+    draw = np.random.default_rng(5)
+    table = {
+        "user": np.where(draw.random(200) < 0.7, 5, draw.integers(0, 40, 200)),
+        "noise_multiplier": draw.choice([0.7, 1.1], 200),
+        "sample_rate": np.full(200, 0.1),
+        "steps": draw.choice([1, 30], 200),
     }
-    assert sorted(asked) == sorted(set(found.values()))
+    here = users(table, 1e-6)
+    kept = {name: session.conf.get(name) for name in SETTINGS}
+    try:
+        for name, value in zip(SETTINGS, (parts, 3), strict=True):
+            session.conf.set(name, value)
+        df = session.createDataFrame(list(zip(*(column.tolist() for column in table.values()), strict=True)), [*table])
+        there = collected(spark.users(df.repartition(5, "user"), 1e-6, tasks=1))
+    finally:
+        for name, value in kept.items():
+            session.conf.set(name, value)
+    assert there == {user: as_said(here, place) for place, user in enumerate(here["user"].tolist())}
+
+
+def test_no_users(session: Any) -> None:
+    df = session.createDataFrame([], "user string, noise_multiplier double, sample_rate double, steps long")
+    assert spark.users(df, 1e-6, tasks=1).collect() == []
+
+
+def test_lines_of_any_length_and_order_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that runs again may meet its rows in another order."""
+    monkeypatch.setattr(spark, "MOST_LISTED", 2)
+    monkeypatch.setattr(spark, "MOST_LINES", 3)
+    table = {name: np.asarray(column) for name, column in columns(rows()).items() if name != "when"}
+    table["steps"] = table["steps"].astype(float)
+    table["noise_multiplier"][[3, 7, 50]] = 0.0, -1.0, np.nan
+    whole = pa.table(table)
+    found: list[dict[int, str]] = []
+    for order in (np.arange(len(whole)), np.random.default_rng(2).permutation(len(whole))):
+        found.append({})
+        for lines in spark._grouping(stop=False)(whole.take(pa.array(order)).to_batches(max_chunksize=7)):
+            assert len(lines) <= 3
+            for history, users_of in zip(*(column.to_pylist() for column in lines.columns), strict=True):
+                assert 1 <= len(users_of) <= 2
+                assert not found[-1].keys() & set(users_of)
+                found[-1] |= dict.fromkeys(users_of, history)
+    assert found[0] == found[1]
+    assert found[0].keys() == set(table["user"].tolist())
+    lines = spark._grouping(stop=False)(whole.to_batches())
+    told = spark._answering(1e-6, "add-or-remove", None, False, ["user", "steps", *NUMBERS, "epsilon_reason"])(lines)
+    there = {user: tuple(row) for user, *row in zip(*pa.Table.from_batches(told).to_pydict().values(), strict=True)}
+    here = users(table, 1e-6, errors="row")
+    for place, user in enumerate(here["user"].tolist()):
+        assert there[user][:-1] == as_said(here, place)[:-1]
 
 
 WRONG = [
@@ -212,9 +235,8 @@ def test_what_is_wrong_is_said_before_the_job(session: Any, arguments: dict[str,
         spark.epsilon(session.createDataFrame(WRONG, SCHEMA), colour=3)
 
 
-@pytest.mark.parametrize("name", ["users_spark", "users_spark_files"])
-def test_the_examples_print_what_the_page_shows(session: Any, name: str) -> None:
-    script = ROOT / "examples" / "integrations" / f"{name}.py"
+def test_the_example_prints_what_the_page_shows(session: Any) -> None:
+    script = ROOT / "examples" / "integrations" / "users_spark.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     page = (ROOT / "docs" / "users.md").read_text(encoding="utf-8")
     assert f"```text\n{done.stdout}```" in page
