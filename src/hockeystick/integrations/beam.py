@@ -186,7 +186,7 @@ class _Each(beam.DoFn):
 
 
 Found = History | str
-"""The history of a user, or what is wrong with a row."""
+"""History of a user, or the error of a row."""
 
 
 def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
@@ -223,28 +223,33 @@ class _Together(beam.CombineFn):
         return self.merge_accumulators((found, part))
 
     def merge_accumulators(self, parts: Iterable[Found]) -> Found:
-        """The history of several parts, or the first of the texts that say what is wrong."""
+        """Return the history of several parts, or the first of their errors."""
         parts = list(parts)
         wrong = [part for part in parts if isinstance(part, str)]
         return min(wrong) if wrong else canonical(step for part in parts if not isinstance(part, str) for step in part)
 
     def extract_output(self, found: Found) -> Found:
-        """The history, or what is wrong."""
+        """Return the history, or its error."""
         return found
 
 
 def _answered(
     together: list[Found], delta: float, adjacency: str, gap: float | None
 ) -> Iterator[tuple[Found, Epsilon | str]]:
-    """Histories with their answers, or with why there is none."""
+    """Histories with their answers, or with the reasons for having none."""
     yield from ((wrong, wrong) for wrong in together if isinstance(wrong, str))
     histories = [history for history in together if not isinstance(history, str)]
-    for history, (steps, *ends, reason) in zip(histories, answered(histories, delta, adjacency, gap), strict=True):
-        yield history, str(reason) if steps is None else Epsilon(steps, *ends, reason)
+    for history, (steps, lower, estimate, upper, reason) in zip(
+        histories, answered(histories, delta, adjacency, gap), strict=True
+    ):
+        if steps is None or lower is None or estimate is None or upper is None:
+            yield history, str(reason)
+        else:
+            yield history, Epsilon(steps, lower, estimate, upper, reason)
 
 
 def _told(element: tuple[Any, Found], known: Mapping[Found, Epsilon | str], stop: bool) -> Iterator[Any]:
-    """A user with the answer of the history, or with what is wrong.
+    """A user with the answer of the history, or with its error.
 
     Raises:
         InvalidInputError: there is an error, and ``stop`` is set.

@@ -171,7 +171,7 @@ def test_wrong_rows_leave_their_users_without_numbers(session: Any) -> None:
     df = session.createDataFrame(WRONG, SCHEMA)
     found = collected(spark.users(df, 1e-6, errors="row", tasks=2))
     said = {
-        7: "noise_multiplier must be a number from 1e-12 .*; received 0.0", 8: "noise_multiplier .* received nan",
+        7: "noise_multiplier must be a number from 0.01 .*; received 0.0", 8: "noise_multiplier .* received nan",
         9: "sample_rate must be .*; received 1.5", 11: "steps must be .*; received None",
         12: "steps must be .*; received -3.0",
     }  # fmt: skip

@@ -40,14 +40,14 @@ DOMAINS = {"noise_multiplier": NOISE, "sample_rate": RATE, "steps": STEPS}
 """Domain of each number of a row."""
 
 MANY = 1 << 24
-"""Rows that may wait until they are added up: some 350 MB of them."""
+"""Largest number of rows that wait to be added up: some 350 MB."""
 
 BLOCK = 1 << 20
-"""Rows that are checked at once: a column of them has 8 MB."""
+"""Number of rows checked together: a column of them has 8 MB."""
 
 NO_KIND = (0.0, 0.0)
-"""The noise and rate of rows without steps to count, in column 0: of 0 steps, after the cut, or wrong. No sound row has
-them, and they bring in their user."""
+"""Noise and rate of column 0, for rows without steps to count: of 0 steps, after the cut, or invalid. No valid row has
+them, and such rows introduce their user."""
 
 
 def refusal(noise: object, rate: object, steps: object) -> str | None:
@@ -80,10 +80,10 @@ class Grouped:
     """Users of all rows, each with its history.
 
     Attributes:
-        users: their numbers, shape (users,), in the order in which they first came.
-        history: the place of each one's history in the next, shape (users,).
-        histories: the distinct histories.
-        wrong: what is wrong with a row of a user, by the user's number; the history of such a user counts for nothing.
+        users: numbers of the users, shape (users,), in order of first appearance.
+        history: index of each user's history, shape (users,).
+        histories: distinct histories.
+        wrong: error in a row of a user, by the user's number; the history of such a user is void.
     """
 
     users: Numbers
@@ -105,7 +105,7 @@ class Entries:
 
     def __init__(self) -> None:
         self._kinds = {NO_KIND: 0}
-        self._parts: list[tuple[Numbers, Numbers, Array]] = []  # users, kinds, steps
+        self._parts: list[tuple[Numbers, Any, Any]] = []  # users, kinds, steps
         self._joined, self._waiting = 0, 0  # entries of the first part, rows of the others
         self._wrong: dict[int, str] = {}
 
@@ -145,7 +145,7 @@ class Entries:
             busy = good & asked & (steps[part] != 0)
             kind = np.zeros(len(good), dtype=np.int32)
             kind[busy] = self._kinds_of(noise[part][busy], rate[part][busy])
-            # copies: whoever gives pieces may fill the same arrays again
+            # copies, since the caller may reuse its arrays
             self._parts.append((users[part].copy(), kind, np.where(busy, steps[part], 0.0)))
             self._waiting += len(good)
             if self._waiting > max(self._joined, MANY):
@@ -176,7 +176,7 @@ class Entries:
         return known[order], sparse.coo_array((steps, (row[place], kinds)), shape=shape).tocsr()
 
     def grouped(self) -> Grouped:
-        """All users of the rows, each with its history; the entries are given up."""
+        """Return all users of the rows, each with its history; the entries are discarded."""
         if not self._parts:
             empty = np.empty(0, dtype=np.int64)
             return Grouped(empty, empty, [], {})
