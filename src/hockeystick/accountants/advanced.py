@@ -53,7 +53,7 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 Array = npt.NDArray[np.float64]
 
-DEEPEST = 600.0  # largest log(1/delta') whose exponential is formed
+MAX_LOG_INVERSE = 600.0  # largest log(1/delta') whose exponential is formed
 CARE = 64 * UNIT_ROUNDOFF  # relative rounding of the formulas below, whose terms are positive; LEAST covers underflow
 
 
@@ -125,7 +125,7 @@ class AdvancedAccountant(Accountant):
             return 1.0
         depth = x * x / (2 * square) * (1 - CARE)
         slack = max(math.exp(-depth) * (1 + CARE), LEAST)
-        if self.sharper and 2 < depth < DEEPEST:
+        if self.sharper and 2 < depth < MAX_LOG_INVERSE:
             slack = min(slack, math.sqrt(square) / (math.exp(depth) - math.e) * (1 + CARE) * (1 + depth * CARE))
         return min(slack * (1 + depth * CARE), 1.0)
 

@@ -48,7 +48,7 @@ LARGEST_COEFFICIENT = 1e280  # its product with the eighth power of MAX_DEVIATIO
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
 ROOT_GAP = 1e-13  # relative accuracy of that epsilon between two points of the grid
 ABOVE_ONE = 1e-9  # largest excess over 1 by rounding of an estimate of a delta near 1
-RARE = (
+CUMULANTS_OVERFLOW = (
     "the standardised cumulants are beyond the range of a double: large losses are too rare for so few rounds to be "
     "near normal; use accountant 'contour'"
 )
@@ -200,7 +200,7 @@ def tail(law: Array, x: Array, order: int) -> Array:
     for degree, coefficient in (item for term in terms[:order] for item in term.items()):
         coefficients[degree] += coefficient
     if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
-        raise NotApplicableError(RARE)
+        raise NotApplicableError(CUMULANTS_OVERFLOW)
     z = np.clip(z, -MAX_DEVIATIONS, MAX_DEVIATIONS)  # beyond it the density is 0
     density = np.exp(-0.5 * np.square(z)) / math.sqrt(2 * math.pi)
     expansion: Array = ndtr(-z) + density * hermeval(z, coefficients)

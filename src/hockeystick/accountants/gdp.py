@@ -42,7 +42,7 @@ from hockeystick.values.bounds import Answer, DeltaAnswer, DeltaEstimate, Estima
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.outward import six_digits
 
-BEYOND = (
+CHI_SQUARED_OVERFLOWS = (
     "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
     "of a loss so large; give more noise, or use accountant 'contour' or 'rdp'"
 )
@@ -130,7 +130,7 @@ def limit_mu(composition: Composition) -> float:
     parts = [(_limit(pair), count) for pair, count in composition.rounds]
     variance = math.fsum(count * part.variance for part, count in parts)
     if not variance < math.inf:
-        raise NotApplicableError(BEYOND)
+        raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
     return math.fsum(count * part.apart for part, count in parts) / math.sqrt(variance) if variance > 0 else 0.0
 
 
@@ -197,7 +197,7 @@ def _own_moments(composition: Composition) -> tuple[float, float]:
         own = float((p * loss).sum())
         mean, variance = mean + count * own, variance + count * float((p * np.square(loss - own)).sum())
     if not variance < math.inf:
-        raise NotApplicableError(BEYOND)
+        raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
     return mean, variance
 
 

@@ -37,11 +37,11 @@ from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
-MOST = 0.1  # largest rho and rate for a proposal
+MAX_PROPOSED = 0.1  # largest rho and rate for a proposal
 LOSS = 13.0  # proposed rho over s^2 rho
 SHARE = 4.0  # proposed omega: log(1/s) / (4 rho)
 FIRST_T, T_RATIO = 1e-3, 1.25  # grid of t on which the proposal is verified
-BEYOND = 1e300  # value of an unknown moment
+UNKNOWN_MOMENT = 1e300  # value of an unknown moment
 EFFORT = 4.5  # time for a sampled round relative to that of its moments: thirteen milliseconds
 
 
@@ -59,7 +59,7 @@ class Truncated:
 
     def moment(self, t: float) -> float:
         """Return the bound on K(t), which is astronomically large beyond omega."""
-        return quadratic(self.rho)(t) if 1 + t < self.omega else BEYOND
+        return quadratic(self.rho)(t) if 1 + t < self.omega else UNKNOWN_MOMENT
 
     @property
     def start(self) -> float:
@@ -98,8 +98,8 @@ def amplified(pair: DominatingPair) -> Truncated | str:
     """Return the proved proposal for a sampled pair, or the reason why there is none."""
     assert pair.sampled_from is not None
     rate, base = pair.sampled_from
-    if rate > MOST or base > MOST:
-        return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would have to be at most {MOST}"
+    if rate > MAX_PROPOSED or base > MAX_PROPOSED:
+        return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would have to be at most {MAX_PROPOSED}"
     if base == 0:
         return Truncated(0.0, math.inf)  # no loss, sampled or not
     depth = -math.log(rate)

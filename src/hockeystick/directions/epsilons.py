@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 TABLE = 65  # epsilons at which the search starts
 STEPS = 4  # secant steps
 WIDENINGS = 30  # largest number of widenings of an end that is not on its side
-FLAT = 1e150  # size of the number that replaces minus infinity in the table
+INFINITE_LOG = 1e150  # size of the number that replaces minus infinity in the table
 FIRST_WIDENING = 1e-9  # first relative widening of epsilon, besides that from the interval of delta
 
 
@@ -59,7 +59,7 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
     """Ends, and a mask of those not found; log deltas increase, and epsilon is below ``farthest``."""
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
-    known = np.minimum.accumulate(np.maximum(known, -FLAT))
+    known = np.minimum.accumulate(np.maximum(known, -INFINITE_LOG))
     root = np.interp(-target, -known, table)
     slope = np.gradient(known, table)
     slopes = np.minimum(np.interp(root, table, slope), -1e-300)

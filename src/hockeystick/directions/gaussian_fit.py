@@ -42,14 +42,14 @@ Array = npt.NDArray[np.float64]
 
 GAP = 1e-5  # wanted relative width of mu
 ROUNDS = 20  # rounds of refinement of the trade-off function
-WORTHWHILE = 0.9  # relative width after a round; above it, refinement stops
+MAX_SHRINKAGE = 0.9  # relative width after a round; above it, refinement stops
 MOST_REFINED = 256  # largest number of corners refined in a round
 PLACES = 1201  # points of the regret
 RATE_GAP = 1e-6  # wanted relative width of the smaller rate at the points of the regret
 CLEAR = 1e-9  # relative difference by which a rate is certainly below another
 SPARE = 1e-12  # slack for the roundings of normal quantiles and of lines
 BISECTIONS = 70  # bisections of the range of x, more than the digits of a double
-FARTHEST = 40.0  # largest normal quantile
+MAX_QUANTILE = 40.0  # largest normal quantile
 CERTAIN = (
     "with certainty, to the precision of a double, a test tells the two datasets apart: no mu is known to be enough"
 )
@@ -120,7 +120,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SPARE).max(initial=0.0))
             top = float(upper.max())
             width = top - max(lower, low)
-            if width <= GAP * top or width > WORTHWHILE * before or spent():
+            if width <= GAP * top or width > MAX_SHRINKAGE * before or spent():
                 break
             before = width
             worst = np.argsort(-upper)[:MOST_REFINED]
@@ -239,7 +239,7 @@ def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
 
     with np.errstate(over="ignore", invalid="ignore"):
         # G' = -phi(x + mu) / phi(x) at alpha = Phi(x)
-        x = np.maximum(np.minimum(ndtri(np.minimum(np.maximum(at, 0.0), 1.0)), FARTHEST), -FARTHEST)
+        x = np.maximum(np.minimum(ndtri(np.minimum(np.maximum(at, 0.0), 1.0)), MAX_QUANTILE), -MAX_QUANTILE)
         slope = 1 / (1 + np.exp(-mu * x - 0.5 * mu * mu))
     gap = np.diff(v)
     here = gap > 0
@@ -257,7 +257,7 @@ def _gaussian_rate(v: Array, mu: float) -> Array:
     """Alpha with ``alpha - G_mu(alpha) = v``: ``Phi(x) - Phi(-x - mu) = v``, by bisection in x."""
     from scipy.special import ndtr
 
-    low, high = np.full(len(v), -FARTHEST - mu), np.full(len(v), FARTHEST)
+    low, high = np.full(len(v), -MAX_QUANTILE - mu), np.full(len(v), MAX_QUANTILE)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         above = ndtr(middle) - ndtr(-middle - mu) >= v

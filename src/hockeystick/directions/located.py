@@ -7,7 +7,7 @@ derivative of the first guess, and then of the last two values (secants); if the
 search that starts from this root only needs to certify a value on either side.
 
 The aliases and the end of the line matter more where y moves, by some ten times as much in logarithms as delta. They
-are bounded by :data:`TOLERANCE`, and y moves on one line while f is below :data:`FAR`.
+are bounded by :data:`TOLERANCE`, and y moves on one line while f is below :data:`MAX_EXCESS`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hockeystick.values.errors import NotApplicableError
 
 CONTOURS, STEPS = 2, 8  # largest number of contours, and of steps on each; if more are needed the result is poor
 LONGEST_STEP = 0.7  # longest step of y
-FAR = 0.3  # f from which on a new line is made
+MAX_EXCESS = 0.3  # f from which on a new line is made
 TOLERANCE = 1e-10  # relative error of the sum at the point of the line
 INNER = 1e-11  # error of K of all rounds, small enough for a place to measure
 LONGEST_LINE = 200  # largest number of points: a longer line takes as long as several answers
 MOST_KINDS = 8  # largest number of kinds of rounds, each with its own line at every step
-CLOSEST = 1e-12  # smallest step of y: below it K changes by less than its rounding
+MIN_STEP = 1e-12  # smallest step of y: below it K changes by less than its rounding
 
 
 def located(
@@ -49,7 +49,7 @@ def located(
         close: approximate accuracy of the root.
     """
     epsilon, delta = point
-    close = max(close, CLOSEST)
+    close = max(close, MIN_STEP)
     last: tuple[float, float] | None = None  # y of the last line, and f there
     try:
         for _ in range(CONTOURS):
@@ -67,7 +67,7 @@ def located(
                 # the error of a secant step is about the product of the last two
                 if abs(step) * before <= close or following == y:
                     return y + step
-                if abs(f) > FAR:
+                if abs(f) > MAX_EXCESS:
                     y = following
                     break
                 moved = _excess(contour, _first(directions_at(following)), delta)

@@ -18,7 +18,7 @@ NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at 
 
 LOG_DELTA_GAP = 1e-9  # accuracy of log delta from a bound on epsilon
 LEAST_LOG_DELTA = -650.0  # smallest log delta of the search: e^-650 is a double with full precision
-FAR = 1e6  # value of an infinite bound in the search of the root, in units of epsilon
+INFINITE_BOUND = 1e6  # value of an infinite bound in the search of the root, in units of epsilon
 
 
 def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]) -> tuple[Direction, float]:
@@ -59,7 +59,7 @@ def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
         return -math.inf
 
     def above(log_delta: float) -> float:
-        return min(epsilon_at(math.exp(log_delta)) - epsilon, FAR * (1 + epsilon))
+        return min(epsilon_at(math.exp(log_delta)) - epsilon, INFINITE_BOUND * (1 + epsilon))
 
     low, high = LEAST_LOG_DELTA, -1e-9
     if above(low) <= 0:

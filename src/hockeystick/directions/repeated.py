@@ -24,7 +24,7 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-MORE = 1.25  # growth of the count after a failure of the contour before it is tried again
+RETRY_GROWTH = 1.25  # growth of the count after a failure of the contour before it is tried again
 
 
 class Repeated:
@@ -89,7 +89,7 @@ class Repeated:
             except (NotApplicableError, UnfairLineError):
                 shown = False
         if not shown:
-            self._least = math.ceil(MORE * count)  # until then only the plan answers, with the same bits
+            self._least = math.ceil(RETRY_GROWTH * count)  # until then only the plan answers, with the same bits
             return None
         ends = found.lower, found.estimate, found.upper
         return Bound(*ends, accountant=found.engine, direction=self._direction.value)

@@ -62,7 +62,7 @@ factor against delta while the variance grows by GROWTH.
 
 ORDERS = (1.15, 1.8, 4.0)  # factors of the tilt for moments that prove that adding a record costs no more
 AMONG = 2.0  # number of rounds among which remainders are divided, relative to those of the points
-LONGEST = 50_000  # points
+MAX_POINTS = 50_000  # points
 PLACED = 0.3  # largest error of log delta in the guess for which points were made
 KEPT = 8  # number of questions, by target and direction, whose sums are kept
 DELTAS = (1e-100, 0.3)  # range in which the contour is the engine of choice
@@ -255,12 +255,12 @@ def laid(rows: Rows, asked: Question) -> Laid:
         guide, tilt, depth = Guide.reaching(steering, asked.epsilon)
         aim = aim_at(guide, tilt, None, asked.epsilon)
         try:
-            path = Path(transforms, aim, SHARPNESS * gap, LONGEST)
+            path = Path(transforms, aim, SHARPNESS * gap, MAX_POINTS)
         except BlindError:
             floor = min(depth, -50.0)
             seen = seeing_guide(steering, guide, floor, transforms, lambda deeper: deeper.saddle(asked.epsilon))
             aim = aim_at(*seen, asked.epsilon)
-            path = Path(transforms, aim, SHARPNESS * gap, LONGEST)
+            path = Path(transforms, aim, SHARPNESS * gap, MAX_POINTS)
         return Laid(path, rounds, aim.saddle, asked.epsilon)
     target = asked.log_delta[0]
     first = first_path_of(steering, transforms, target, gap)
@@ -269,7 +269,7 @@ def laid(rows: Rows, asked: Question) -> Laid:
         return Laid(first.path, rounds, first.tilt, root)
     aim = aim_of(steering, transforms, target)
     aim = aim._replace(saddle=min(aim.guide.saddle(root), 0.99 * (aim.limit or math.inf)), epsilon=root)
-    path = Path(transforms, aim, tolerance_of(SHARPNESS * gap, root, slope), LONGEST)
+    path = Path(transforms, aim, tolerance_of(SHARPNESS * gap, root, slope), MAX_POINTS)
     return Laid(path, rounds, aim.saddle, root)
 
 

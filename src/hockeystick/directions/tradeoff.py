@@ -49,7 +49,7 @@ Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257  # number of evenly spread epsilons before refinement
 ROUNDS = 14  # rounds of refinement of the nodes
-WORTHWHILE = 0.95  # relative width after a round; above it there is no gain
+MAX_SHRINKAGE = 0.95  # relative width after a round; above it there is no gain
 PATIENCE = 3  # number of rounds without a gain after which a rate is final
 CHUNK = 1 << 22  # lines times rates at once
 LARGEST_NODE = 600.0  # epsilon whose exponential is well within the range of a double
@@ -153,7 +153,7 @@ class TradeOff:
             tpr, fnr = out
             size = np.minimum(tpr.upper[wide], fnr.upper[wide])
             width = tpr.width[wide]
-            better = width < WORTHWHILE * before[wide]
+            better = width < MAX_SHRINKAGE * before[wide]
             before[wide] = np.where(better, width, before[wide])
             stalled[wide] = np.where(better, 0, stalled[wide] + 1)
             chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)

@@ -24,9 +24,9 @@ PORT = 8417
 
 LARGEST_PORT = 65_535  # ports have 16 bits
 KEY_BYTES = 24  # random bytes in the secret of a run, too many to guess
-PATIENCE = 10.0  # longest time for the server to start, in seconds
-POLL = 0.01  # seconds between checks of the start
-FAREWELL = 2  # seconds that open requests have to finish when the server is closed
+START_TIMEOUT = 10.0  # longest time for the server to start, in seconds
+POLL_INTERVAL = 0.01  # seconds between checks of the start
+CLOSE_TIMEOUT = 2  # seconds that open requests have to finish when the server is closed
 
 
 class Explorer:
@@ -58,19 +58,19 @@ class Explorer:
             lifespan="off",
             ws="none",
             server_header=False,
-            timeout_graceful_shutdown=FAREWELL,
+            timeout_graceful_shutdown=CLOSE_TIMEOUT,
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="hockeystick-explore", daemon=True
         )
         self._thread.start()
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + START_TIMEOUT
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > end:
                 self.close()
                 raise HockeystickError(f"the server did not start on {LOOPBACK}:{self.port}")
-            time.sleep(POLL)
+            time.sleep(POLL_INTERVAL)
 
     @property
     def address(self) -> str:
@@ -104,7 +104,7 @@ class Explorer:
         """Stop serving; a second call does nothing."""
         self._server.should_exit = True
         self._lanes.close()
-        self._thread.join(2 * FAREWELL)
+        self._thread.join(2 * CLOSE_TIMEOUT)
         self._socket.close()
 
     def __enter__(self) -> Explorer:

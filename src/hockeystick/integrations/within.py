@@ -27,7 +27,7 @@ Group = tuple[float, float, float, str]
 TABLED = frozenset({"noise_multiplier", "sample_rate", "steps", "delta", "adjacency", "sampling"})
 """Keys of rows that a table may answer."""
 
-FEWEST = 30
+MIN_TABLED_STEPS = 30
 """Smallest number of distinct steps for which a table is considered: its knots are as many."""
 
 
@@ -81,7 +81,7 @@ def within(rows: list[Row], accuracy: float) -> Within:
     others = groups.pop(None, [])
     for group, places in groups.items():
         steps = [rows[at].said["steps"] for at in places]
-        if len(places) < FEWEST or len(places) <= math.log(max(steps) / min(steps)) / accuracy:
+        if len(places) < MIN_TABLED_STEPS or len(places) <= math.log(max(steps) / min(steps)) / accuracy:
             others += places
             continue
         noise, rate, delta, adjacency = group  # type: ignore[misc]  # None is taken out

@@ -33,7 +33,7 @@ MAX_LINE_WIDTH = 4.0  # largest width in points of a line widened to show behind
 COVERED = 0.008  # distance, relative to the height of the axes, below which two lines cover each other
 NOTHING = (0.1, 1.0)  # ends of an empty logarithmic axis
 BESIDE = 4.0  # points between a mark and its text
-LONG = 1e9  # end of a linear axis from which on ticks are powers of ten, since longer numbers do not fit
+MAX_PLAIN_END = 1e9  # end of a linear axis from which on ticks are powers of ten, since longer numbers do not fit
 
 
 def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
@@ -264,7 +264,7 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
 
 def thousands(value: float, highest: float) -> str:
     """Return the label of a linear axis: commas for thousands, or a power of ten if the highest would be too long."""
-    if highest < LONG or value == 0:
+    if highest < MAX_PLAIN_END or value == 0:
         return f"{value:,.0f}"
     return plain(value) if value > 0 else f"-{plain(-value)}"
 

@@ -33,7 +33,7 @@ WAYS = (
 )
 """Sets of keys that determine the batch size of a scheme, the most informative first."""
 
-ROOM = 4.0
+CUT_MARGIN = 4.0
 """Room for a Poisson batch before it is cut, in standard deviations of its size."""
 
 NOISE_TOLERANCE = 1e-4
@@ -185,7 +185,7 @@ def known_of(sampling: Sampling) -> Mapping[str, float]:
         rate = 1 / each
     found = {"batch_size": batch, "draws": batch, "dataset_size": records, "sample_rate": rate, "steps_per_epoch": each}
     if batch is not None and rate is not None:
-        found["max_batch_size"] = math.ceil(batch + ROOM * math.sqrt(batch * (1 - min(rate, 1.0))))
+        found["max_batch_size"] = math.ceil(batch + CUT_MARGIN * math.sqrt(batch * (1 - min(rate, 1.0))))
     return {key: value for key, value in found.items() if value is not None}
 
 

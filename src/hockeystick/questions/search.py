@@ -23,7 +23,7 @@ from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
-NEAR = 0.05  # excess below which measurements use the wanted gap
+NEAR_EXCESS = 0.05  # excess below which measurements use the wanted gap
 LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
 MARGIN = 0.3  # distance of the safe end beyond the root, relative to the tolerance
@@ -236,10 +236,10 @@ class Search:
     def _bound(self, plan: Plan) -> Bound:
         """Interval of a plan, rough if far from the target, with the wanted gap near to it."""
         rough = self._target.rough_gap
-        far = not (abs(self._last[-1].excess) < NEAR if self._last else self._near)
+        far = not (abs(self._last[-1].excess) < NEAR_EXCESS if self._last else self._near)
         if far and rough is not None and (self._gap is None or self._gap < rough):
             bound = self._target.measure(plan, rough)
-            if not abs(self._target.excess(bound)) < NEAR:
+            if not abs(self._target.excess(bound)) < NEAR_EXCESS:
                 return bound
         return self._target.measure(plan, self._gap)
 

@@ -18,9 +18,9 @@ from hockeystick.values.version import __version__
 
 KIND = "budget"
 
-LINES = 20  # latest releases listed on the screen; the JSON holds all
-SHORT = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
-LONGEST = 200  # longest text of one release's parameters, in characters
+LISTED_RELEASES = 20  # latest releases listed on the screen; the JSON holds all
+MAX_UNROUNDED = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
+MAX_PARAMETER_TEXT = 200  # longest text of one release's parameters, in characters
 
 
 def budget_answer(ledger: Ledger, *, recorded: bool = True) -> Answer:
@@ -51,9 +51,11 @@ def budget_answer(ledger: Ledger, *, recorded: bool = True) -> Answer:
     plan = _plan(ledger)
     if plan is not None:
         lines += [*assumption_lines(plan), *warning_lines(plan, ledger.delta or None)]
-    first = max(len(ledger.releases) - LINES, 0)
+    first = max(len(ledger.releases) - LISTED_RELEASES, 0)
     if first:
-        lines.append(("releases", f"{len(ledger.releases)}, of which the last {LINES} follow; --json has all"))
+        lines.append(
+            ("releases", f"{len(ledger.releases)}, of which the last {LISTED_RELEASES} follow; --json has all")
+        )
     lines += [
         (f"release {number}", release_said(item))
         for number, item in enumerate(ledger.releases[first:], start=first + 1)
@@ -110,18 +112,18 @@ def release_said(item: Round) -> str:
     parts = [item.mechanism.name, *(f"{key.replace('_', ' ')} {value}" for key, value in values.items())]
     if "sampling" in keys:
         parts.append(f"sampling {keys['sampling']}")
-    said = f"{item.count} x {cut(', '.join(parts), LONGEST)}"
+    said = f"{item.count} x {cut(', '.join(parts), MAX_PARAMETER_TEXT)}"
     return f"{called}: {said}" if called else said
 
 
 def _up(value: float) -> str:
     """A short number as it is written, a long one rounded up."""
-    return text if len(text := exact(value)) <= SHORT else round_up(value, SHOWN_DIGITS)
+    return text if len(text := exact(value)) <= MAX_UNROUNDED else round_up(value, SHOWN_DIGITS)
 
 
 def _down(value: float) -> str:
     """A short number as it is written, a long one rounded down."""
-    return text if len(text := exact(value)) <= SHORT else round_down(value, SHOWN_DIGITS)
+    return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)
 
 
 def _plan(ledger: Ledger) -> Plan | None:

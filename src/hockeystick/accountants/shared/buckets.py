@@ -25,8 +25,8 @@ w) (c - a) / (e^(r h) - 1)``, which is the same as above at ``(i - r) h = eps``.
 library.
 
 The remaining error is the mass between eps and ``eps + r h`` times at most r h, at both ends: of second order in k h,
-while plain rounding is of first order. Once r h is large (:data:`COARSE`), there is no gain, and c is dropped. The
-lower end is then, and wherever it is more, the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``.
+while plain rounding is of first order. Once r h is large (:data:`MAX_CORRECTED`), there is no gain, and c is dropped.
+The lower end is then, and wherever it is more, the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``.
 
 Charges. a is known from above and c from below for the upper end, a from below and c from above for the lower: all of
 the above is monotone in them. For c of outcomes that a convolution raises to -n h there is ``e^(-r h)`` times the c
@@ -58,7 +58,7 @@ UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may und
 LEAST = 1e-280  # smallest mass under Q of a bucket with full precision
 SUMMED = 1e-13  # relative rounding of sums of positive terms
 RELATIVE = 1e-12  # relative error of numbers computed to a few roundings
-COARSE = 2.0  # smallest r h without correction
+MAX_CORRECTED = 2.0  # smallest r h without correction
 LARGEST = 700.0  # largest exponent of a double
 
 
@@ -112,13 +112,13 @@ class Buckets:
             mass[1:] = p + p_error
             mass[0] = below * (1 + RELATIVE)
             infinite = pair.infinite_mass * (1 + 1e-14) + above * (1 + RELATIVE)
-            if corrected and width < COARSE:
+            if corrected and width < MAX_CORRECTED:
                 own = np.maximum(q - q_error, 0.0) * np.exp(np.minimum(edges[1:], LARGEST))
                 lifted = np.append(below, np.maximum(own, p - p_error))  # the loss is at most the bucket's
                 found = Correction(lifted * (1 - RELATIVE), UNDERFLOW)
             return cls(width, mass, infinite, UNDERFLOW, slip, side, 1.0, found)
         mass[1:] = np.maximum(p - p_error, 0.0)
-        if corrected and width < COARSE:
+        if corrected and width < MAX_CORRECTED:
             far = (edges[1:] > LARGEST) | (q + q_error < LEAST)  # the product of both has lost its precision
             most = (p + p_error) * math.exp(width)  # the loss is at least that of the bucket below
             own = np.where(far, most, (q + q_error) * np.exp(np.where(far, 0.0, edges[1:])))
@@ -181,7 +181,7 @@ class Buckets:
 
     def _fine(self) -> Buckets:
         """The law without a correction if the losses of a bucket are so far apart that it gains nothing."""
-        return self if self.reach * self.width < COARSE else replace(self, correction=None)
+        return self if self.reach * self.width < MAX_CORRECTED else replace(self, correction=None)
 
     def log_delta(self, epsilon: float) -> float:
         """Return the logarithm of delta on the safe side of all rounding."""
@@ -212,7 +212,7 @@ class Buckets:
 def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
     """Correction of the composition of two laws."""
     one, two = a.correction, b.correction
-    if one is None or two is None or made.reach * made.width >= COARSE:
+    if one is None or two is None or made.reach * made.width >= MAX_CORRECTED:
         return None
     n = a.half
     full, error = convolution(one.mass, two.mass if a is not b else one.mass)

@@ -46,10 +46,10 @@ JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per u
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # distance of an atom from a knot that counts as 0, relative to the terms of knots
 SMALLEST = 1e-290  # smallest value of a curve distinguished from 0, well above the subnormal doubles
 LOST = 1e-300  # bound on a mass that underflows, subtracted from a lower bound
-NEAR = 1.0  # largest loss whose exponential less 1 is about as large as the term it is added to
+UNIT_LOSS = 1.0  # largest loss whose exponential less 1 is about as large as the term it is added to
 PASSES = 4  # passes over all points together, before one by one
 MAX_REMOVED = 200_000  # largest number of points removed one by one, in about two seconds
-FARTHEST = 40.0  # outcome beyond which the error of a distribution function is constant
+MAX_OUTCOME = 40.0  # outcome beyond which the error of a distribution function is constant
 
 
 class Knots(NamedTuple):
@@ -328,7 +328,7 @@ class _Crossing(NamedTuple):
         """Return the segment between two points by values and losses; ``wide`` is the ratio of their alphas, less 1."""
         low, high = (float(end) for end in value)
         size = abs(low) + abs(high)
-        if at[1] <= NEAR:
+        if at[1] <= UNIT_LOSS:
             alpha = math.exp(at[1])
             error = 4 * UNIT_ROUNDOFF * (alpha + size)
             out = ((high + (alpha - 1)) - low) / wide
@@ -375,7 +375,7 @@ def _knot_roundings(epsilon: Array, knots: Knots) -> Array:
 def _roundings(curve: PrivacyCurve, epsilon: Array) -> Array:
     smooth = curve.pair.smooth
     x = np.zeros_like(epsilon) if smooth is None else smooth.outcome(epsilon)
-    size: Array = (32 + np.square(np.minimum(np.abs(x), FARTHEST)) + np.abs(epsilon)) * UNIT_ROUNDOFF
+    size: Array = (32 + np.square(np.minimum(np.abs(x), MAX_OUTCOME)) + np.abs(epsilon)) * UNIT_ROUNDOFF
     return size
 
 

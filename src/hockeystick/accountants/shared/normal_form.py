@@ -29,7 +29,7 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
-CARE = 1e-12  # relative, for some dozens of roundings
+RELATIVE_SLACK = 1e-12  # relative, for some dozens of roundings
 
 
 class _Sum(NamedTuple):
@@ -63,9 +63,9 @@ class NormalForm:
         """Return certified ends; the moment bound ``e^(K - t eps) t^t / (1 + t)^(1 + t)`` if it is the lower one."""
         found, t = self._sum, self.t
         value, error = self._expectation(epsilon)
-        peak = math.exp(log_peak(t)) * (1 + CARE)
+        peak = math.exp(log_peak(t)) * (1 + RELATIVE_SLACK)
         width = 2 * found.distance * peak + error
-        slack = CARE + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
+        slack = RELATIVE_SLACK + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
         upper = math.exp(min(found.high - t * epsilon + slack, 700.0)) * min(value + width, peak)
         upper = next_up(upper, 2) if upper > 0 else TINY  # positive, even if it underflows
         lower = math.exp(min(found.low - t * epsilon - slack, 700.0)) * max(value - width, 0.0)
@@ -84,10 +84,10 @@ class NormalForm:
         mean, variance = 0.5 * (mean_low + mean_high), 0.5 * (least + most)
         distance = 1.0
         if least > 0:
-            ratio = math.sqrt(max(most / variance, variance / least)) * (1 + CARE)
-            apart = (0.5 * (mean_high - mean_low) + CARE * abs(mean)) / math.sqrt(2 * math.pi * variance)
+            ratio = math.sqrt(max(most / variance, variance / least)) * (1 + RELATIVE_SLACK)
+            apart = (0.5 * (mean_high - mean_low) + RELATIVE_SLACK * abs(mean)) / math.sqrt(2 * math.pi * variance)
             spread = (ratio - 1) / math.sqrt(2 * math.pi * math.e)
-            distance = min(BERRY_ESSEEN * third / least**1.5 + apart + spread, 1.0) * (1 + CARE)
+            distance = min(BERRY_ESSEEN * third / least**1.5 + apart + spread, 1.0) * (1 + RELATIVE_SLACK)
         return _Sum(low, high, mean, variance, distance)
 
     def _expectation(self, epsilon: float) -> tuple[float, float]:

@@ -45,7 +45,7 @@ SLACK_PRECISION = 1e-3  # accuracy of the log-odds; the bound errs by its square
 LARGEST = 700.0  # largest exponent of a double
 LEAST_TABLED = 1e-18  # smallest delta of one round in the tables of a search
 SCALING = 1e-13  # relative slack by which terms scaled to a sum stay below it
-DEEPER = 1e-12  # smallest share of delta of a kind of rounds, unless at its largest loss
+MIN_SHARE = 1e-12  # smallest share of delta of a kind of rounds, unless at its largest loss
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class RoundGuarantee:
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
         """Return epsilons from 0 to where delta is well below the given one, and their deltas, shape (points,)."""
-        reach = self._reach(max(delta * DEEPER, 2 * LEAST, self.least_delta))
+        reach = self._reach(max(delta * MIN_SHARE, 2 * LEAST, self.least_delta))
         if (reach, points) not in self._known_tables:  # a search asks for many deltas of one reach
             epsilon = np.linspace(0.0, reach, points)
             self._known_tables[reach, points] = epsilon, self.delta(epsilon)

@@ -35,10 +35,10 @@ LOG_TAIL = -800.0  # log of the mass beyond the cells on either side, which unde
 ORDERS = (1.0, 2.0, 4.0, 8.0)  # orders above t, for the tail
 UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 LARGEST = 700.0  # largest exponent of a double
-FAR = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
+OUT_OF_REACH = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
-CARE = 1e-12  # relative, for some dozens of roundings
+RELATIVE_SLACK = 1e-12  # relative, for some dozens of roundings
 
 
 class Interval(NamedTuple):
@@ -84,17 +84,17 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
     up, down, up2, down2 = (_psi_minus_one(transform, t, centre, c, u) for u in (h, -h, 2 * h, -2 * h))
     once = Interval((up.low + down.low) / h**2, (up.high + down.high) / h**2)
     twice = Interval((up2.low + down2.low) / (4 * h**2), (up2.high + down2.high) / (4 * h**2))
-    second = Interval((4 * once.low - twice.high) / 3 * (1 - CARE), once.high * (1 + CARE))
-    remainder = h / 3 * math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + CARE)
+    second = Interval((4 * once.low - twice.high) / 3 * (1 - RELATIVE_SLACK), once.high * (1 + RELATIVE_SLACK))
+    remainder = h / 3 * math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + RELATIVE_SLACK)
     first = Interval((up.low - down.high) / (2 * h) - remainder, (up.high - down.low) / (2 * h) + remainder)
     off = max(abs(first.low), abs(first.high))
     slack = 8 * UNIT_ROUNDOFF * (abs(c) + off)
-    third = _third_about(pair, t, c, centre.low) * (1 + CARE)
+    third = _third_about(pair, t, c, centre.low) * (1 + RELATIVE_SLACK)
     return TiltedMoments(
         centre,
         Interval(c + first.low - slack, c + first.high + slack),
-        Interval(second.low - off * off * (1 + CARE), second.high),
-        _cubed(third ** (1 / 3) + off) * (1 + CARE),
+        Interval(second.low - off * off * (1 + RELATIVE_SLACK), second.high),
+        _cubed(third ** (1 / 3) + off) * (1 + RELATIVE_SLACK),
     )
 
 
@@ -106,8 +106,8 @@ def _value(transform: Transform, t: float) -> Interval:
     values, errors = transform.line(t, 0.0, TOLERANCE).cumulants(1.0, 1)
     value, error = float(values[0].real), float(errors[0])
     if not math.isfinite(value + error):
-        raise NotApplicableError(FAR)
-    error = error * (1 + CARE) + UNIT_ROUNDOFF * abs(value)
+        raise NotApplicableError(OUT_OF_REACH)
+    error = error * (1 + RELATIVE_SLACK) + UNIT_ROUNDOFF * abs(value)
     return Interval(value - error, value + error)
 
 
@@ -116,7 +116,7 @@ def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u
     care = 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(centre.high) + abs(c * u))
     low, high = found.low - centre.high - c * u - care, found.high - centre.low - c * u + care
     if high > LARGEST:
-        raise NotApplicableError(FAR)
+        raise NotApplicableError(OUT_OF_REACH)
     return Interval(
         math.expm1(low) - 8 * UNIT_ROUNDOFF * abs(math.expm1(low)),
         math.expm1(high) + 8 * UNIT_ROUNDOFF * abs(math.expm1(high)),
@@ -130,7 +130,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen] - log) * np.abs(atoms.loss[seen] - c) ** 3).sum())
     smooth = pair.smooth
     if smooth is None:
-        return total * (1 + CARE)
+        return total * (1 + RELATIVE_SLACK)
     x = np.linspace(*smooth.support(LOG_TAIL), CELLS + 1)
     masses = smooth.masses(x)
     doubt = (64 + 4 * np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
@@ -147,7 +147,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     with np.errstate(over="ignore"):
         total += float(np.exp(np.log(mass) + largest + t * c - log).sum())
     total += math.exp(min(LOG_TAIL + 50 + peak + t * c - log, 700.0))  # to the left
-    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + CARE)
+    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + RELATIVE_SLACK)
 
 
 def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:

@@ -16,7 +16,7 @@ from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
 
-MOST = 1000
+MAX_TRIALS = 1000
 """Largest number of coins, and largest sensitivity, since all probabilities are kept as fractions."""
 
 _TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
@@ -45,12 +45,12 @@ class Binomial(FiniteMechanism):
     True
     """
 
-    trials: Annotated[int, whole_numbers(1, MOST).of("number of coins")]
+    trials: Annotated[int, whole_numbers(1, MAX_TRIALS).of("number of coins")]
     probability: Annotated[
         float,
         Domain("a number from 1e-6 to 0.999999", {"minimum": 1e-6, "maximum": 0.999999}, "probability of heads"),
     ] = 0.5
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record adds to the count")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("most that one record adds to the count")] = 1
 
     name: ClassVar[str] = "binomial"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)

@@ -33,7 +33,7 @@ from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Propert
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields, whole_numbers
 
-MOST = 1_000_000
+MAX_SEARCHES = 1_000_000
 """Largest number of searches of one run."""
 
 _ABOVE = Claim(
@@ -61,7 +61,7 @@ class SparseVector(Mechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of one search")]
-    cutoff: Annotated[int, whole_numbers(1, MOST).of("answers above the threshold after which the run ends")]
+    cutoff: Annotated[int, whole_numbers(1, MAX_SEARCHES).of("answers above the threshold after which the run ends")]
 
     name: ClassVar[str] = "sparse-vector"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_ABOVE, _ABOVE)

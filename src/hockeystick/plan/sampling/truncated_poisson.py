@@ -67,7 +67,7 @@ from hockeystick.values.adjacency import Direction
 DIGITS = 50
 """Decimal digits of binomial laws."""
 
-ENOUGH = Decimal("1e-40")
+RELATIVE_REST = Decimal("1e-40")
 """Relative size of the neglected rest of a sum of binomial probabilities."""
 
 LEAST = 1e-250
@@ -82,7 +82,7 @@ STIRLING = tuple(
 )  # fmt: skip
 """Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!, with a remainder below 1e-60 from 2000 on."""
 
-SMALL = 2000
+MAX_FACTORIAL = 2000
 """Largest whole number whose factorial is multiplied out."""
 
 _ONE_OR_THE_OTHER = Claim(
@@ -223,14 +223,14 @@ def _tail(n: int, odds: Decimal, rate: Fraction, start: int, up: bool) -> Decima
         term *= ratio
         total += term
         k += 1 if up else -1
-        if ratio < 1 and term * ratio <= ENOUGH * total * (1 - ratio):  # bound on the rest
+        if ratio < 1 and term * ratio <= RELATIVE_REST * total * (1 - ratio):  # bound on the rest
             break
     return total
 
 
 def _log_factorial(n: int) -> Decimal:
     """Logarithm of n!."""
-    if n <= SMALL:
+    if n <= MAX_FACTORIAL:
         return Decimal(factorial(n)).ln()
     x = Decimal(n)
     two_pi = Decimal("6.2831853071795864769252867665590057683943387987502116419498891846")

@@ -95,7 +95,7 @@ _NOT_GAUSSIAN = Claim(
 _CUT = "the binomial law of how often a record is drawn is cut where less than 1e-32 is left"
 """Reason for different pairs above and below if a record is added or removed."""
 
-NEVER = 2.0**-50
+MIN_NONE = 2.0**-50
 """Probability of no draw below which its complement nearly rounds to 1."""
 
 _NEVER = "the probability that a record is not drawn at all is below 1e-15: it is added to that of once, and that to it"
@@ -231,7 +231,7 @@ def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tigh
     """
     law = binomial(draws, weight)
     shifts = tuple(k * shift for k in range(1, len(law.weights) + 1))
-    if law.none < NEVER and len(shifts) > 1:
+    if law.none < MIN_NONE and len(shifts) > 1:
         return _next_to_always(shifts, law, mirrored)
     if not law.cut:
         return Tight(_mixture(shifts, law, 0.0, mirrored))
@@ -243,18 +243,18 @@ def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Be
     """Pairs of a stochastically larger and a smaller number of successes.
 
     Above, no success becomes one success. Below, the smallest numbers of successes become none until that has
-    probability :data:`NEVER`; a part of the last number remains. Such a law is not cut: with at most 20 expected
+    probability :data:`MIN_NONE`; a part of the last number remains. Such a law is not cut: with at most 20 expected
     successes there are hardly more draws.
     """
     assert not law.cut
     once, *more = law.weights
     above = MixturePair(shifts, (once + law.none, *more), 0.0, mirrored)
     none, first = law.none, 0
-    while none < NEVER and first < len(shifts) - 1:
+    while none < MIN_NONE and first < len(shifts) - 1:
         none, first = none + law.weights[first], first + 1
     weights = law.weights[first:]
-    if none < NEVER:
-        weights = (next_down(weights[0] - (NEVER - none)),)  # the rest is no success, as in a sampled round
+    if none < MIN_NONE:
+        weights = (next_down(weights[0] - (MIN_NONE - none)),)  # the rest is no success, as in a sampled round
     below = _mixture(shifts[first:], Draws(weights, none, 0.0), 0.0, mirrored)
     return Between(above, (below,), _NEVER)
 

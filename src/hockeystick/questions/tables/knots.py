@@ -27,7 +27,7 @@ from hockeystick.values.errors import InvalidInputError
 AT_ONCE = 4096
 """Number of plans in one call of the batch engine: a second of work between checks for Ctrl-C."""
 
-FINEST = 1e-2
+MIN_STEP = 1e-2
 """Smallest step, relative to the knot and to the accuracy: epsilon is only that much steeper than its parameter where
 it
 falls to 0, and no relative width is reachable there.
@@ -36,7 +36,7 @@ falls to 0, and no relative width is reachable there.
 MOST_PASSES = 40
 """Largest number of refinements: each at least halves the steps that are too wide, and a range has fewer halvings."""
 
-AIM = 0.98
+FIRST_SHARE = 0.98
 """Share of the accuracy that the first knots aim for, since epsilon is not exactly a power of its parameter."""
 
 
@@ -114,8 +114,8 @@ def _parts(found: Knots, number: int, share: float, first: bool) -> npt.NDArray[
     others = tuple(range(4))[:number] + tuple(range(4))[number + 1 :]
     with np.errstate(divide="ignore", invalid="ignore"):
         width = np.where(high > low, np.log(high) - np.log(low), 0.0).max(axis=others)  # infinite where it falls to 0
-    wide = (width > -math.log1p(-share)) & (axis.steps() > 1 + FINEST * share)
-    wanted = np.ceil(width / (AIM * share)) if first else np.full(len(width), 2.0)
+    wide = (width > -math.log1p(-share)) & (axis.steps() > 1 + MIN_STEP * share)
+    wanted = np.ceil(width / (FIRST_SHARE * share)) if first else np.full(len(width), 2.0)
     wanted = np.where(np.isfinite(wanted), wanted, 2.0)
     if axis.name == "rounds":
         wanted = np.minimum(wanted, np.diff(axis.knots))
