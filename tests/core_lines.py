@@ -34,8 +34,7 @@ def listed(plans: list[Plan], add: bool = False, noise: float = 0.0) -> Plans:
 
 def aimed(plans: Plans, log_delta: float = math.log(1e-6)) -> Aim:
     """The first aim at a log delta."""
-    shape = (len(plans), 1)
-    return first_aim(plans, Asked(np.full(shape, log_delta), np.full(shape, np.nan), np.full(shape, 1e-6)))
+    return first_aim(plans, Asked.epsilons(np.full((len(plans), 2), log_delta), 1e-6))
 
 
 def lines_of(given: list[Plan] = FEW, add: bool = False, nodes: int = 512) -> tuple[Plans, Aim, Line]:
@@ -73,3 +72,18 @@ def log_moment(plan: Plan, z: complex, add: bool) -> mpmath.mpc:
     """K of a plan."""
     with mpmath.workdps(40):
         return mpmath.fsum(count * mpmath.log(moment(mu, rate, complex(z), add)) for mu, rate, count in plan)
+
+
+def true_log_delta(plan: Plan, epsilon: float, add: bool = False, t: float = 1.5) -> float:
+    """log delta to 1e-11 or so: by a line and a step of its own, on the real axis, its aliases below e^-75.
+
+    The step over x resolves ``e^(isL)``, where the terms are not yet next to nothing.
+    """
+    s, x = np.arange(1000) / 8, np.arange(-14 * 64, 24 * 64) / 64
+    z, log_m = t + 1j * s, np.zeros(len(s), dtype=np.complex128)
+    for mu, rate, count in plan:
+        log_g = np.log1p(rate * np.expm1(mu * x - mu * mu / 2))
+        weight = np.exp((-t if add else 1 + t) * log_g - x * x / 2) / (64 * math.sqrt(2 * math.pi))
+        log_m += count * np.log(np.exp((-1j if add else 1j) * s[:, None] * log_g) @ weight)
+    terms = (np.exp(log_m - z * epsilon) / (z * (1 + z))).real
+    return math.log((terms.sum() - terms[0] / 2) / (8 * math.pi))

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.core.ask import DEFAULT_GAP, Question, Worse, solve, worse
+from hockeystick.engines.core.aim import Asked
+from hockeystick.engines.core.ask import DEFAULT_GAP, Worse, solve, worse
 from hockeystick.engines.core.rows import Plans, Rows
 from hockeystick.numerics.rounding import ULPS
 from hockeystick.plan.mechanisms.gaussian import Gaussian
@@ -306,12 +307,12 @@ def _leave_cheap_ones(keys: list[Key], of: Places, answers: Answers) -> None:
 def _ask_epsilons(plans: Plans, side: Adjacency, delta: Array, gap: float) -> Worse:
     """Epsilons at deltas, whose logarithms are rounded to either side."""
     targets = np.stack([_moved(np.log(delta), np.inf), _moved(np.log(delta), -np.inf)], axis=1)
-    return _asked(plans, side, Question(targets, None, np.full(len(delta), gap)))
+    return _asked(plans, side, Asked.epsilons(targets, gap))
 
 
 def _ask_deltas(plans: Plans, side: Adjacency, epsilon: Array, gap: float) -> Worse:
     """Deltas at epsilons, from their logarithms, the ends rounded outward."""
-    logs, adding = _asked(plans, side, Question(None, epsilon, np.full(len(epsilon), gap)))
+    logs, adding = _asked(plans, side, Asked.log_deltas(epsilon, gap))
     with np.errstate(under="ignore"):
         upper = np.minimum(_moved(np.exp(logs.upper), np.inf), 1.0)
         lower = np.minimum(_moved(np.exp(logs.lower), 0.0), upper)
@@ -319,10 +320,10 @@ def _ask_deltas(plans: Plans, side: Adjacency, epsilon: Array, gap: float) -> Wo
     return Worse(replace(logs, lower=lower, estimate=estimate, upper=upper), adding)
 
 
-def _asked(plans: Plans, side: Adjacency, question: Question) -> Worse:
+def _asked(plans: Plans, side: Adjacency, asked: Asked) -> Worse:
     if side in BOTH:
-        return worse(plans, question)
-    return Worse(solve(plans, question), np.full(len(plans), side is Adjacency.ADD))
+        return worse(plans, asked)
+    return Worse(solve(plans, asked), np.full(len(plans), side is Adjacency.ADD))
 
 
 def _moved(x: Array, towards: float) -> Array:

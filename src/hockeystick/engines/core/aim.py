@@ -28,17 +28,32 @@ DEEPEST = -35.0  # log of a sum, of its first term: nothing but rounding is belo
 
 @dataclass(frozen=True, slots=True)
 class Asked(Columns):
-    """The question to a plan, as columns of one number: its log delta, or its epsilon; the other is not a number.
+    """One question to many plans: their epsilons at log deltas, or their log deltas at epsilons.
 
     Attributes:
-        log_delta: the target.
-        epsilon: the target.
-        gap: wanted width, relative of epsilon, absolute of log delta.
+        targets: shape (plans, 2), the log deltas of the lower and of the upper end; not a number where they are asked.
+        epsilon: shape (plans, 1); not a number where it is asked.
+        gap: shape (plans, 1), wanted width, relative of epsilon, absolute of log delta.
     """
 
-    log_delta: Array
+    targets: Array
     epsilon: Array
     gap: Array
+
+    @classmethod
+    def epsilons(cls, targets: Array, gap: float) -> Asked:
+        """The epsilons at log deltas, of shape (plans, 2)."""
+        return cls(targets, np.full((len(targets), 1), np.nan), np.full((len(targets), 1), gap))
+
+    @classmethod
+    def log_deltas(cls, epsilon: Array, gap: float) -> Asked:
+        """The log deltas at epsilons, of shape (plans,)."""
+        return cls(np.full((len(epsilon), 2), np.nan), up(epsilon), np.full((len(epsilon), 1), gap))
+
+    @property
+    def for_epsilon(self) -> bool:
+        """Whether epsilons are asked."""
+        return bool(np.isnan(self.epsilon).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +85,34 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
     """The aim from a table of K."""
     law, count, kinds = Law.of(plans.rows), up(plans.rows.count), plans.kinds
     variance = together(count * law.variance(), kinds) + up(plans.noise)
-    by_delta = np.sqrt(-2 * asked.log_delta / variance)
+    target = asked.targets[:, 1:]
+    # the tilt of the central limit, where K(t) is v t (1 + t) / 2
     excess = asked.epsilon - 0.5 * variance
     by_epsilon = 0.5 * (excess + np.sqrt(np.square(excess) + 8 * variance)) / variance
-    at_delta = np.isnan(asked.epsilon)
-    last = -most(-law.last_tilt(), kinds)
-    tilts = np.minimum(np.where(at_delta, by_delta, by_epsilon), last) * TILTS
+    limit = np.sqrt(-2 * target / variance) if asked.for_epsilon else by_epsilon
+    tilts = np.minimum(limit, -most(-law.last_tilt(), kinds)) * TILTS
     cumulants = together(count * law.guess(each(tilts, kinds)), kinds) + up(plans.noise) * (tilts * (1 + tilts) / 2)
     # Chernoff: delta <= e^(K(t) - t eps) peak(t), at every t > 0
-    chernoff = cumulants + log_peak(tilts)
-    chernoff = np.where(at_delta, (chernoff - asked.log_delta) / tilts, chernoff - tilts * asked.epsilon)
-    t, k, bend = _lowest(chernoff, tilts, cumulants)
+    bound = cumulants + log_peak(tilts)
+    bound = (bound - target) / tilts if asked.for_epsilon else bound - tilts * asked.epsilon
+    t, k, bend = _lowest(bound, tilts, cumulants)
     # the saddle point formula: S is about e^(K(t) - t eps) / (t (1 + t)) (2 pi F''(t))^(-1/2)
     log_value = -np.log((1 + t) * np.sqrt(2 * math.pi * (bend + 1 + np.square(t / (1 + t)))))
-    bulk = np.maximum((k + log_value - asked.log_delta) / t, LEAST * (k + log_peak(t) - asked.log_delta) / t)
+    if not asked.for_epsilon:
+        log_delta = np.minimum(k - t * asked.epsilon + log_value, 0.0)
+        return laid(tilts, cumulants, asked.epsilon, log_delta, asked)
+    bulk = np.maximum((k + log_value - target) / t, LEAST * (k + log_peak(t) - target) / t)
     # where K is small one loss is all that counts
-    one = most(law.single(each(asked.log_delta, kinds) - np.log(count * kinds)), kinds)
-    bulk = np.where(k < RARE, one + np.maximum(bulk - one, 0.0) * k * k / (4 + k * k), bulk)
-    epsilon = np.where(at_delta, bulk, asked.epsilon)
-    log_delta = np.where(at_delta, asked.log_delta, np.minimum(k - t * epsilon + log_value, 0.0))
-    return laid(tilts, cumulants, epsilon, log_delta, asked)
+    one = most(law.single(each(target, kinds) - np.log(count * kinds)), kinds)
+    epsilon = np.where(k < RARE, one + np.maximum(bulk - one, 0.0) * k * k / (4 + k * k), bulk)
+    return laid(tilts, cumulants, epsilon, target, asked)
 
 
 def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked: Asked) -> Aim:
     """The aim at about an epsilon and the log delta there, by a table of K."""
     t, k, _ = _lowest(cumulants + log_peak(tilts) - tilts * epsilon, tilts, cumulants)
     log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # of S e^(t eps - K(t))
-    relative = asked.gap * np.where(np.isnan(asked.epsilon), epsilon * t, 1.0)
+    relative = asked.gap * (epsilon * t if asked.for_epsilon else 1.0)
     tolerance = np.minimum(SHARE * relative, LARGEST)
     wanted = log_delta + np.log(tolerance) - SPARE
     period = (cumulants + log_peak(tilts) - tilts * epsilon - wanted) / (tilts - t)

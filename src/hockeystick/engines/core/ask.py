@@ -25,7 +25,7 @@ from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, e
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
 DEFAULT_GAP, ROUGH = 1e-6, 0.02  # wanted widths: where none is asked; of log delta, to show one direction milder
-NUMBERS, MOST = 1 << 16, 512  # doubles of one array of a chunk, and rows of it
+NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles of one array of a chunk, and rows of it; plans of which aims are kept
 HEIGHTS = (2.0, 2.0, 0.7)  # most that lines are moved off the axis, in one try after another
 BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds, of the line's; what their remainders may be of K
 # outer and inner numbers of points of a line: by a half more from one to the next
@@ -68,61 +68,28 @@ class Worse(NamedTuple):
     adding: Mask
 
 
-class Question(NamedTuple):
-    """One question to many plans.
-
-    Attributes:
-        log_delta: shape (plans, 2), the targets of the lower and of the upper end of epsilon; ``None`` for log deltas.
-        epsilon: shape (plans,), where log delta is asked; ``None`` for epsilons.
-        gap: wanted width, relative of epsilon, absolute of log delta.
-    """
-
-    log_delta: Array | None
-    epsilon: Array | None
-    gap: Array
-
-    def asked(self) -> Asked:
-        """The columns of the question."""
-        if self.log_delta is None:
-            assert self.epsilon is not None
-            epsilon = up(self.epsilon)
-            return Asked(np.full(epsilon.shape, np.nan), epsilon, up(self.gap))
-        target = self.log_delta[:, 1:]
-        return Asked(target, np.full(target.shape, np.nan), up(self.gap))
-
-    def at(self, plans: Places) -> Question:
-        """The question to some of the plans."""
-        log_delta, epsilon = (None if part is None else part[plans] for part in self[:2])
-        return Question(log_delta, epsilon, self.gap[plans])
-
-    def wide(self, found: Found) -> Mask:
-        """Which answers are wider than wanted."""
-        size = 1.0 if self.log_delta is None else found.upper
-        out: Mask = ~(found.upper - found.lower <= self.gap * size)
-        return out
-
-
-def solve(plans: Plans, question: Question, numbers: int = NUMBERS) -> Found:
+def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
     """The answers in the direction that each row has.
 
     Args:
         plans: the plans.
-        question: to each of them.
+        asked: the question to each of them.
         numbers: doubles of one array of a chunk; it makes no difference to an answer.
     """
     found = Found.nothing(len(plans))
-    if not len(plans):
-        return found
     with np.errstate(all="ignore"):
-        aim = first_aim(plans, question.asked())
-        open_ = np.arange(len(plans))
-        for highest in HEIGHTS:
-            measured = _attempt(plans.at(open_), question.at(open_), aim, found, open_, (numbers, highest))
-            again = np.flatnonzero(question.at(open_).wide(found.at(open_)) & np.isfinite(measured.log_delta[:, 0]))
-            if not len(again):
-                break
-            open_, known = open_[again], measured.at(again)
-            aim = laid(aim.tilts[again], known.cumulants, known.epsilon, known.log_delta, question.at(open_).asked())
+        for start in range(0, len(plans), LOT):
+            open_ = np.arange(start, min(start + LOT, len(plans)))
+            aim = first_aim(plans.at(open_), asked.at(open_))
+            for highest in HEIGHTS:
+                measured = _attempt(plans.at(open_), asked.at(open_), aim, found, open_, (numbers, highest))
+                size = found.upper[open_] if asked.for_epsilon else 1.0
+                wide = ~(found.upper[open_] - found.lower[open_] <= asked.gap[open_, 0] * size)
+                again = np.flatnonzero(wide & np.isfinite(measured.log_delta[:, 0]))
+                if not len(again):
+                    break
+                open_, known = open_[again], measured.at(again)
+                aim = laid(aim.tilts[again], known.cumulants, known.epsilon, known.log_delta, asked.at(open_))
     return found
 
 
@@ -135,9 +102,7 @@ class Measured(Columns):
     cumulants: Array
 
 
-def _attempt(
-    plans: Plans, question: Question, aim: Aim, found: Found, places: Places, how: tuple[int, float]
-) -> Measured:
+def _attempt(plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, how: tuple[int, float]) -> Measured:
     """Put what one sum of each plan certifies into what is found; the intersection, where something was known."""
     kinds, (numbers, highest) = plans.kinds, how
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
@@ -160,9 +125,9 @@ def _attempt(
                 own = near.at(these)
                 sums = Sum(lines.at(rows_of(these, kinds)), some.at(these), own, cut.at(these), outer, inner_points)
                 which = part[these]
-                got, epsilon = _answers(sums, question.at(which), own)
+                got, epsilon = _answers(sums, asked.at(which), own)
                 _narrow(found, places[which], got)
-                _measure(measured, which, sums, own, epsilon, question.at(which))
+                _measure(measured, which, sums, own, epsilon, asked.at(which))
     return measured
 
 
@@ -177,10 +142,10 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
             yield plans[start : start + size], nodes
 
 
-def _answers(sums: Sum, question: Question, aim: Aim) -> tuple[Found, Array]:
+def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
     """Certified ends, and the epsilon to which the sum was looked at."""
-    if question.log_delta is not None:
-        ends, epsilon = meet(sums, aim.epsilon, question.log_delta)
+    if asked.for_epsilon:
+        ends, epsilon = meet(sums, aim.epsilon, asked.targets)
         lower, upper = ends.T
         return Found(lower, np.clip(epsilon[:, 0], lower, upper), upper, aim.t[:, 0]), epsilon
     low, high = sums.ends(aim.epsilon)
@@ -196,9 +161,9 @@ def _narrow(found: Found, places: Places, got: Found) -> None:
     found.put(places, Found(lower, np.clip(estimate, lower, upper), upper, got.tilt))
 
 
-def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, question: Question) -> None:
+def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, asked: Asked) -> None:
     """Put down what the sums of some plans measured, for a second aim."""
-    log_delta = sums.log_value(epsilon)[0] if question.log_delta is None else question.log_delta[:, 1:]
+    log_delta = asked.targets[:, 1:] if asked.for_epsilon else sums.log_value(epsilon)[0]
     measured.log_delta[which] = np.minimum(
         np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0
     )
@@ -209,13 +174,13 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
     measured.cumulants[which] += np.where(aim.tilts >= aim.y, more, 0.0)
 
 
-def worse(plans: Plans, question: Question, numbers: int = NUMBERS) -> Worse:
+def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
     """The larger answer of both directions of each plan, whose rows remove a record."""
-    found, worse = solve(plans, question, numbers), np.zeros(len(plans), dtype=bool)
+    found, worse = solve(plans, asked, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
     # adding a record counts if its delta is above the target at the lower end, or above the lower end of delta
-    epsilon = found.lower if question.epsilon is None else question.epsilon
-    target = found.lower if question.log_delta is None else question.log_delta[:, 1]
+    epsilon = found.lower if asked.for_epsilon else asked.epsilon[:, 0]
+    target = asked.targets[:, 1] if asked.for_epsilon else found.lower
     known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)
     unknown = np.flatnonzero(~known)  # of which adding a record is not asked
     found.put(unknown, Found.nothing(len(unknown)))
@@ -223,9 +188,9 @@ def worse(plans: Plans, question: Question, numbers: int = NUMBERS) -> Worse:
     open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
     if not len(open_):
         return Worse(found, worse)
-    rough = solve(adding.at(open_), Question(None, epsilon[open_], np.full(len(open_), ROUGH)), numbers)
+    rough = solve(adding.at(open_), Asked.log_deltas(epsilon[open_], ROUGH), numbers)
     open_ = open_[~(rough.upper <= target[open_])]
-    other, own = solve(adding.at(open_), question.at(open_), numbers), found.at(open_)
+    other, own = solve(adding.at(open_), asked.at(open_), numbers), found.at(open_)
     worse[open_] = other.upper > own.upper
     found.put(open_, Found(*(np.maximum(getattr(own, name), getattr(other, name)) for name in Found.__slots__)))
     return Worse(found, worse)
