@@ -36,8 +36,8 @@ def test_histories_are_equal_where_their_steps_are(parts: int, users: list[dict[
     found = entries.grouped()
     assert found.users.tolist() == list(range(len(users)))
     assert len(found.histories) == len(set(found.histories)) == len({tuple(sorted(own.items())) for own in users})
-    for user, place in enumerate(found.history.tolist()):
-        expected = sorted((1.0 + kind // 2, 0.25 * (1 + kind % 2), steps) for kind, steps in users[user].items())
+    for place, own in zip(found.history.tolist(), users, strict=True):
+        expected = sorted((1.0 + which // 2, 0.25 * (1 + which % 2), many) for which, many in own.items())
         assert found.histories[place] == tuple(expected)
 
 
