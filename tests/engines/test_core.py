@@ -79,7 +79,7 @@ def test_boxes_lie_above_the_characteristic_function(add: bool, parts: int) -> N
 
 def test_a_normal_tail_is_bounded_far_out_and_where_mills_ratio_ends() -> None:
     """``log Phi(-x)`` in 40 digits, up to where a double ends."""
-    for x in (-3.0, 0.49, 0.51, 1.0, 3.0, 8.0, 37.0, 1e4):
+    for x in (-3.0, 0.49, 0.51, 1.0, 3.0, 8.0, 37.0, *(1e5 * (1 + number / 7) for number in range(20))):
         with mpmath.workdps(40):
             true = mpmath.log(mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) / 2)
             assert true <= mpmath.mpf(float(log_tail(np.array(x))))
@@ -105,6 +105,8 @@ def test_what_lies_beyond_the_nodes_is_bounded(add: bool) -> None:
         (1.0, 0.01, 3.0, -2.0, 6.0, 0.2),
         (0.25, 1e-4, 20.0, -3.0, 3.0, 0.05),
         (2.0, 0.1, 1.0, -1.0, 8.0, 0.5),
+        (1.0, 0.1, 20.0, -4.0, 6.0, 0.5),
+        (1.0, 0.5, 6.0, -4.0, 5.0, 0.9),
     ):
         law = Law(*(np.array([[value]]) for value in (mu, rate, add)))
         t_, low_, high_, share_ = (np.array([[value]]) for value in (t, low, high, share))

@@ -144,7 +144,7 @@ def of_rounding(epsilon: float) -> bool:
 
 # the charge, the part that rests on it, and charges that would pay for it, which are left out in either case
 CASES: dict[str, tuple[Callable[[], bool], tuple[str, ...]]] = {
-    "range": (lambda: of_m(0.125, -3.0, 5.0), ()),
+    "range": (lambda: of_m(0.125, -3.0, 16.0, add=True), ()),
     "step on the axis": (lambda: of_m(1.0, -12.0, 16.0), ()),
     "rounding of m(t)": (lambda: of_m(0.125, -12.0, 16.0), ()),
     "step": (lambda: of_ratios(0.75, -12.0, 16.0, 0.5, 64), ("step on the axis",)),
@@ -156,7 +156,7 @@ CASES: dict[str, tuple[Callable[[], bool], tuple[str, ...]]] = {
     "powers": (lambda: of_delta(dx=0.75), ("m(t)",)),
     "cut": (lambda: of_delta(edge=3.0), ()),
     "m(t)": (lambda: of_delta(low=-2.0), ("powers",)),
-    "left alias": (lambda: of_delta(step=3.0), ("right alias",)),
+    "left alias": (lambda: of_delta(step=0.8), ("right alias",)),
     "right alias": (lambda: of_delta(step=1.5), ("left alias",)),
     "rounding of logarithms": (of_logarithms, ()),
     "rounding of the sum": (lambda: of_rounding(3.0), ("powers", "cut", "rounding of phases")),
