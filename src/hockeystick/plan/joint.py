@@ -45,7 +45,7 @@ def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
         The largest double that is at most ``(sum of 1/s^2)^(-1/2)``, or the one below it.
 
     Raises:
-        InvalidInputError: a number outside [1e-12, 1e12], or none at all.
+        InvalidInputError: a number outside [0.01, 1e6], or none at all.
 
     A gradient with noise multiplier 1, and the share of clipped records, a sum of 0 and 1 less 1/2, with noise of
     standard deviation 5, which is a multiplier of 10:
@@ -75,7 +75,7 @@ def clipping_norm(norms: Iterable[float]) -> float:
         A double that is at least ``sqrt(sum of C^2)``, and within two of it.
 
     Raises:
-        InvalidInputError: a number outside [1e-12, 1e12], or none at all.
+        InvalidInputError: a number outside [1e-6, 2^20], or none at all.
 
     Noise of standard deviation 2 on gradients of four layers, each clipped to 0.5, has the noise multiplier 2, and not
     4:
