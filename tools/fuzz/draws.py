@@ -22,7 +22,7 @@ ROUND_EPSILONS = (0.0, 1e-6, 0.5, 10.0, 100.0)
 ROUND_DELTAS = (0.0, 1e-100, 1e-5, 0.5, MOST_BELOW_ONE)
 DELTAS = (LEAST, 1e-100, 1e-12, 1e-6, 0.1, 0.5, MOST_BELOW_ONE)
 EPSILONS = (0.0, 1e-6, 0.5, 100.0, 700.0, 745.0, 1e4)
-RATES_OF_ERROR = (0.0, LEAST, 1e-100, 1e-16, 1e-9, 1e-3, 0.5, MOST_BELOW_ONE, 1.0)
+RATES_OF_ERROR = (0.0, 1e-100, 1e-16, 1e-9, 1e-3, 0.5, MOST_BELOW_ONE, 1.0)
 GAPS = (1e-15, 1e-9, 1e-3, 0.5, 1.0)
 SIZES = (1, 2, 3, 10, 1000, 10**6, 10**12)
 KINDS = (
@@ -102,9 +102,9 @@ class Draw:
 
     def probability(self, inside: bool = False) -> float:
         """A probability or error rate; neither 0 nor 1 where it is to be ``inside``."""
-        value = self.edge(RATES_OF_ERROR, LEAST if self.chance(0.2) else 1e-9, MOST_BELOW_ONE)
+        value = self.edge(RATES_OF_ERROR, 1e-100 if self.chance(0.2) else 1e-9, MOST_BELOW_ONE)
         value = 1 - value if self.chance(0.2) else value
-        return min(max(value, LEAST), MOST_BELOW_ONE) if inside else value
+        return min(max(value, 1e-100), MOST_BELOW_ONE) if inside else value
 
     def gap(self) -> float | None:
         """A width that is asked of an interval; none in most cases."""

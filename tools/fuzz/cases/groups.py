@@ -28,7 +28,7 @@ def delta(draw: Draw, held: Held) -> None:
     if single is not None:
         held.law((single.lower <= found.upper * (1 + 1e-12)).all(), f"one record {single} above the group {found}")
     noise = draw.said.get("noise", 0.0) / size
-    if gaussian and noise >= 1e-12:
+    if gaussian and noise >= 0.01:
         true = held.ask("delta of the group's plan", lambda: hs.Plan([hs.Round(hs.Gaussian(noise))]).delta(at[0]))
         if true is not None:
             held.at_most("the group's true delta", true.lower, float(found.upper[0]))
