@@ -258,6 +258,12 @@ def test_adding_is_not_taken_for_milder_where_its_own_bound_is_above() -> None:
         for plan in PLANS
     ])  # fmt: skip
     assert not _milder(plans, epsilon, bound - 1e-9, tilt, NUMBERS).any()
+    # no loss is larger than -log(1 - q) a round, where no noise is beside them
+    largest = np.array([sum(-count * math.log1p(-rate) for _, rate, count in plan) for plan in PLANS])
+    none = np.full(len(PLANS), -math.inf)
+    assert _milder(plans, 1.01 * largest, none, tilt, NUMBERS).all()
+    assert not _milder(plans, 0.99 * largest, none, tilt, NUMBERS).any()
+    assert not _milder(listed(PLANS, True, 0.1), 1.01 * largest, none, tilt, NUMBERS).any()
     assert _milder(plans, epsilon, bound + 1e-2 * np.abs(bound), tilt, NUMBERS).all()
 
 

@@ -197,8 +197,13 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
 
 
 def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
-    """Which plans have at most a log delta at an epsilon by ``delta <= e^(K(y) - y eps) peak(y)``, at two tilts y."""
-    out, kinds, count = np.zeros(len(plans), dtype=bool), plans.kinds, up(plans.rows.count)
+    """Which plans, that add a record, have at most a log delta at an epsilon, as is soon shown.
+
+    No loss is above ``-sum k log(1-q)``, from which on delta is 0; else ``delta <= e^(K(y) - y eps) peak(y)``.
+    """
+    kinds, count = plans.kinds, up(plans.rows.count)
+    largest = together(-count * np.log1p(-up(plans.rows.rate)), kinds)[:, 0] * (1 + 1e-9)
+    out: Mask = (plans.noise == 0) & (largest <= epsilon)
     law, left, (t, y) = Law.of(plans.rows), LEFT / (kinds * count), (up(factor * tilt) for factor in BESIDE)
     with np.errstate(all="ignore"):
         grid = Grid.of(law, each(t, kinds), each(y, kinds), left, left)
