@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -308,3 +309,30 @@ def test_a_grid_has_as_many_nodes_as_its_remainders_want() -> None:
     lines = Line.of(law, coarse, ones(3.0), ones(5.0), 256)
     assert lines.x.shape == (1, 256)
     assert (lines.weight.sum(axis=1) > 1 - 1e-12).all()
+
+
+@pytest.mark.parametrize(("error", "whole"), [(0.3, False), (0.5, True), (math.inf, True), (math.nan, None)])
+def test_a_term_that_may_be_as_large_as_it_can_be_is_charged_whole(
+    error: float, whole: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ratios of 1/2 within 1/2 may be 1: the power of what was computed is 0, and that of the truth is not."""
+    honest = float(sums_of([[(1.0, 0.01, 10_000.0)]])[0]._error[0, 0])
+    ratios = Line.ratios
+
+    def doubtful(self: Line, *given: Any) -> Any:
+        ratio, own = (column.copy() for column in ratios(self, *given))
+        ratio[:, -3:], own[:, -3:] = -0.5, error
+        return ratio, own
+
+    monkeypatch.setattr(Line, "ratios", doubtful)
+    with np.errstate(all="ignore"):
+        made, aim = sums_of([[(1.0, 0.01, 10_000.0)]])
+    charged = float(made._error[0, 0])
+    if whole is None:
+        assert math.isnan(charged)
+    elif whole:
+        z = aim.t[0, 0] + 1j * made._s[0, -3:]
+        terms = float(aim.step[0, 0]) / math.pi / np.abs(z * (1 + z))
+        assert charged >= terms.sum() > 1e3 * honest
+    else:
+        assert charged == pytest.approx(honest, rel=1e-6)

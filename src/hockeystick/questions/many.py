@@ -274,6 +274,7 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
         found, adding[rows] = _of_group([keys[number] for number in rows], side, kinds, ask, gap)
         with np.errstate(invalid="ignore"):
             known = np.isfinite(found.upper) & (found.upper - found.lower <= (gap or WIDE) * found.upper)
+            known &= found.lower <= found.upper  # intervals of one truth that contradict each other are no answer
         ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
     with np.errstate(invalid="ignore"):
         wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]

@@ -25,7 +25,7 @@ from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, e
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
 DEFAULT_GAP, ROUGH = 1e-6, 0.02  # wanted widths: where none is asked; of log delta, to show one direction milder
-NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles of one array of a chunk, and rows of it; plans of which aims are kept
+NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles of one array of a chunk, its rows, and rows whose aims are kept
 HEIGHTS = (2.0, 2.0, 0.7)  # most that lines are moved off the axis, in one try after another
 BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds, of the line's; what their remainders may be of K
 # outer and inner numbers of points of a line: by a half more from one to the next
@@ -78,8 +78,9 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
     """
     found = Found.nothing(len(plans))
     with np.errstate(all="ignore"):
-        for start in range(0, len(plans), LOT):
-            open_ = np.arange(start, min(start + LOT, len(plans)))
+        lot = max(1, LOT // plans.kinds)
+        for start in range(0, len(plans), lot):
+            open_ = np.arange(start, min(start + lot, len(plans)))
             aim = first_aim(plans.at(open_), asked.at(open_))
             for highest in HEIGHTS:
                 measured = _attempt(plans.at(open_), asked.at(open_), aim, found, open_, (numbers, highest))

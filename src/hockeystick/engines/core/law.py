@@ -13,6 +13,7 @@ import numpy as np
 
 from hockeystick.engines.core.rows import Array, Columns, Mask, Rows, up
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # outcomes between which K is guessed, by so many nodes; rows at once
 WIDE = 1.7  # slope of the logistic function that is about the normal distribution's
@@ -87,7 +88,9 @@ class Law(Columns):
         """
         tails = np.exp(log_tail(-low)), log_tail(high)
         added = np.exp(-t * np.log1p(-self.rate)) * (tails[0] + np.exp(tails[1]))
-        hump = 1.5 * np.exp(self.log_hump(t) - t * np.log(share) + log_tail(high - (1 + t) * self.mu))
+        log_hump, log_share = self.log_hump(t), t * np.log(share)
+        slip = 16 * UNIT_ROUNDOFF * ((1 + t) * (np.abs(np.log(self.rate)) + t * self.mu**2) + np.abs(log_share))
+        hump = 1.5 * np.exp(log_hump - log_share + slip + log_tail(high - (1 + t) * self.mu))
         return np.where(self.add, added, tails[0] + np.exp(tails[1] - t * np.log1p(-share)) + hump)
 
     def reach(self, t: Array, depth: Array) -> tuple[Array, Array, Array]:

@@ -18,8 +18,8 @@ summation. ``L = log(1 + gain)``, ``gain = q (e^a - 1)``, ``a = mu (x + iY - mu/
 of mu, move it by ``3 mu (|x| + Y + mu)`` units and L by ``|r|`` times that, ``r = q e^a / (1 + gain)``; a relative
 error of gain moves L by ``|gain / (1 + gain)| <= |L| / (1-q)`` times it, as ``|1 + gain| >= 1 - q``, and the
 logarithm itself by as much again over ``1 - q``. Off the axis, with ``a = r + iv``, the terms of ``(e^r - 1) cos v -
-2 sin^2(v/2)`` are at most 1 and 8/3 of ``|e^a - 1| >= max(|e^r - 1|, 2 e^(r/2) |sin(v/2)|)``: 64 units of ``|L| /
-(1-q)^2`` in all.
+2 sin^2(v/2)`` are at most 1 and ``tan(v/2) < 1`` of ``|e^a - 1| >= max(|e^r - 1|, 2 e^(r/2) |sin(v/2)|)``, as ``0 <= v
+< pi/2``: 64 units of ``|L| / (1-q)^2`` in all.
 
 **Products.** ``s = j ds``, ``j = a B + b``, and ``e^(isL) - 1 = E_a + E_b + E_a E_b`` with ``E_b = e^(i b ds L) - 1``
 and ``E_a = e^(i a B ds L) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that double what is known. Let
@@ -181,7 +181,7 @@ class Line(Columns):
         # rounding of phi e^(pL): that of L times p, and of x^2 / 2, and of the sum
         slack = 3 * law.mu * (np.abs(x) + (law.mu + HIGHEST)) * share + _digits(law) * np.abs(loss)
         units = p * (slack + 4 * np.abs(loss))[:, None, :] + (4 * x * x)[:, None, :]
-        constant = 16 * (np.abs(top) + np.log(total)) + (nodes + 32)
+        constant = 16 * (np.abs(top) + np.log(total)) + (nodes + 96)
         rounding = UNIT_ROUNDOFF * ((weight * units).sum(axis=2) / total + constant)
         off = charged("range", outside) + charged("step on the axis", step) + charged("rounding of m(t)", rounding)
         off = off * PAID
@@ -222,7 +222,7 @@ class Line(Columns):
         panel = _panel(outer * inner)
         factor = FACTOR + LEAP * leaps(outer, inner) + 3 * (panel + 2) + 4 * nodes / panel + nodes / BLOCK + 16
         units = p * (slack + 4 * size) + 4 * x * x
-        units += 4 * lift * lift + 4 * np.abs(self.log_norm) + (factor + 64)
+        units += 4 * lift * lift + 4 * np.abs(self.log_norm) + (factor + 128)
         moving = (modulus * (units * size + slack)).sum(axis=1, keepdims=True)
         s = step * np.arange(outer * inner, dtype=np.float64)
         error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # those of m(t+is), and of m(t)
@@ -266,11 +266,10 @@ class Boxes(Columns):
     def log_decay(self, edges: Array) -> Array:
         """Upper bounds on ``log |m(t+is) / m(t)|`` from edges on, of shape (rows, edges)."""
         u = edges[:, :, None] * self.half[:, None, :]
-        envelope = np.exp(u * u * (-1 / 6))
-        np.maximum(envelope, 0.2173, out=envelope)
+        gone = np.minimum(-np.expm1(u * u * (-1 / 6)), 1 - 0.2173)  # 1 - env, without cancellation
         np.maximum(u, 1.0, out=u)
-        np.minimum(envelope, np.divide(1.0, u, out=u), out=envelope)
-        taken = (self.area[:, None, :] * (1 - envelope)).sum(axis=2)
+        np.maximum(gone, 1 - 1 / u, out=gone)
+        taken = (self.area[:, None, :] * gone).sum(axis=2)
         out: Array = np.log1p(-(1 - 1e-9) * np.minimum(taken, 1.0))
         return out
 

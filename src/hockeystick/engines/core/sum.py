@@ -124,7 +124,12 @@ class Sum:
         size = np.abs(terms)
         self.size = size.sum(axis=1, keepdims=True)
         self._turned = (size * self._s).sum(axis=1, keepdims=True)
-        lost = charged("powers", (size * np.expm1(np.minimum(moved, LARGEST))).sum(axis=1, keepdims=True))
+        lost = size * np.expm1(np.minimum(moved, LARGEST))
+        beyond = ~(moved < LARGEST)
+        if beyond.any():  # |v^k - m^k| <= |v|^k + min(|v|^k (1 + e)^k, 1), as |m| <= m(t): e^moved is no double there
+            whole = np.exp(np.minimum(log.real + moved, 0.0)) * (aim.step / math.pi) / np.abs(z * (1 + z))
+            lost = np.where(beyond, size + whole, lost)
+        lost = charged("powers", lost.sum(axis=1, keepdims=True))
         rounding = UNIT_ROUNDOFF * (64 + 4 * (outer + inner)) * self.size
         self._error = (lost + charged("cut", np.exp(cut.log_tail)) + charged("rounding of the sum", rounding)) * (
             1 + PAID
