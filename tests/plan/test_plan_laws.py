@@ -249,7 +249,7 @@ def test_both_directions_are_the_worse_of_the_two(plan: Plan, delta: float, epsi
 
 
 @few
-@given(st.lists(rounds, max_size=2).map(Plan), tenths, st.floats(0.0, 1e-6), st.integers(2, 3), deltas, targets)
+@given(st.lists(rounds, max_size=2).map(Plan), tenths, st.just(0.0) | st.floats(1e-90, 1e-6), st.integers(2, 3), deltas, targets)
 def test_a_weaker_guarantee_is_worse(
     plan: Plan, epsilon_0: float, delta_0: float, ratio: int, delta: float, epsilon: float
 ) -> None:
