@@ -64,7 +64,7 @@ def test_plan_files_have_quotients_where_people_have_them() -> None:
     assert decimal(found["plan"]["round"][0]["sample_rate"]) >= Fraction(256, 60000)
     assert decimal(found["plan"]["delta"]) <= Fraction(1, 60000)
     refused = run("epsilon", "-", stdin=plan + 'sample_rate = "a third"\n')
-    assert refused.stderr.startswith("error: <stdin>: round 1: sample_rate must be a number greater than 0")
+    assert refused.stderr.startswith("error: <stdin>: round 1: sample_rate must be 1 or a number from 1e-10")
     beyond = run("epsilon", "-", stdin=plan + 'sample_rate = "4/3"\n')
     assert "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6" in beyond.stderr
 

@@ -74,7 +74,7 @@ def test_the_sweep_has_both_engines_often() -> None:
 @pytest.mark.parametrize("epsilon", [0.0441, 3.0])
 def test_an_answer_with_a_wide_gap_is_not_above_the_renyi_bound(gap: float, epsilon: float) -> None:
     """A contour that may be half of its upper end wide had delta up to 1, where the moments say 0.99995."""
-    plan = hs.Plan([hs.Round(hs.RandomizedResponse(4.48e-6), count=10**12)])
+    plan = hs.Plan([hs.Round(hs.RandomizedResponse(1.4167e-4), count=10**9)])
     found = plan.delta(epsilon, gap=gap)
     assert found.upper <= plan.delta(epsilon, accountant="rdp").ends["upper"] * (1 + 1e-9)
     assert found.lower >= (1 - gap) * found.upper
