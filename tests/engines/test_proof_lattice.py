@@ -143,12 +143,9 @@ def test_beside_other_rounds_and_what_stays_refused() -> None:
     proved, found = mixed.epsilon(1e-6, proof=True), mixed.epsilon(1e-6)
     assert proved.upper - proved.lower <= 1e-6 * proved.upper
     assert max(proved.lower, found.lower) <= min(proved.upper, found.upper)
-    for refused, said in (
-        ([hs.Round(hs.DiscreteGaussian(4.0), hs.Poisson(0.1)), hs.Round(hs.Gaussian(6.0))], "all losses are atoms"),
-        ([hs.Round(hs.DiscreteGaussian(0.001))], "too many distinct sums for a proof, on any grid"),
-    ):
-        with pytest.raises(hs.UnsupportedError, match=said):
-            hs.Plan(refused).epsilon(1e-6, proof=True)
+    refused = hs.Plan([hs.Round(hs.DiscreteGaussian(4.0), hs.Poisson(0.1)), hs.Round(hs.Gaussian(6.0))])
+    with pytest.raises(hs.UnsupportedError, match="all losses are atoms"):
+        refused.epsilon(1e-6, proof=True)
 
 
 # ---- privacy curves
@@ -180,8 +177,8 @@ def test_sums_of_exponentials_are_known_however_much_of_them_cancels() -> None:
 
 @pytest.mark.parametrize("rate", [1.0, 0.3])
 def test_corners_of_a_curve_next_to_each_other_have_masses(rate: float) -> None:
-    """Guarantees at 1e-300 and twice as much: their slopes differ by what is far below the bits."""
-    epsilons = Fraction(1, 10**300), Fraction(2, 10**300), Fraction(1)
+    """Guarantees at 1e-6 and 1e-300 beside it: their slopes differ by what is far below the bits."""
+    epsilons = Fraction(1, 10**6), Fraction(1, 10**6) + Fraction(1, 10**300), Fraction(1)
     near = hs.PrivacyCurve(epsilons, (Fraction(1, 1000), Fraction(999, 10**6), Fraction(0)))
     sampling = hs.NoSampling() if rate == 1 else hs.Poisson(rate)
     plan = hs.Plan([hs.Round(near, sampling, 3)], adjacency="add")
