@@ -23,8 +23,9 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 try:
-    from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it; itself first, so
-    from pyspark.sql import types as T  # noqa: N812  # that it is what is named where it is missing
+    import pyspark  # noqa: F401  # itself first, so that the message names it where it is missing
+    from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
+    from pyspark.sql import types as T  # noqa: N812
 
     import pyarrow as pa  # isort: skip
     import pyarrow.compute as pc  # isort: skip
