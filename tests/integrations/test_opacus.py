@@ -644,7 +644,7 @@ def test_arguments_of_other_accountants_are_taken() -> None:
 @pytest.mark.parametrize(
     ("noise", "rate", "message"),
     [
-        (-1.0, 0.1, "noise_multiplier must be a finite number, 0 or greater .*received -1.0"),
+        (-1.0, 0.1, "noise_multiplier must be 0 or a number from 0.01 to 1e6 .*received -1.0"),
         (math.nan, 0.1, "noise_multiplier"),
         (1.0, 1.5, "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 .*received 1.5"),
         (1.0, 0.0, "sample_rate"),
