@@ -527,7 +527,7 @@ def test_truncated_batches_cost_no_more_than_in_their_accountant() -> None:
     assert ours.lower < theirs
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.3, 2.0, 30.0, 100.0])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.3, 2.0, 30.0, 99.0])
 @pytest.mark.parametrize("answers", [2, 5])
 def test_randomised_response_comes_back_no_cheaper(epsilon: float, answers: int) -> None:
     plan = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon, answers))], "replace-one")
