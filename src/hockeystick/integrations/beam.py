@@ -239,13 +239,8 @@ def _answered(
     """Histories with their answers, or with the reasons for having none."""
     yield from ((wrong, wrong) for wrong in together if isinstance(wrong, str))
     histories = [history for history in together if not isinstance(history, str)]
-    for history, (steps, lower, estimate, upper, reason) in zip(
-        histories, answered(histories, delta, adjacency, gap), strict=True
-    ):
-        if steps is None or lower is None or estimate is None or upper is None:
-            yield history, str(reason)
-        else:
-            yield history, Epsilon(steps, lower, estimate, upper, reason)
+    for history, found in zip(histories, answered(histories, delta, adjacency, gap), strict=True):
+        yield history, found if isinstance(found, str) else Epsilon(*found)
 
 
 def _told(element: tuple[Any, Found], known: Mapping[Found, Epsilon | str], stop: bool) -> Iterator[Any]:

@@ -234,17 +234,19 @@ def _answering(
     kinds = [pa.int64(), *(pa.float64() for _ in ENDS), pa.string()]
 
     def told(batches: Batches) -> Iterator[pa.RecordBatch]:
-        known: dict[str, tuple[Any, ...]] = {}
+        known: dict[str, tuple[Any, ...] | str] = {}
         for batch in batches:
             said, users_of = batch.column("history").to_pylist(), batch.column("users")
             new = {text: json.loads(text) for text in said if text not in known}
-            known |= {text: (*4 * (None,), wrong) for text, wrong in new.items() if isinstance(wrong, str)}
+            known |= {text: wrong for text, wrong in new.items() if isinstance(wrong, str)}
             asked = {text: tuple(map(tuple, each)) for text, each in new.items() if text not in known}
             known |= zip(asked, answered(list(asked.values()), delta, adjacency, gap), strict=True)
-            rows = [known[text] for text in said]
-            for number, row in enumerate(rows):
-                if stop and row[0] is None:
-                    raise InvalidInputError(f"user {domains.shown(users_of[number].as_py()[0])}: {row[-1]}", "df")
+            rows: list[tuple[Any, ...]] = []
+            for text, whose in zip(said, users_of, strict=True):
+                found = known[text]
+                if stop and isinstance(found, str):
+                    raise InvalidInputError(f"user {domains.shown(whose.as_py()[0])}: {found}", "df")
+                rows.append((*4 * (None,), found) if isinstance(found, str) else found)
             which = pa.array(np.repeat(np.arange(len(rows)), pc.list_value_length(users_of).to_numpy()))
             columns = [
                 pa.array([row[place] for row in rows], type=kind).take(which) for place, kind in enumerate(kinds)

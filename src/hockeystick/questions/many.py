@@ -259,7 +259,7 @@ def steps_of(plan: Plan) -> Steps | None:
 
 
 def _sampled(kinds: Iterable[tuple[float, ...]]) -> int:
-    """How many kinds do not take every record."""
+    """Number of kinds that sample their records."""
     return sum(rate < 1 for _, rate, *_ in kinds)
 
 
@@ -287,7 +287,7 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
 
 
 def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None) -> Worse:
-    """What the batch finds of plans of one side and of as many kinds, and whether adding a record is what has it."""
+    """Batch answers for plans of one side and equally many kinds, with a mask of those decided by adding a record."""
     kept = [step for key in keys for step in key.steps if step[1] < 1]
     noise, rate, count = np.array(kept, dtype=np.float64).T.copy()
     rows = Rows(1 / noise, rate, count, np.log(rate), np.full(len(noise), side is Adjacency.ADD))

@@ -52,7 +52,7 @@ class Asked(Columns):
 
     @property
     def for_epsilon(self) -> bool:
-        """Whether epsilons are asked."""
+        """True where epsilons are asked, and not log deltas."""
         return bool(np.isnan(self.epsilon).all())
 
 

@@ -13,7 +13,7 @@ epsilon is not larger, and is not sought.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,11 +50,6 @@ class Found(Columns):
         """No answers, of any plan."""
         return cls(*(np.full(plans, np.nan) for _ in range(4)))
 
-    def put(self, plans: Places, found: Found) -> None:
-        """Answers of some plans."""
-        for field in fields(self):
-            getattr(self, field.name)[plans] = getattr(found, field.name)
-
     @property
     def width(self) -> Array:
         """Infinite where there is no answer."""
@@ -83,7 +78,7 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
             open_ = np.arange(start, min(start + lot, len(plans)))
             aim = first_aim(plans.at(open_), asked.at(open_))
             for highest in HEIGHTS:
-                measured = _attempt(plans.at(open_), asked.at(open_), aim, found, open_, (numbers, highest))
+                measured = _attempt(plans.at(open_), asked.at(open_), aim, found, open_, numbers, highest)
                 size = found.upper[open_] if asked.for_epsilon else 1.0
                 wide = ~(found.upper[open_] - found.lower[open_] <= asked.gap[open_, 0] * size)
                 again = np.flatnonzero(wide & np.isfinite(measured.log_delta[:, 0]))
@@ -96,16 +91,18 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Measured(Columns):
-    """What the sums measured: where they were looked at, log delta there, not a number without a sum; and about K."""
+    """Measurements of the sums: an epsilon, log delta there (not a number without a sum), and K at the tilts, about."""
 
     epsilon: Array
     log_delta: Array
     cumulants: Array
 
 
-def _attempt(plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, how: tuple[int, float]) -> Measured:
+def _attempt(
+    plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, numbers: int, highest: float
+) -> Measured:
     """Put what one sum of each plan certifies into what is found; the intersection, where something was known."""
-    kinds, (numbers, highest) = plans.kinds, how
+    kinds = plans.kinds
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
     law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * up(plans.rows.count))
     grid = Grid.of(law, each(aim.t, kinds), each(aim.y, kinds), inner, 1 / (kinds * up(plans.rows.count)), highest)
@@ -193,12 +190,13 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
     open_ = open_[~(rough.upper <= target[open_])]
     other, own = solve(adding.at(open_), asked.at(open_), numbers), found.at(open_)
     worse[open_] = other.upper > own.upper
-    found.put(open_, Found(*(np.maximum(getattr(own, name), getattr(other, name)) for name in Found.__slots__)))
+    larger = (np.maximum(getattr(own, name), getattr(other, name)) for name in own.__dataclass_fields__)
+    found.put(open_, Found(*larger))
     return Worse(found, worse)
 
 
 def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
-    """Which plans, that add a record, have at most a log delta at an epsilon, as is soon shown.
+    """Mask of plans that add a record and are quickly shown to have at most a log delta at an epsilon.
 
     No loss is above ``-sum k log(1-q)``, from which on delta is 0; else ``delta <= e^(K(y) - y eps) peak(y)``.
     """

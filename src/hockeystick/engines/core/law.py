@@ -141,7 +141,7 @@ class Law(Columns):
         return np.log1p(self.gain(x)), math.log(dx) - HALF_LOG_TWO_PI - 0.5 * x * x
 
     def variance(self) -> Array:
-        """Of the loss where it is not tilted, about: a choice."""
+        """About the variance of the loss where it is not tilted: a choice."""
         return self.rate**2 * np.expm1(np.minimum(self.mu**2, 600.0))
 
     def last_tilt(self) -> Array:

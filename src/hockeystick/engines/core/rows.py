@@ -14,7 +14,7 @@ Rows ``p C`` to ``p C + C - 1`` are the kinds of plan p; plans of as many kinds 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,23 +33,16 @@ class Columns:
 
     def at(self: T, rows: Places | Mask) -> T:
         """Some of the rows."""
-        parts = [getattr(self, name) for name in _names(type(self))]
+        parts = [getattr(self, name) for name in self.__dataclass_fields__]
         return type(self)(*[part.at(rows) if isinstance(part, Columns) else part[rows] for part in parts])
 
+    def put(self: T, rows: Places, other: T) -> None:
+        """Replace some of the rows."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[rows] = getattr(other, name)
+
     def __len__(self) -> int:
-        return len(getattr(self, _names(type(self))[0]))
-
-
-def _names(columns: type[Columns]) -> tuple[str, ...]:
-    """The names of the fields, which are wanted thousands of times."""
-    found = _NAMES.get(columns)
-    if found is None:
-        found = _NAMES[columns] = tuple(field.name for field in fields(columns))
-    return found
-
-
-_NAMES: dict[type[Columns], tuple[str, ...]] = {}
-"""The names of the fields of each class of columns."""
+        return len(getattr(self, next(iter(self.__dataclass_fields__))))
 
 
 @dataclass(frozen=True, slots=True)

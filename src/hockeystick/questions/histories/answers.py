@@ -120,8 +120,8 @@ def answers(
 
 def answered(
     histories: Sequence[History], delta: float, adjacency: Adjacency | str, gap: float | None
-) -> Iterator[tuple[int | None, float | None, float | None, float | None, str | None]]:
-    """The steps of each history, the three ends of its epsilon, and the reason; None for what is missing.
+) -> Iterator[tuple[int, float, float, float, str | None] | str]:
+    """The steps of each history, the three ends of its epsilon, and a reason; or why there is no answer.
 
     >>> steps, lower, estimate, upper, reason = next(answered([((1.0, 0.01, 1000),)], 1e-5, "add-or-remove", None))
     >>> steps, round(upper, 4), reason
@@ -131,7 +131,7 @@ def answered(
     ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
     for history, (lower, estimate, upper), reason in zip(histories, ends, found.reasons, strict=True):
         if math.isnan(upper):
-            yield None, None, None, None, reason
+            yield str(reason)
         else:
             yield sum(steps for *_, steps in history), lower, estimate, upper, reason
 
