@@ -119,7 +119,7 @@ def test_what_is_refused_says_what_to_do() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("noise", "steps", "count"), [(0.2, 10**12, 1), (0.35, 10**9, 10)])
+@pytest.mark.parametrize(("noise", "steps", "count"), [(0.2, 10**10, 1), (0.35, 10**9, 10)])
 def test_no_default_answer_is_looser_than_one_with_a_wider_gap(noise: float, steps: int, count: int) -> None:
     """Where no fine contour is within reach the coarse one answers, and says why it is no finer."""
     plans = plan(noise, steps, count=count, adjacency="remove")
@@ -324,8 +324,8 @@ def test_other_epochs_are_not_broken_off(keys: dict[str, Any]) -> None:
 
 @pytest.mark.share(4)
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [1e-3, 0.05, 0.2, 30.0, 1e6])
-@pytest.mark.parametrize("steps", [2, 10**6, 10**12])
+@pytest.mark.parametrize("noise", [0.01, 0.05, 0.2, 30.0, 1e6])
+@pytest.mark.parametrize("steps", [2, 10**6, 10**10])
 def test_extremes_end_with_a_bound_that_holds(noise: float, steps: int) -> None:
     found = plan(noise, steps).epsilon(1e-6)
     assert 0 <= found.lower <= found.upper
