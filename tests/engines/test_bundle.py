@@ -6,7 +6,6 @@ Values and bounds are held against mpmath; each charge by itself against numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,10 +21,8 @@ from hockeystick.engines.contour.bundle import Bundle, bundle_of
 from hockeystick.engines.contour.bundling import bundled, bundled_moment
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.near_kinds import AtKnots
 from hockeystick.engines.contour.stand_ins import STAND_INS, stand_ins
 from hockeystick.engines.core.line import Line
-from hockeystick.engines.core.rows import Places
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, LaplacePair, renyi
 from hockeystick.pairs.gathered import gathered
@@ -116,16 +113,19 @@ def test_the_product_falls_off_as_is_bounded(add: bool) -> None:
 
 
 def faked(monkeypatch: pytest.MonkeyPatch, error: float, common: float) -> None:
-    """Lines whose values are all 0, with given errors."""
+    """Put lines whose ratios are all 0, with given errors, in place of the true ones."""
+    known = Line.of
 
-    known = module._found
+    def ratios(self: Line, step: Array, outer: int, inner: int) -> tuple[npt.NDArray[np.complex128], Array]:
+        shape = len(step), outer * inner
+        return np.zeros(shape, dtype=np.complex128), np.full(shape, error)
 
-    def found(*asked: Any) -> Iterator[tuple[Places, AtKnots]]:
-        for which, own in known(*asked):
-            zero = np.zeros_like(own.values)
-            yield which, AtKnots(own.log_total, np.full(len(which), common), zero, np.full(zero.shape, error))
+    def of(*asked: Any) -> Line:
+        line = known(*asked)
+        return replace(line, common=np.full(line.common.shape, common))
 
-    monkeypatch.setattr(module, "_found", found)
+    monkeypatch.setattr(Line, "ratios", ratios)
+    monkeypatch.setattr(Line, "of", of)
 
 
 def test_the_errors_of_all_rounds_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,14 @@
 """An accountant that is stepped during training and answers for the steps so far.
 
-The history is run-length encoded in the order of the steps. An answer depends on it alone, to the last bit, however
-steps and questions alternated and wherever the state was saved and loaded. It is the answer of the history's plan. For
-four and more different Poisson-sampled Gaussian steps it comes from sums kept from question to question
-(``directions/stepped.py``); it is certified and as narrow, but may differ from the plan's in the last digits.
+The history is run-length encoded in the order of the steps. An answer is that of the history's plan, to the last bit,
+however steps and questions alternated and wherever the state was saved and loaded.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from hockeystick.numerics.work import counted
 from hockeystick.plan.keywords import named_arguments
@@ -20,7 +18,6 @@ from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Poisson
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.parameters import Parameter
-from hockeystick.questions.stepped import SummedHistory
 from hockeystick.questions.targets import Epsilon
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, DeltaBound
@@ -30,8 +27,6 @@ from hockeystick.values.outward import html_table
 
 if TYPE_CHECKING:
     from hockeystick.plan.profile import Profile
-
-T = TypeVar("T")  # type of an answer
 
 RECORDING = threading.RLock()
 """Lock held while a step is recorded, so that none is lost if several threads step one accountant.
@@ -70,7 +65,6 @@ class Accountant:
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
-        self._summed: SummedHistory | None = None
 
     def __repr__(self) -> str:
         steps = sum(item.steps for item in self._history)
@@ -84,12 +78,8 @@ class Accountant:
         """Return an independent copy."""
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update(self.__dict__)
-        other._history, other._summed = list(self._history), None
+        other._history = list(self._history)
         return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the pickled state, without the sums, which the history restores."""
-        return {**self.__dict__, "_summed": None}
 
     @named_arguments
     def step(
@@ -180,37 +170,19 @@ class Accountant:
         Raises:
             InvalidInputError: an option is unknown, or a value is outside its domain.
 
-        For four and more different sampled Gaussian steps, epsilon comes from sums kept from question to question. It
-        has the same bits however often it is computed; its interval overlaps the plan's and is as narrow.
-
         >>> accountant = Accountant()
         >>> for number in range(50):
         ...     accountant.step(noise_multiplier=1 + 0.01 * number, sample_rate=0.05)
-        >>> print(accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6), sep="; ")
-        2.33234 to 2.33235 (certified); 2.33234 to 2.33235 (certified)
+        >>> print(accountant.epsilon(1e-6))
+        2.33234 to 2.33235 (certified)
         """
         _refuse(others, "epsilon(delta")
-        found = None if proof else self._asked(lambda summed: summed.epsilon(self._history, delta, gap))
-        return self.plan.epsilon(delta, gap=gap, proof=proof) if found is None else found
+        return self.plan.epsilon(delta, gap=gap, proof=proof)
 
     def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False, **others: object) -> DeltaBound:
-        """Return delta of the steps so far: see :meth:`Plan.delta`, and :meth:`epsilon` for many different steps."""
+        """Return delta of the steps so far: see :meth:`Plan.delta`."""
         _refuse(others, "delta(epsilon")
-        found = None if proof else self._asked(lambda summed: summed.delta(self._history, epsilon, gap))
-        return self.plan.delta(epsilon, gap=gap, proof=proof) if found is None else found
-
-    def _asked(self, ask: Callable[[SummedHistory], T]) -> T:
-        """Answer a question by the sums of the history.
-
-        The sums are removed during the computation, so that no other thread uses them. They are put back if it finishes
-        and the history is unchanged. Sums lost by an interrupt are rebuilt from the history.
-        """
-        history = self._history
-        summed = self.__dict__.pop("_summed", None) or SummedHistory(self._adjacency)
-        found = ask(summed)
-        if self._history is history:
-            self._summed = summed
-        return found
+        return self.plan.delta(epsilon, gap=gap, proof=proof)
 
     @counted
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
@@ -279,7 +251,7 @@ class Accountant:
         if not isinstance(state["history"], list | tuple):
             raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
-        self._adjacency, self._history, self._summed = adjacency, history, None
+        self._adjacency, self._history = adjacency, history
 
 
 def _refuse(others: Mapping[str, object], question: str) -> None:

@@ -26,9 +26,6 @@ Where a value of ``m_i`` may be 0 within its error, another one v stands in for 
 less than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
 [Hig02], Section 4.2), but for a factor next to 1 that the charge has room for.
 
-**Near kinds.** Where many kinds of one rate have variances near one another, m is had at a few variances and is
-interpolated (``engines/contour/near_kinds.py``): a line takes as long as its cells, and not as its kinds.
-
 The kinds are laid out side by side by number of nodes, as the plans of the core are (``engines/core/rows.py``), in
 chunks that fit the cache: no array is ever larger than NUMBERS doubles or one row.
 """
@@ -44,7 +41,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.near_kinds import ALL, AtKnots, Cell, Interpolant, cells_of
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line
@@ -54,13 +50,11 @@ from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
-BLOCK = 2048  # points of one array of interpolated values, so that it has 16 kinds
 MOST_ROWS = 512  # of a chunk
 PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
 FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
 LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
 NODE_OF_BOUND, NODE_OF_EDGE = 60.0, 180.0  # units of work of a node: of an upper bound, and of one edge
-OF_KNOTS = 0.2  # of what remainders may be: what they may be at knots and between them, as these add up
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # of log mu and of log rate: kinds within one are bounded together, some tenths of a per cent above
 SHARED = 2.0  # kinds of a cell, on average, from which on that is quicker
@@ -193,39 +187,10 @@ class BundleLine:
         self._bundle, self._t, self._tolerance = bundle, t, tolerance
         self.common = math.inf
 
-    @cached_property
-    def _cells(self) -> list[Cell]:
-        """Cells of kinds of which those at knots are had in their place."""
-        total = self._bundle.total
-
-        def upper(ends: Rows) -> Array:
-            return Bundle(ends, total).uppers(self._t, LOOSEST)
-
-        return cells_of(self._bundle.rows, self._t, OF_KNOTS * self._tolerance / total, upper)
-
-    @cached_property
-    def _knots(self) -> Bundle:
-        """The kinds at all knots."""
-        rows, cells = self._bundle.rows, self._cells
-        mu = np.concatenate([np.empty(0), *(cell.mu for cell in cells)])
-        first = np.repeat([int(cell.which[0]) for cell in cells], [len(cell.mu) for cell in cells])
-        like = rows.at(first.astype(np.intp))
-        return Bundle(Rows(mu, like.rate, np.ones(len(mu)), like.log_rate, like.add), self._bundle.total)
-
-    @cached_property
-    def _others(self) -> Bundle:
-        """The kinds of no cell."""
-        if not self._cells:
-            return self._bundle
-        apart = np.ones(len(self._bundle.rows), dtype=np.bool_)
-        apart[np.concatenate([cell.which for cell in self._cells])] = False
-        return Bundle(self._bundle.rows.at(apart), self._bundle.total)
-
     def cost(self, count: int) -> float:
         """Elementary evaluations, about, of so many points."""
         factors = math.sqrt(count) + count / FACTORED
-        nodes = self._others.sizes(self._t, self._tolerance)
-        nodes += self._knots.sizes(self._t, OF_KNOTS * self._tolerance)
+        nodes = self._bundle.sizes(self._t, self._tolerance)
         return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, npt.NDArray[np.float64]]:
@@ -233,45 +198,14 @@ class BundleLine:
         outer = math.isqrt(count - 1) + 1
         inner = -(-count // outer)
         summed = _Summed(count)
-        for which, found in _found(self._others, self._t, self._tolerance, step, outer, inner):
-            summed.add(self._others.rows.count[which], found)
-        for cell, knots in self._at_knots(step, outer, inner):
-            kinds, interpolant = self._bundle.rows.at(cell.which), Interpolant(cell, knots)
-            wide = min(count, BLOCK)
-            size = max(1, min(MOST_ROWS, NUMBERS // max(wide, len(cell.mu))))
-            for start in range(0, len(kinds), size):
-                part = slice(start, start + size)
-                for first in range(0, count, wide):
-                    points = slice(first, min(first + wide, count))
-                    summed.add(kinds.count[part], interpolant.at(kinds.mu[part], points), points)
+        for which, line in self._bundle.lines(self._t, self._tolerance, outer * inner):
+            with np.errstate(all="ignore"):
+                ratios, errors = line.ratios(np.full((len(which), 1), step), outer, inner)
+                summed.add(self._bundle.rows.count[which], line, ratios[:, :count], errors[:, :count])
         if summed.seen < len(self._bundle.rows):
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         self.common = summed.all_common
         return summed.all()
-
-    def _at_knots(self, step: float, outer: int, inner: int) -> Iterator[tuple[Cell, AtKnots]]:
-        """The cells with what is known at their knots: of one that needs too many nodes nothing is."""
-        knots = self._knots
-        many = len(knots.rows)
-        values = np.zeros((many, outer * inner), dtype=np.complex128)
-        found = AtKnots(np.zeros(many), np.full(many, np.inf), values, np.full(values.shape, np.inf))
-        for which, own in _found(knots, self._t, OF_KNOTS * self._tolerance, step, outer, inner):
-            for column, known in zip(found, own, strict=True):
-                column[which] = known
-        start = 0
-        for cell in self._cells:
-            yield cell, found.at(slice(start, start + len(cell.mu)))
-            start += len(cell.mu)
-
-
-def _found(
-    bundle: Bundle, t: float, tolerance: float, step: float, outer: int, inner: int
-) -> Iterator[tuple[Places, AtKnots]]:
-    """What the lines of all kinds have, by chunks, each with the places of its kinds; too many nodes have nothing."""
-    for which, line in bundle.lines(t, tolerance, outer * inner):
-        with np.errstate(all="ignore"):
-            values, errors = line.ratios(np.full((len(which), 1), step), outer, inner)
-            yield which, AtKnots(line.log_total[:, 0], line.common[:, 0], values, errors)
 
 
 class _Summed:
@@ -287,21 +221,17 @@ class _Summed:
         self._total = self._size = self._common = 0.0
         self.seen = self._chunks = self._longest = 0
 
-    def add(self, times: Array, kinds: AtKnots, points: slice = ALL) -> None:
-        """Some kinds, each so many times, at some of the points; the first points of some kinds come before others."""
-        first, last, _ = points.indices(len(self._values))
-        with np.errstate(all="ignore"):
-            k, own = safe_log_one_plus(kinds.values[:, : last - first], kinds.errors[:, : last - first])
-            k *= up(times)
-            own *= up(times)
-            self._values[points] += k.sum(axis=0)
-            self._errors[points] += own.sum(axis=0)
-            self._sizes[points] += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
-            if first:
-                return
-            self._total += float(times @ kinds.log_total)
-            self._common += float(times @ -np.log1p(-np.minimum(kinds.common, 1.0)))
-            self._size += float(times @ np.abs(kinds.log_total))
+    def add(self, times: Array, line: Line, ratios: ComplexArray, errors: Array) -> None:
+        """Add the kinds of a line, each so many times, from the ratios of their m with bounds on the errors."""
+        k, own = safe_log_one_plus(ratios, errors)
+        k *= up(times)
+        own *= up(times)
+        self._values += k.sum(axis=0)
+        self._errors += own.sum(axis=0)
+        self._sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
+        self._total += float(times @ line.log_total[:, 0])
+        self._common += float(times @ -np.log1p(-np.minimum(line.common[:, 0], 1.0)))
+        self._size += float(times @ np.abs(line.log_total[:, 0]))
         self.seen, self._chunks = self.seen + len(times), self._chunks + 1
         self._longest = max(self._longest, len(times))
 
