@@ -18,14 +18,11 @@ from mpmath import mp, mpf
 
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE, Cut
-from hockeystick.engines.contour.jumps import Choice, JumpCut, Jumps
 from hockeystick.engines.contour.path import Path, summed
-from hockeystick.engines.contour.sweep import NO_CORE, Terms
+from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.curve import ROUGH, TILT_RATIO, TILTS, _Chernoff
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
-from hockeystick.pairs.renyi import log_peak
-from hockeystick.pairs.sampled.gaussian_jumps import Split
 
 Number = Any
 NOTHING = -1000.0  # log of a remainder that is of no account
@@ -116,18 +113,6 @@ def test_what_is_cut_off_is_charged_on_both_sides(charge: str, side: int) -> Non
         assert side < 0 or upper - truth < 1e-6
 
 
-def test_the_core_that_was_left_out_is_charged() -> None:
-    """Besides the law of the sum a certain loss with little probability, on which the Chernoff bound is attained."""
-    mu, epsilon, y, share = 0.5, 1.0, 3.0, 1e-4
-    terms = sum_of(lambda z: 0.5 * mu * mu * z * (1 + z), 4.0, 12.0, 60)
-    beyond = math.log1p(1 / y)
-    core = mpf(share) * -mp.expm1(-mpf(beyond))
-    log_core = math.log(share) + y * (epsilon + beyond) + log_peak(y)
-    truth = log_of(terms, exactly(terms, epsilon) + core * mp.exp(terms.t * mpf(epsilon) - terms.k_top), epsilon)
-    for _, upper in both_ends(replace(terms, core=(y, log_core)), epsilon):
-        assert truth <= upper <= truth + 1e-6
-
-
 @pytest.mark.parametrize("side", [1, -1])
 def test_errors_of_the_cumulant_are_charged_where_they_are(side: int) -> None:
     """A sum of the term at s = 0, whose cumulant is off by all that is stated."""
@@ -212,16 +197,7 @@ def test_the_bound_on_the_terms_beyond_the_cut(first: float, step: float) -> Non
     assert mp.log(true) <= found <= mp.log(true) + (0.3 if step == 40.0 else 5e-3)
 
 
-def test_the_terms_of_jumps_beyond_the_cut_count_every_round() -> None:
-    """``|m^k - C^k| <= k |J| m(t)^k``: attained by rare jumps."""
-    edges, step, jump, count = np.array([40.0]), 1e-3, 1e-9, 1000
-    found = JumpCut(edges, np.array([math.log(jump)])).log_tail(np.array([float(count)]), step)
-    share = 1 - (1 - mpf(jump)) ** count
-    true = share * mp.quad(lambda s: 2 / (s * mp.hypot(1, s)), [40, mp.inf]) / (2 * mp.pi)
-    assert mp.log(true) <= found <= mp.log(true) + 1e-3
-
-
-def path_of(values: Any, errors: Any, jumps: Any = None) -> Path:
+def path_of(values: Any, errors: Any) -> Path:
     """A path that was laid with these values of K, of one kind of round."""
     path = object.__new__(Path)
     path.t, path.theta, path.period = 1.0, 1.0, 10.0
@@ -229,7 +205,7 @@ def path_of(values: Any, errors: Any, jumps: Any = None) -> Path:
     path.values, path.errors = np.array([values], dtype=np.complex128), np.array([errors], dtype=np.float64)
     path.common = np.zeros(1)
     path.right, path.tolerance = np.array([-1e4]), 1e-9
-    path.beyond, path.jumps = cast(Any, SimpleNamespace(log_tail=lambda times, step: NOTHING)), jumps
+    path.beyond = cast(Any, SimpleNamespace(log_tail=lambda times, step: NOTHING))
     return path
 
 
@@ -274,56 +250,6 @@ def test_where_nothing_is_known_a_term_may_be_as_large_as_the_first(angle: float
         truth = mp.log(value) if value > 0 else -mp.inf
         for lower, upper in both_ends(path.terms([1]), 0.0):
             assert lower <= truth <= upper
-
-
-@pytest.mark.parametrize("side", [1, -1])
-def test_errors_of_the_part_that_is_not_the_cores_are_charged(side: int) -> None:
-    """Both the cumulant and the share of the jumps are off by all that is stated, the same way."""
-    off, doubt = 0.3, 0.2
-    jumps = SimpleNamespace(
-        factor=lambda k, e, n: (np.array([0.5 + 0j, 0.25 + 0j]), np.array([doubt, doubt])), core=lambda count: NO_CORE
-    )
-    path = path_of([0.1, -90.0], [off, off], jumps)
-    truth = mp.log(composed(path, [mpf(0.1) + side * off, mpf(-90)], 1, [mpf(0.5) + side * doubt, mpf(0.25)]))
-    for lower, upper in both_ends(path.terms([1]), 0.0):
-        assert lower <= truth <= upper
-
-
-def test_the_core_of_all_rounds() -> None:
-    """Of a certain loss: the bound at the tilt where it is attained."""
-    count, y, loss, log_mass = 7, 2.5, 0.3, -1.2
-    choice = Choice(Split(1.0, 1.0), y, log_mass + y * loss, JumpCut(np.ones(1), np.ones(1)))
-    tilt, log_core = Jumps(choice, np.zeros(1, dtype=np.complex128), np.zeros(1), 1.0).core(count)
-    epsilon = count * loss - math.log1p(1 / y)
-    truth = count * mpf(log_mass) + mp.log(-mp.expm1(mpf(epsilon) - count * mpf(loss)))
-    assert truth <= log_core - tilt * epsilon <= truth + 1e-6
-
-
-def jumps_of(values: complex, error: float) -> Jumps:
-    choice = Choice(Split(1.0, 1.0), 1.0, 0.0, JumpCut(np.ones(1), np.ones(1)))
-    return Jumps(choice, np.array([values]), np.array([error]), 1.0)
-
-
-@pytest.mark.parametrize(
-    ("jump", "cumulant", "off"), [(1e-6, 0.01, 0.0), (1e-6, 0.01, 1e-3), (2e-3 + 1e-3j, 0.5j, 0.0)]
-)
-def test_what_moves_the_part_that_is_not_the_cores(jump: complex, cumulant: complex, off: float) -> None:
-    """J off by all that is stated, or K: ``1 - (1 - J/m)^k`` at the ends."""
-    count, error = 1000, 0.0 if off else 0.2 * abs(jump)
-    found, doubt = jumps_of(jump, error).factor(np.array([cumulant + 0j]), np.array([off]), count)
-    for sign in (-1, 1):
-        k, j = mp.mpc(cumulant) + sign * mpf(off), mp.mpc(jump) * (1 - sign * mpf(error) / abs(jump))
-        true = 1 - (1 - j * mp.exp(-k)) ** count
-        assert abs(mp.mpc(complex(found[0])) - true) <= doubt[0]
-
-
-def test_roundings_of_the_part_that_is_not_the_cores() -> None:
-    """Where next to nothing of the core is left what is computed is 1 and its rounding."""
-    for i in range(40):
-        jump, count = 0.0231 + 0.0003 * i, 1000
-        found, doubt = jumps_of(jump + 1e-5j, 0.0).factor(np.zeros(1, dtype=np.complex128), np.zeros(1), count)
-        true = 1 - (1 - mp.mpc(jump, 1e-5)) ** count
-        assert abs(mp.mpc(complex(found[0])) - true) <= doubt[0]
 
 
 def test_bounds_of_rounds_add_up_with_their_roundings() -> None:

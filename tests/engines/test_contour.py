@@ -28,6 +28,7 @@ from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.sampled.laplace_line import kept_grids
 from hockeystick.pairs.transform import Transform
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 GAP = 1e-6
@@ -355,3 +356,27 @@ def test_a_coarse_contour_of_atoms_is_no_answer(count: int, rate: float | None) 
     item |= {"count": count} if rate is None else {"count": count, "sampling": "poisson", "sample_rate": rate}
     found = hs.Plan.from_dict({"adjacency": "add", "round": [item]}).epsilon(1e-10)
     assert found.upper - found.lower <= 1e-6 * found.upper
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "count", "delta"), [(0.5, 2e-5, 1000, 1e-8), (0.8, 1e-3, 100, 1e-7), (0.5, 2e-5, 10**6, 1e-8)]
+)
+def test_the_first_guess_from_single_losses(noise: float, rate: float, count: int, delta: float) -> None:
+    """Within a few per cent, where the saddle point's epsilon is off by up to a factor of three."""
+    given = hs.dp_sgd(noise, rate, count, adjacency="remove")
+    guide = Guide(Composition(given.pairs(Direction.REMOVE)), math.log(delta) - 50.0)
+    tilt = guide.tilt_for_delta(math.log(delta))
+    true = given.epsilon(delta).upper
+    assert abs(guide.guess(math.log(delta), tilt) / true - 1) < 0.06 < guide.epsilon(tilt) / true - 1
+    assert log_peak(tilt) < 0
+
+
+@pytest.mark.slow
+def test_few_expected_samples_have_a_coarse_contour_where_a_finer_one_does_not_end() -> None:
+    """An epsilon within the reach of the core: the grid after the contour would be 10 per cent wide."""
+    both, removed = (
+        hs.dp_sgd(1.0, 1e-6, 1000, adjacency=adjacency).epsilon(1e-9) for adjacency in ("add-or-remove", "remove")
+    )
+    assert both.relative_gap < 1e-4
+    assert both.lower <= removed.upper
+    assert removed.lower <= both.upper

@@ -96,7 +96,7 @@ RANGES = [
 ]
 
 
-REMAINDER_ULPS = 10_000  # of log_ndtr in remainders, whose slack of 1e-11 is 45,000; in values: test_contour_jumps.py
+REMAINDER_ULPS = 10_000  # of log_ndtr in remainders, whose slack of 1e-11 is 45,000
 
 
 def ball_of(x: float) -> Ball:

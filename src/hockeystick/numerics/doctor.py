@@ -2,8 +2,7 @@
 
 An elementary function may err by ``ULPS`` units in the last place (``numerics/rounding.py``); two kinds are charged
 otherwise where they are used: ``logaddexp`` as many units of its larger argument, or of 1, and the normal distribution
-function ``64 + 8 x^2`` roundings at argument x, relative to itself, its logarithm as many roundings of 1
-(``pairs/sampled/gaussian_jumps.py``).
+function ``64 + 8 x^2`` roundings at argument x, relative to itself, its logarithm as many roundings of 1.
 
 True values come from Python's decimals, whose ``exp``, ``ln`` and ``sqrt`` are correctly rounded to the digits of the
 context (Python's library reference, module decimal); the other functions are made of these and of series.

@@ -16,7 +16,7 @@ ULPS = 4
 """Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos, hypot and arctan2 as NumPy ships
 them and as Python's math module has them, and of its sinh and cosh; ``logaddexp`` errs by as many of its larger
 argument, or of 1. Measured: below 1 for all but sinh and cosh, which stay below 2. SciPy's log_ndtr is off by up to
-2,000 where it is next to 0; in remainders it has a slack of 1e-11, in values (``pairs/sampled/gaussian_jumps.py``) 64
+2,000 where it is next to 0; in remainders it has a slack of 1e-11, in values 64
 units of 1 and 8 of its argument's square."""
 
 TINY = 5e-324

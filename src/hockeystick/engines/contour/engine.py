@@ -65,7 +65,6 @@ LOOSE = 2.5
 the rounding still leave the gap. The sums of rounds that are next to never sampled twice fall off as a power of the
 height, so that the line is ten times shorter."""
 
-LEAN = 0.75  # of the tilt, where jumps farther out than those that count weigh on the sum
 DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
 MOST_ONE_BY_ONE = 1000  # kinds of a bundle that are tried one by one where it has no answer: they take a second
 KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds of one that is kept
@@ -124,10 +123,9 @@ class ContourEngine:
     def at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
         """Interval of log delta at an epsilon, and the contour behind it, which serves the epsilons around it too.
 
-        After each contour the search is in one of five states: *narrow*, which ends it; *blind*, the guide did not see
+        After each contour the search is in one of four states: *narrow*, which ends it; *blind*, the guide did not see
         as far as the tilt, and a deeper one takes its place; *shallow*, delta lay deeper than was thought, and the next
-        contour leaves out less; *split*, jumps were taken apart, and the next contour leans away from their saddle;
-        *too coarse*, and the next one is sharper.
+        contour leaves out less; *too coarse*, and the next one is sharper.
 
         Raises:
             NotApplicableError: there is no contour.
@@ -177,8 +175,6 @@ class ContourEngine:
                 aim = seeing()
             if math.isfinite(found.estimate) and found.upper < aim.depth - 0.5:
                 aim = aim._replace(depth=found.estimate - 0.1)  # it lay deeper than was thought
-            elif path.jumps is not None:
-                aim = aim._replace(saddle=LEAN * aim.saddle, apart=True)
             else:
                 sharpness *= 0.05
         assert best is not None
@@ -282,15 +278,15 @@ class ContourEngine:
         if target == -math.inf:
             raise NotApplicableError("the delta that is left is below the range of a double")
         path, tilt, guess, coarse = self._first(target, gap)
-        aim, sharpness, lean, slope, best, astray, reason = None, SHARPNESS, 1.0, tilt, None, False, TOO_WIDE
+        aim, sharpness, slope, best, astray, reason = None, SHARPNESS, tilt, None, False, TOO_WIDE
         loose = wide = False
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
                     aim = aim_of(self._steering, self._transforms, target)
                     guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
-                tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
-                aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
+                tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
+                aim = aim._replace(saddle=tilt, epsilon=guess)
                 try:
                     fair = LONG if coarse and attempt == 1 and not wide else math.inf
                     path, loose = self._finer(aim, gap, sharpness, slope, fair)
@@ -307,16 +303,11 @@ class ContourEngine:
                 break
             placed = abs(root - guess) * slope < 0.3  # it is not the place that was wrong
             wide = not found.upper - found.lower <= HOPELESS * found.upper
-            if attempt and wide and (len(path.s) > LONG or (placed and path.jumps is None)):
+            if attempt and wide and (len(path.s) > LONG or placed):
                 break
             astray = not found.upper - root <= HOPELESS * found.upper
-            if wide and path.jumps is not None:  # what was found is noise
-                lean *= LEAN
-                continue
             if coarse and not attempt:
                 sharpness = 0.3
-            elif placed and path.jumps is not None:
-                lean *= LEAN
             elif placed and not loose:  # after a loose one comes the one in whose place it was laid
                 sharpness *= 0.05
             guess = root

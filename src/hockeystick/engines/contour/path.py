@@ -9,26 +9,21 @@ generating function explodes at some t (rare samples far out), the tilt stays be
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.bundling import is_bundle
-from hockeystick.engines.contour.cut import SPARE, Cut, cut
-from hockeystick.engines.contour.sweep import NO_CORE, Terms
+from hockeystick.engines.contour.cut import SPARE, cut
+from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
 from hockeystick.numerics.work import charge, check_left, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
-
-if TYPE_CHECKING:
-    from hockeystick.engines.contour.jumps import Jumps
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -48,9 +43,6 @@ MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take secon
 MAX_OF_BUNDLES = 200_000_000  # the same for a line of many kinds side by side, whose calls may take longer
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
-LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
-SHORTER = 0.5  # of a line with the core, for a line without it to be laid
-LONG, LONGER = 3000, 1.5  # points from which on rounding spoils a line, and how much longer one without the core may be
 UNKNOWN = 30.0  # error of a value of K with which it says nothing
 LOWER = 0.55  # of the highest tilt, where a line is quicker
 STEP_DIGITS = 14  # binary ones of a step
@@ -79,8 +71,6 @@ class Aim(NamedTuple):
         epsilon: where to look.
         depth: about log delta there.
         tilts: that are tried, of the saddle point: heavier right tails want less tilt and a shorter period.
-        apart: whether to leave out the core of the law where possible, however short the line would be with it.
-        whole: whether the core must stay, however long the line is with it.
     """
 
     guide: Guide
@@ -89,25 +79,6 @@ class Aim(NamedTuple):
     epsilon: float
     depth: float
     tilts: tuple[float, ...] = TILTS
-    apart: bool = False
-    whole: bool = False
-
-
-class OnPath(NamedTuple):
-    """What a kind of rounds, or a product of kinds, has on the points of a path; the attributes are those of the path.
-
-    Attributes:
-        values, errors: shape (n,), K and bounds on its errors.
-        common: bound on a further error of K that is real and the same at all points.
-        right: upper bound on ``K(t + theta)``.
-        fall: bound on ``log |m(t + is)| / m(t)`` from the height on where the sum is cut.
-    """
-
-    values: ComplexArray
-    errors: Array
-    common: float
-    right: float
-    fall: float
 
 
 class Path:
@@ -118,7 +89,7 @@ class Path:
         aim: where it is to be laid.
         tolerance: wanted relative size of the remainders together.
         longest: most points.
-        fair: points beyond which nothing is evaluated, where the core stays.
+        fair: points beyond which nothing is evaluated.
 
     Attributes:
         t: tilt.
@@ -128,10 +99,8 @@ class Path:
         values: shape (kinds, n), K of one round of each kind.
         errors: shape (kinds, n), bounds on the errors of K.
         common: shape (kinds,), bounds on further errors of K that are real and the same at all points.
-        inner: what the remainders of one round may be, relative to m(t); of a bundle those of all its rounds.
         right: shape (kinds,), upper bounds on ``K(t + theta)``.
         beyond: bounds on what the points leave out.
-        jumps: those of the one kind of round, where the core of its law is left out.
 
     Raises:
         NotApplicableError: it would be longer, or a remainder cannot be bounded.
@@ -173,13 +142,12 @@ class Path:
         # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
         each = 0.05 * tolerance / rounds
         inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
-        self.beyond, self.jumps = self._ended(transforms, aim, wanted, top, cumulants.k2, inner, longest)
+        self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
         count = math.ceil(self.beyond.reach / step) + 1
-        if count > self._fair and self.jumps is None:
+        if count > self._fair:
             raise UnfairLineError
         self.s = step * np.arange(count, dtype=np.float64)
-        inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
-        self.inner = inner
+        inner = max(inner, 1e-25 / rounds)
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
         bundle = any(is_bundle(transform) for transform, _ in transforms)
@@ -194,46 +162,6 @@ class Path:
         self.common = np.array([getattr(line, "common", 0.0) for line in lines])
         if not all(np.isfinite(each).all() for each in (self.values, self.errors, self.common)):
             raise NotApplicableError("a characteristic function is out of reach")
-
-    def _ended(
-        self,
-        transforms: list[tuple[Transform, int]],
-        aim: Aim,
-        wanted: float,
-        top: float,
-        variance: float,
-        inner: float,
-        longest: int,
-    ) -> tuple[Cut, Jumps | None]:
-        """The end of the line, and the jumps on it where it is much shorter without the core."""
-        step, plain, reason = 2 * math.pi / self.period, None, None
-        try:
-            plain = cut(transforms, self.t, step, wanted - top, variance, longest)
-        except NotApplicableError as error:
-            reason = error
-        if not aim.whole and (plain is None or aim.apart or plain.reach > LINE_WITH_JUMPS * step):
-            most = longest * step
-            if plain is not None and not aim.apart:
-                most = plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)
-            from hockeystick.engines.contour.jumps import Jumps
-
-            jumps = Jumps.on(transforms, self.t, step, aim.epsilon, wanted, top, inner, most)
-            if jumps is not None:
-                return jumps.choice.beyond, jumps
-        if plain is None:
-            assert reason is not None
-            raise reason
-        return plain, None
-
-    def with_kinds(self, kinds: Sequence[OnPath]) -> Path:
-        """The points of this path with other kinds of rounds than those for which it was laid."""
-        other = copy(self)
-        other.values = np.array([kind.values for kind in kinds])
-        other.errors = np.array([kind.errors for kind in kinds])
-        other.common = np.array([kind.common for kind in kinds])
-        other.right = np.array([kind.right for kind in kinds])
-        other.beyond = Cut(self.beyond.edges[:1], np.array([[kind.fall] for kind in kinds]))
-        return other
 
     @cached_property
     def _weights(self) -> ComplexArray:
@@ -264,22 +192,16 @@ class Path:
             raise NotApplicableError("a characteristic function is out of reach")
         weights = self._weights
         terms: Any = np.exp(k - k_top) * weights
-        slack, core = 0.0, NO_CORE
+        slack = 0.0
         unknown = k_error > UNKNOWN
         if unknown.any():  # all that is known there is |m| <= m(t), and that it is no more than value and error say
             most = np.minimum(k.real[unknown] + k_error[unknown] - k_top, 0.0)
-            known = np.exp(most) if self.jumps is None else np.ones(len(most))
-            slack = float((np.abs(weights[unknown]) * known).sum()) / self.period * (1 + SPARE)
+            slack = float((np.abs(weights[unknown]) * np.exp(most)).sum()) / self.period * (1 + SPARE)
             terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
-        if self.jumps is not None:
-            factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])
-            factor, doubt = np.where(unknown, 0.0, factor), np.where(unknown, 0.0, doubt)
-            slack += float((np.abs(terms) * np.exp(k_error)) @ doubt) / self.period * (1 + SPARE)
-            terms, core = terms * factor, self.jumps.core(counts[0])
         right = self.theta, summed(counts, self.right)
         log_tail = self.beyond.log_tail(times, 2 * math.pi / self.period)
         common = float(times @ self.common) * (1 + SPARE)
-        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, core, common)
+        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, common)
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = False) -> Array:

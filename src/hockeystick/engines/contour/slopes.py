@@ -69,8 +69,6 @@ class Slopes(NamedTuple):
 class SlopeContour:
     """The contour around one epsilon, and what it says of derivatives there.
 
-    The whole line is kept: with the core of the law left out (``contour/jumps.py``) the sum is not that of ``e^K``.
-
     Args:
         composition: pairs and counts; mass at infinite loss is the caller's.
         epsilon: about where.
@@ -99,9 +97,9 @@ class SlopeContour:
             )
 
         try:
-            self._path = Path(transforms, aim_at(guide, tilt, None, epsilon)._replace(whole=True), tolerance, longest)
+            self._path = Path(transforms, aim_at(guide, tilt, None, epsilon), tolerance, longest)
         except BlindError:
-            self._path = Path(transforms, seen()._replace(whole=True), tolerance, longest)
+            self._path = Path(transforms, seen(), tolerance, longest)
         self._counts = [count for _, count in transforms]
         self._contour = Contour(self._path, self._counts)
         self._guess = epsilon

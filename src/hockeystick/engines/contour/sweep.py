@@ -30,7 +30,6 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 CHUNK = 1 << 20  # phases at once
-NO_CORE = (0.0, -math.inf)  # where nothing was left out of the law: c = 0
 LARGEST = 700.0  # exponent that a double can hold
 LOOK, ERROR = 6e4, 7.0  # units of work of a look at any number of epsilons, and of a point for the bound on the error
 TERM, ROW = 0.3, 50.0  # units of work of a point, and of a row of points, at each epsilon
@@ -92,7 +91,6 @@ class Terms:
         right: extra tilt that bounds the aliases to the right, and a bound on K there.
         log_tail: log of what is cut off, relative to ``e^(K(t) - t eps)``.
         slack: bound on what the terms themselves are off by besides, summed, relative to the same.
-        core: ``(y, log c)``: ``c e^(-y eps)`` bounds what was left out of the law.
         common: bound on an error of K that is real and the same at all points, and no part of ``k_error``.
     """
 
@@ -105,16 +103,7 @@ class Terms:
     right: tuple[float, float]
     log_tail: float
     slack: float = 0.0
-    core: tuple[float, float] = NO_CORE
     common: float = 0.0
-
-    def left_out(self, epsilon: Any, scale: Any) -> Any:
-        """Bound on what the sum misses beside its aliases, times ``e^(t eps - K_top)``."""
-        tilt, log_core = self.core
-        tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
-        if log_core == -math.inf:
-            return tail
-        return tail + cut_exp(log_core - tilt * epsilon - scale + SPARE)
 
     def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
         """Between what delta lies: all that the sum may be off by and all that it misses, at one epsilon or at many.
@@ -131,7 +120,7 @@ class Terms:
         tilted = self.t + theta
         log_left = self.common - log_expm1(self.t * self.period)
         log_right = self.common + k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
-        tail = self.left_out(epsilon, self.k_top - self.t * epsilon)
+        tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
         found = enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
         return found._replace(slip=found.slip + self.common) if self.common else found
 

@@ -39,7 +39,6 @@ import numpy.typing as npt
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
-from hockeystick.pairs.sampled.gaussian_jumps import on_lattice
 from hockeystick.pairs.sampled.gaussian_law import MixtureLaw, Nodes, log_density, log_tail
 
 Array = npt.NDArray[np.float64]
@@ -52,6 +51,12 @@ LARGEST = 700.0  # exponent that a double can hold
 BOUNDED = 60.0  # units of work of a bound, for each height and panel
 WIDTH = 0.02  # of panels on which bounds are taken, of 1 / mu and of 1
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+LATTICE = 2.0**-28  # a power of two, so that multiples are exact
+
+
+def on_lattice(x: float) -> float:
+    """The next lower multiple of LATTICE: sums and differences of a few of them are exact."""
+    return math.floor(x / LATTICE) * LATTICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class CappedLaw:
 
     Attributes:
         law: the round with all its outcomes.
-        centre: c, a multiple of the lattice of ``gaussian_jumps.py``.
+        centre: c, on the lattice.
         steepness: kappa, at least mu, and above c.
     """
 
