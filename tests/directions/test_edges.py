@@ -135,7 +135,7 @@ class TestWorkIsCounted:
         def never(*_: object) -> object:
             raise AssertionError
 
-        transform = MixtureTransform(2e-11, 2e-4, Kind.ADD)
+        transform = MixtureTransform.sampled(2e-11, 2e-4, Kind.ADD)
         assert transform.line(1e14, 0.0, 1e-300).nodes > 100_000
         monkeypatch.setattr(MixtureLine, "cumulants", never)
         assert transform.log_moment(1e14) == math.inf

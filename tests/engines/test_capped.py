@@ -24,7 +24,7 @@ from hockeystick.pairs.sampled import capped_envelope, capped_law, capped_line
 from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
 from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes, capped_at
 from hockeystick.pairs.sampled.capped_line import CappedLine
-from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
@@ -61,7 +61,7 @@ def test_epsilon_lies_within(truth: Sharp, delta: float) -> None:
 
 # The law --------------------------------------------------------------------------------------------------------------
 
-LAW = MixtureLaw(1.0, 0.01, Kind.REMOVE)
+LAW = MixtureTransform.sampled(1.0, 0.01, Kind.REMOVE)
 CAPPED = CappedLaw(LAW, 3.0, 20.0)
 
 
@@ -81,7 +81,7 @@ def moment(law: CappedLaw, z: Number) -> Number:
 @pytest.mark.parametrize(("rate", "centre"), [(0.01, 3.0), (0.9, 3.0), (1e-6, 9.0)])
 def test_what_is_left_out(rate: float, centre: float) -> None:
     """The bound is above the mass that is missing, and by no more than a third."""
-    law = CappedLaw(MixtureLaw(1.0, rate, Kind.REMOVE), centre, 20.0)
+    law = CappedLaw(MixtureTransform.sampled(1.0, rate, Kind.REMOVE), centre, 20.0)
     q = mpf(repr(rate))
 
     def left_out(x: Number) -> Number:
@@ -117,7 +117,7 @@ def test_the_least_end_that_leaves_out_little_enough() -> None:
 
 def test_losses_whose_odds_are_beyond_a_double() -> None:
     """At a rate of 1e-306 a loss of 400 has a likelihood ratio that no double holds: it is no small one."""
-    law = CappedLaw(MixtureLaw(40.0, 1e-306, Kind.REMOVE), 48.0, 160.0)
+    law = CappedLaw(MixtureTransform.sampled(40.0, 1e-306, Kind.REMOVE), 48.0, 160.0)
     log_odds = math.log(1e-306) + 40 * (48 - 20)
     assert law.largest_loss == pytest.approx(log_odds, rel=1e-12)
     assert law.log_above(48.01, 10.0, 0.0, 0.0) == math.inf  # e^(160 * 0.01) is far below 11 losses
@@ -310,7 +310,7 @@ def test_values_fall_as_far_as_is_said(t: float) -> None:
 
 def test_the_bound_on_how_far_values_fall_is_near() -> None:
     """Of a rare round, at a tilt that the law itself does not have."""
-    law, t = CappedLaw(MixtureLaw(1.0, 1e-6, Kind.REMOVE), 9.0, 20.0), 2000.0
+    law, t = CappedLaw(MixtureTransform.sampled(1.0, 1e-6, Kind.REMOVE), 9.0, 20.0), 2000.0
     edges = np.array([2e4, 1e5, 4e5])
     bounds = CappedEnvelope(law, t).log_bound(edges)
     still = moment(law, t).real

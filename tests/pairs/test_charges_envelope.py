@@ -12,8 +12,8 @@ import pytest
 from mpmath import mp, mpf
 
 from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
-from hockeystick.pairs.sampled.gaussian_law import Kind
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
+from hockeystick.pairs.sampled.mixture_law import Kind
 from transform_truths import exact
 
 Number = Any
@@ -27,9 +27,9 @@ def precision() -> Iterator[None]:
 
 
 ENVELOPED = [
-    (MixtureTransform(0.5, 0.1, Kind.REMOVE), 1.0, 0.6),
-    (MixtureTransform(0.5, 0.1, Kind.ADD), 3.0, 0.6),
-    (MixtureTransform(0.5, 0.3, Kind.REPLACE), 2.0, 0.6),
+    (MixtureTransform.sampled(0.5, 0.1, Kind.REMOVE), 1.0, 0.6),
+    (MixtureTransform.sampled(0.5, 0.1, Kind.ADD), 3.0, 0.6),
+    (MixtureTransform.sampled(0.5, 0.3, Kind.REPLACE), 2.0, 0.6),
 ]
 
 
@@ -81,7 +81,7 @@ def test_the_bound_off_the_line_is_no_less_than_its_integral(law: MixtureTransfo
 @pytest.mark.parametrize("s", [9.0, 10.5, 12.0, 17.0, 21.0])
 def test_the_bound_off_the_line_charges_its_roundings(s: float) -> None:
     """At the farthest shift at which anything is gained: what is gained and lost cancels there to the last digit."""
-    law, t = MixtureTransform(0.5, 0.1, Kind.REMOVE), 1.0
+    law, t = MixtureTransform.sampled(0.5, 0.1, Kind.REMOVE), 1.0
     envelope = envelope_on(law, t, 1 / 16, -13.0, 16 * 27)
     low, high = 0.01, 3.0
     assert bound_of(envelope, low, s, 1.5) < 0 == bound_of(envelope, high, s, 1.5)
@@ -101,6 +101,6 @@ def test_the_bound_off_the_line_charges_its_roundings(s: float) -> None:
 
 def test_where_the_moment_itself_is_not_known_nothing_relative_to_it_is() -> None:
     """At a rate next to 1 and a large tilt the care of the nodes is more than their weight."""
-    envelope = MixtureEnvelope(MixtureTransform(0.01, 1 - 2.0**-53, Kind.ADD), 326366.7, 2)
+    envelope = MixtureEnvelope(MixtureTransform.sampled(0.01, 1 - 2.0**-53, Kind.ADD), 326366.7, 2)
     assert envelope._slip > 1
     assert (envelope.log_bound(np.array([208.0, 300.0, 417.0])) == 0).all()

@@ -17,10 +17,10 @@ from mpmath import mp, mpf
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
-from hockeystick.pairs.sampled.gaussian_law import Kind, log_density
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
-from hockeystick.pairs.sampled.gaussian_share import ManyShares, turned
-from hockeystick.pairs.sampled.mixture_transform import ShiftTransform
+from hockeystick.pairs.sampled.gaussian_share import Shares
+from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
+from hockeystick.pairs.sampled.mixture_law import Kind, log_density
 from transform_truths import off_by
 
 Number = Any
@@ -35,27 +35,27 @@ def precision() -> Iterator[None]:
         yield
 
 
-def law(shifts: list[float], weights: list[float], kind: Kind, rest: float = 0.0) -> ShiftTransform:
-    return ShiftTransform(tuple(shifts), tuple(weights), rest, kind)
+def law(shifts: list[float], weights: list[float], kind: Kind, rest: float = 0.0) -> MixtureTransform:
+    return MixtureTransform(tuple(shifts), tuple(weights), rest, kind)
 
 
-def rows(of: ShiftTransform) -> list[tuple[Number, Number]]:
+def rows(of: MixtureTransform) -> list[tuple[Number, Number]]:
     """Shifts and weights as they are written; the rest is what is missing from 1."""
     found = [(mpf(repr(mu)), mpf(repr(p))) for mu, p in zip(of.shifts, of.weights, strict=True)]
     return [(mpf(0), 1 - mp.fsum(p for _, p in found)), *found] if of.rest else found
 
 
-def ratio(of: ShiftTransform, x: Number) -> Number:
+def ratio(of: MixtureTransform, x: Number) -> Number:
     return mp.fsum(p * mp.exp(mu * x - mu * mu / 2) for mu, p in rows(of))
 
 
-def integrand(of: ShiftTransform, z: Number, x: Number) -> Number:
+def integrand(of: MixtureTransform, z: Number, x: Number) -> Number:
     phi = mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi)
     g = ratio(of, x)
     return phi * (g ** (1 + z) if of.kind is Kind.REMOVE else g ** (-z))
 
 
-def moment(of: ShiftTransform, t: float, s: float) -> Number:
+def moment(of: MixtureTransform, t: float, s: float) -> Number:
     dx = mpf(1) / 24
     reach = 16 + of.mu * (2 + t)
     return dx * mp.fsum(integrand(of, mp.mpc(t, s), j * dx) for j in range(int(-reach / dx), int(reach / dx) + 1))
@@ -75,7 +75,7 @@ NODES = [
 
 
 @pytest.mark.parametrize(("of", "t", "low"), NODES)
-def test_roundings_at_a_node_are_within_what_is_stated(of: ShiftTransform, t: float, low: float) -> None:
+def test_roundings_at_a_node_are_within_what_is_stated(of: MixtureTransform, t: float, low: float) -> None:
     step = 0.1234567
     x = low + step * np.arange(60, dtype=np.float64)
     nodes = of.nodes(x, t)
@@ -102,7 +102,7 @@ def test_roundings_at_a_node_are_within_what_is_stated(of: ShiftTransform, t: fl
         (law([2900.1, 3000.3], [0.1, 0.4], Kind.ADD, 0.5), 1449.0, 1501.0),  # an exponent of which little is left
     ],
 )
-def test_roundings_where_the_loss_is_small_beside_its_terms(of: ShiftTransform, low: float, high: float) -> None:
+def test_roundings_where_the_loss_is_small_beside_its_terms(of: MixtureTransform, low: float, high: float) -> None:
     at = np.array([low, high])
     for _ in range(60):  # towards the outcome of loss 0
         middle = float(at.mean())
@@ -128,7 +128,7 @@ LAWS = [
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize(("t", "s"), [(0.7, 0.0), (2.0, 6.0), (9.0, 1.0)])
 @pytest.mark.share(4)
-def test_the_integrand_in_a_strip_is_within_the_bound(of: ShiftTransform, t: float, s: float) -> None:
+def test_the_integrand_in_a_strip_is_within_the_bound(of: MixtureTransform, t: float, s: float) -> None:
     true = moment(of, t, 0.0).real
     dx = mpf(1) / 16
     for share in (0.2, 0.6, 0.95):
@@ -158,7 +158,7 @@ def test_a_strip_is_wide_where_all_turns_the_same_way() -> None:
 @pytest.mark.parametrize("t", [0.3, 2.0, 9.0])
 @pytest.mark.parametrize("low", [-2.0, -4.0, -14.0])
 @pytest.mark.share(4)
-def test_what_lies_beyond_the_range_is_within_the_bound(of: ShiftTransform, t: float, low: float) -> None:
+def test_what_lies_beyond_the_range_is_within_the_bound(of: MixtureTransform, t: float, low: float) -> None:
     """As an integral and as sums over nodes, also where the last terms have their centres beyond the end."""
     for high in (2.0, (1 + t) * of.shifts[0] + 1, (1 + t) * of.mu + 2):
         bound = mp.exp(of.log_beyond(t, low, high))
@@ -176,7 +176,7 @@ def test_what_lies_beyond_the_range_is_within_the_bound(of: ShiftTransform, t: f
 
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize(("t", "s"), [(1.0, 0.0), (4.0, 0.6)])
-def test_coarse_steps_and_short_ranges_are_charged(of: ShiftTransform, t: float, s: float) -> None:
+def test_coarse_steps_and_short_ranges_are_charged(of: MixtureTransform, t: float, s: float) -> None:
     true = moment(of, t, s)
     at = 1 if s else 0
     for step in STEPS:
@@ -196,7 +196,7 @@ def test_coarse_steps_and_short_ranges_are_charged(of: ShiftTransform, t: float,
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize("t", [0.01, 1.0, 12.0])
 @pytest.mark.share(2)
-def test_the_line_is_as_sharp_as_was_asked(of: ShiftTransform, t: float) -> None:
+def test_the_line_is_as_sharp_as_was_asked(of: MixtureTransform, t: float) -> None:
     height = 3.0 / (1 + t)
     line = MixtureLine(of, t, height, 1e-12)
     values, errors = line.cumulants(height, 2)
@@ -215,7 +215,7 @@ def test_what_is_left_of_a_sum_that_turns(y: float) -> None:
     rng = np.random.default_rng(2)
     r = rng.dirichlet([0.05, 0.3, 1.0, 0.1], size=200).T
     shifts = np.array([0.2, 0.7, 1.0])
-    shares = ManyShares(r[1:], r[0], shifts, 1.0)
+    shares = Shares(r[1:], r[0], shifts, 1.0)
     log_size, angle, bend = shares.turned(np.full((1, 200), y))
     for j in range(200):
         left = mpf(1) + mp.fsum(mpf(float(r[k + 1, j])) * mp.expm1(1j * mpf(float(shifts[k])) * y) for k in range(3))
@@ -227,23 +227,19 @@ def test_what_is_left_of_a_sum_that_turns(y: float) -> None:
         for k in range(3):
             moved = np.copy(r[1:])
             moved[k] *= 1 + sign * 1e-7
-            change = ManyShares(moved, r[0], shifts, 1.0).turned(np.full((1, 200), y))[0] - log_size
+            change = Shares(moved, r[0], shifts, 1.0).turned(np.full((1, 200), y))[0] - log_size
             assert (np.abs(change) <= 1e-7 * bend * (1 + 1e-5) + 1e-15 * bend).all()
 
 
-def test_two_terms_turn_as_one_share() -> None:
+def test_the_slope_at_other_odds() -> None:
     r = np.linspace(1e-6, 1 - 1e-6, 50)
-    one = turned(r, np.full((1, 50), 1.1))
-    many = ManyShares(r[None, :], 1 - r, np.array([1.0]), 1.0).turned(np.full((1, 50), 1.1))
-    assert np.allclose(one[0], many[0], rtol=1e-9)
-    assert np.allclose(one[1], many[1], rtol=1e-12)
-    assert np.allclose(ManyShares(r[None, :], 1 - r, np.array([1.0]), 1.0).lifted(np.array([[3.0]])),
-                       r * 3 / (1 + 2 * r))  # fmt: skip
+    lifted = Shares(r[None, :], 1 - r, np.array([1.0]), 1.0).lifted(np.array([[3.0]]))
+    assert np.allclose(lifted, r * 3 / (1 + 2 * r))
 
 
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize(("t", "count"), [(0.5, 1), (3.0, 1000), (10.0, 20)])
-def test_the_envelope_is_above_the_moment_there_and_beyond(of: ShiftTransform, t: float, count: int) -> None:
+def test_the_envelope_is_above_the_moment_there_and_beyond(of: MixtureTransform, t: float, count: int) -> None:
     envelope = MixtureEnvelope(of, t, count)
     assert envelope.usable
     edges = np.geomspace(0.3, 60.0, 8)
@@ -267,7 +263,7 @@ def test_the_envelope_is_above_the_moment_there_and_beyond(of: ShiftTransform, t
 @pytest.mark.parametrize("y", [0.3, 1.0])
 @pytest.mark.parametrize("p", [0.0, 0.5])
 @pytest.mark.share(3)
-def test_the_bound_off_the_line_is_no_less_than_its_integral(of: ShiftTransform, y: float, p: float) -> None:
+def test_the_bound_off_the_line_is_no_less_than_its_integral(of: MixtureTransform, y: float, p: float) -> None:
     """For a given shift, with fine nodes, coarse ones, and few: the integral itself is done again in mpmath."""
     t, dx = 1.5, mpf(1) / 8
 
@@ -297,7 +293,7 @@ def test_the_bound_off_the_line_is_no_less_than_its_integral(of: ShiftTransform,
         assert given(of, t, 1 / 16, -14.0, 16 * 34, y, p, s) <= max(true, 0.0) + 1e-6 + 0.01 * abs(true) or true > 0
 
 
-def given(of: ShiftTransform, t: float, dx: float, low: float, number: int, y: float, p: float, s: float) -> float:
+def given(of: MixtureTransform, t: float, dx: float, low: float, number: int, y: float, p: float, s: float) -> float:
     """The bound for one shift, on nodes of one's own."""
     envelope = MixtureEnvelope(of, t, 8)
     eta = min(0.45 / of.mu, 0.9 * y)
@@ -313,13 +309,13 @@ def given(of: ShiftTransform, t: float, dx: float, low: float, number: int, y: f
     return float(envelope._log_values(shift, 0 * shift, edges, envelope._step_remainder(0.0, y, eta))[0][0])
 
 
-def off_line(of: ShiftTransform, t: float, shift: float, x: Number) -> Number:
+def off_line(of: MixtureTransform, t: float, shift: float, x: Number) -> Number:
     return mp.npdf(x) * abs(ratio(of, x + 1j * mpf(shift))) ** -mpf(t)
 
 
 @pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
 @pytest.mark.parametrize("high", [-2.0, 0.5, 6.0])
-def test_above_the_range_the_ratio_loses_no_more_off_the_line_than_is_charged(of: ShiftTransform, high: float) -> None:
+def test_above_the_range_the_ratio_loses_no_more_off_the_line_than_charged(of: MixtureTransform, high: float) -> None:
     """``|g(x + iy)|^-t`` from the end of the range on may exceed ``g^-t`` at that end: so much is charged."""
     t, shift = 3.0, 1.2 / of.mu
     charged = of.off_the_line(0.0, t, high, shift)
@@ -333,7 +329,7 @@ def test_above_the_range_the_ratio_loses_no_more_off_the_line_than_is_charged(of
 
 @pytest.mark.slow
 @pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
-def test_the_range_is_charged_for_what_the_ratio_loses_off_the_line(of: ShiftTransform) -> None:
+def test_the_range_is_charged_for_what_the_ratio_loses_off_the_line(of: MixtureTransform) -> None:
     for t in (0.5, 40.0):
         for shift in (0.3, 1.0):
             if of.mu * shift > math.pi / 2:

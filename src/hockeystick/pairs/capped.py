@@ -21,7 +21,7 @@ from hockeystick.pairs.base import NO_ATOMS, Atoms, DominatingPair
 from hockeystick.pairs.composition import Composition
 from hockeystick.pairs.sampled.capped_law import capped_at
 from hockeystick.pairs.sampled.capped_transform import CappedTransform
-from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
+from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 
 Array = npt.NDArray[np.float64]
 
@@ -104,9 +104,9 @@ def capped(composition: Composition, log_lost: float) -> Kept | None:
     total, reach = -math.inf, 0.0
     for pair, count in composition.rounds:
         law = pair.transform
-        if not (isinstance(law, MixtureLaw) and law.kind is Kind.REMOVE):
+        if not (isinstance(law, MixtureLaw) and law.kind is Kind.REMOVE and law.terms == 1):
             return None
-        short = capped_at(MixtureLaw(law.mu, law.rate, law.kind), log_lost - math.log(composition.count))
+        short = capped_at(law, log_lost - math.log(composition.count))
         if short is None or not short.largest_loss <= LARGEST_LOSS:
             return None
         rounds.append((CappedPair(CappedTransform(short.law, short.centre, short.steepness)), count))

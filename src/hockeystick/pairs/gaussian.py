@@ -115,7 +115,7 @@ class GaussianPair(DominatingPair):
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
         """The transform after Poisson sampling, by the trapezoid rule."""
-        return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
+        return MixtureTransform.sampled(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property
     def gdp_mu(self) -> float:

@@ -44,7 +44,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
-from hockeystick.pairs.sampled.mixture_transform import Kind, ShiftTransform
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.sampled.poisson import (
     HALF,
     SAMPLED_MOMENT,
@@ -305,16 +305,16 @@ class MixturePair(DominatingPair):
         return rounding_of(self.loss_range[1]) + own
 
     @property
-    def transform(self) -> ShiftTransform:
+    def transform(self) -> MixtureTransform:
         """The characteristic function, by the trapezoid rule."""
         kind = Kind.ADD if self.mirrored else Kind.REMOVE
-        return ShiftTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
+        return MixtureTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
 
-    def sampled_transform(self, rate: float, add: bool) -> ShiftTransform:
+    def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
         """The transform after Poisson sampling: a mixture with a larger term that is not shifted."""
         weights = tuple(rate * weight for weight in self.weights)
         rest = (1 - rate) + rate * self.rest
-        return ShiftTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
+        return MixtureTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
 
     @property
     def rho(self) -> float:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes
-from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
+from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
 
 Array = npt.NDArray[np.float64]
 
@@ -77,7 +77,7 @@ class CappedEnvelope:
         self._most, self._least = np.exp(most[: moved - 1] - top), np.exp(least[: moved - 1] - top)
         self._left = math.exp(log_tails[0] - top)
         self._end = float(log_phi[moved - 1] + nodes.exponent[moved - 1]) - top
-        self._towards, self._fading = nodes.towards[:moved], fading[:moved]
+        self._towards, self._fading = capped.law.mu * (x - 0.5 * capped.law.mu)[:moved], fading[:moved]
 
     @property
     def cost(self) -> float:

@@ -39,7 +39,7 @@ import numpy.typing as npt
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
-from hockeystick.pairs.sampled.gaussian_law import MixtureLaw, Nodes, log_density, log_tail
+from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
 
 Array = npt.NDArray[np.float64]
 
@@ -142,7 +142,7 @@ class CappedLaw:
         spend(BOUNDED * len(x) * len(a))
         nodes = Nodes(self.law, x, t)
         a = a[:, None]
-        angle = self.turn(nodes.towards, a)
+        angle = self.turn(self.law.mu * (x - 0.5 * self.law.mu), a)
         fading = np.exp(np.minimum(self.log_fading(x), LARGEST)) * np.cos(self.steepness * a)
         logs = _log_most_mass(x) + nodes.exponent[1:] + s * angle[:, 1:] - fading[:, :-1]
         below = log_tail(low) + max(float(nodes.exponent[0]), 0.0) + s * angle[:, :1]

@@ -31,7 +31,7 @@ from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.capped_law import STEEPEST_TURN, CappedLaw, CappedNodes, on_lattice
-from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
+from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]

@@ -56,8 +56,8 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.gaussian_law import GaussianLaw, Kind, log_density
 from hockeystick.pairs.sampled.gaussian_share import Shares
+from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
 
 Array = npt.NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class MixtureEnvelope:
         count: power to which the bounds will be raised.
     """
 
-    def __init__(self, law: GaussianLaw, t: float, count: int) -> None:
+    def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
         self._law, self._t = law, t
         self._slack = min(1e-2 / count, 1e-6) if count >= MANY else 1e-8
         mu = law.mu
@@ -146,7 +146,7 @@ class MixtureEnvelope:
         tallest = self._tallest
         self._left_out = 2 * float(np.exp(np.minimum(reached[~keep], 300.0)).sum())
         self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
-        self._care = nodes.rough_care()[keep]
+        self._care = nodes.care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
         self.usable = self._slip < 1  # else m(t) itself is known no better than its size, and nothing relative to it
         self._scale = nodes.share_units()[keep]

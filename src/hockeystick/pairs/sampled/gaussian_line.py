@@ -1,4 +1,4 @@
-"""The characteristic function of a Poisson-subsampled Gaussian on a vertical line, by the trapezoid rule in x.
+"""The characteristic function of a mixture of Gaussians against one on a vertical line, by the trapezoid rule in x.
 
 **Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be taken out on paper: with A the real part of
 the exponent, D the first-order loss (``e^u - 1``, ``-(e^u - 1)``, ``e^u - e^v``), L the loss,
@@ -13,7 +13,7 @@ also keeps to the range of a double.
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
   larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
-  at most ``m(t) e^(log_strip)``, or what ``gaussian_strip.py`` has; the first-order terms add
+  at most ``m(t) e^(log_strip)``; the first-order terms add
   ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
 - range: :meth:`MixtureLaw.log_beyond`.
 """
@@ -29,41 +29,31 @@ from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import remembered, spend
-from hockeystick.pairs.sampled.gaussian_law import (
-    LOG_LARGEST,
-    WIDEST_STRIP,
-    GaussianLaw,
-    Kind,
-    MixtureLaw,
-    log_density,
-)
-from hockeystick.pairs.sampled.gaussian_strip import AddedStrip
+from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21  # beyond, a line is refused
-MANY_NODES = 4000  # above which a longer step is looked for, which takes a millisecond
 LINE = 150e3  # units of work of one line, whatever its nodes
 UPPER, BUILT = 180.0, 400.0  # units of work of a node: of an upper bound, and of a line
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
 MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
 PLAIN = 0.1  # of the tolerance: a rounding error of the plain form that is no matter
+LOG_LARGEST = 700.0  # exponent that a double can hold
+WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
 
 
 class MixtureLine:
     """m on Re z = t, for ``|Im z| <= reach``, with analytic remainders about ``tolerance m(t)``."""
 
-    def __init__(self, law: GaussianLaw, t: float, reach: float, tolerance: float) -> None:
+    def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, tolerance
         self.dx, self.a = self._step(reach)
         self.low, self._high = law.range_for(t, reach, 0.1 * tolerance)
-        self._strip: AddedStrip | None = None
-        if reach > 0 and (self._high - self.low) > MANY_NODES * self.dx:
-            self._narrowed(reach)
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
         self._built = False
 
@@ -78,13 +68,6 @@ class MixtureLine:
         dx = 2 * math.pi * a / (depth + self._law.log_strip(a, self.t, s))
         best = int(np.argmax(dx))
         return float(dx[best]), float(a[best])
-
-    def _narrowed(self, reach: float) -> None:
-        """A longer step where the integrand is bounded panel by panel, of a record being added."""
-        if isinstance(self._law, MixtureLaw) and self._law.kind is Kind.ADD:
-            found = AddedStrip.found(self._law, self.t, reach, math.log(16 / self._tolerance))
-            if found is not None and found.dx > self.dx:
-                self._strip, self.dx, self.a = found, found.dx, found.height
 
     def cost(self, count: int) -> float:
         """Elementary evaluations for that many points."""
@@ -139,10 +122,7 @@ class MixtureLine:
     def step_remainder(self, s: Array) -> Array:
         """Bound on the error of ``e^-top m`` from the step."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
-        if self._strip is None:
-            main = math.log(2) + self.log_total + 1e-3 - self._top + self._law.log_strip(self.a, self.t, s)
-        else:
-            main = np.full(len(s), math.log(2) - self._top + self._strip.log_size(float(s.max())))
+        main = math.log(2) + self.log_total + 1e-3 - self._top + self._law.log_strip(self.a, self.t, s)
         with np.errstate(over="ignore"):
             out = np.exp(main - log_denominator)
         if not self._large:
@@ -210,7 +190,7 @@ def _where_large(
 
 
 @remembered(KEPT_BOUNDS)
-def log_moment_upper(law: GaussianLaw, t: float, slack: float) -> float:
+def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)
     if line.nodes * law.terms > MAX_NODES:
@@ -225,7 +205,7 @@ def log_moment_upper(law: GaussianLaw, t: float, slack: float) -> float:
     log_total = top + math.log(line.dx * total)
     arc = 2 * math.pi * line.a / line.dx
     # relative to the sum: m <= sum (1 + care) + step remainder, of which m(t) is a factor, + range
-    doubt = float(nodes.rough_care() @ weight) / total + UNIT_ROUNDOFF * (16 * (abs(top) + abs(log_total)) + len(x))
+    doubt = float(nodes.care() @ weight) / total + UNIT_ROUNDOFF * (16 * (abs(top) + abs(log_total)) + len(x))
     step = 2 * math.exp(min(float(law.log_strip(line.a, t, 0.0)) - arc, LOG_LARGEST)) / -math.expm1(-arc)
     beyond = law.log_beyond(t, line.low, float(x[-1])) - log_total
     if step >= 0.5 or beyond > LOG_LARGEST:

@@ -1,18 +1,18 @@
-"""The characteristic function of a Poisson-subsampled Gaussian, in all three directions."""
+"""The characteristic function of a mixture of Gaussians against one, in all three directions."""
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
 from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
-from hockeystick.pairs.sampled.gaussian_law import GaussianLaw, Kind, MixtureLaw
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
+from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw
 from hockeystick.pairs.transform import line_upper
 
-__all__ = ["Kind", "LawTransform", "MixtureTransform"]
+__all__ = ["Kind", "MixtureTransform"]
 
 MOMENT_TOLERANCE = 1e-11  # relative, of K(t) as a moment
 MAX_TURN = 1e4  # t mu: nodes grow with it
@@ -20,13 +20,19 @@ MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens, and
 FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only next to no loss counts, and nodes of a moment there
 
 
-class LawTransform(GaussianLaw, Protocol):
-    """What a law gives with its line and its envelope."""
+@dataclass(frozen=True, slots=True)
+class MixtureTransform(MixtureLaw):
+    """The law with its line and its envelope."""
+
+    @classmethod
+    def sampled(cls, mu: float, rate: float, kind: Kind) -> MixtureTransform:
+        """One Poisson-sampled round of Gaussian noise: one term, whose weight is the rate."""
+        return cls((mu,), (rate,), 1 - rate, kind, 4.0)
 
     @property
     def excess(self) -> float:
         """About the mean of ``|g - 1|``, whose square is about K(1) where that is small."""
-        ...
+        return math.fsum(p * min(mu, 1.0) for mu, p in zip(self.shifts, self.weights, strict=True))
 
     @property
     def highest_tilt(self) -> float:
@@ -63,12 +69,3 @@ class LawTransform(GaussianLaw, Protocol):
     def _moment_line(self, t: float) -> MixtureLine:
         size = self.excess**2 * min(t, 1.0)  # about K(t) where that is small
         return self.line(t, 0.0, max(MOMENT_TOLERANCE * size, 1e-290))
-
-
-class MixtureTransform(MixtureLaw, LawTransform):
-    """The law of two terms with its line and its envelope."""
-
-    @property
-    def excess(self) -> float:
-        """About the mean of ``|g - 1|``."""
-        return self.rate * min(self.mu, 1.0)

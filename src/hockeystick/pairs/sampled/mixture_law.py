@@ -1,12 +1,16 @@
-"""Mixtures of Gaussians against one, as integrals over x: the law of ``gaussian_law.py`` with more terms.
+"""Mixtures of Gaussians against one, as integrals over x: the likelihood ratio, and where integrals of it may be cut.
 
-With shifts ``0 < mu_1 < ... < mu_n = mu``, weights ``p_k > 0`` and the rest ``p_0 = 1 - sum p_k >= 0``,
+With phi the standard normal density, shifts ``0 < mu_1 < ... < mu_n = mu``, weights ``p_k > 0`` and the rest ``p_0 = 1
+- sum p_k >= 0``,
 
-    g(x) = p_0 + sum_k p_k e^(mu_k x - mu_k^2/2),    u = log g,
+    g(x) = p_0 + sum_k p_k e^(mu_k x - mu_k^2/2),    u = log g(x), v = log g(-x),
 
-increasing in x. Remove: ``m(z) = int phi g^(1+z)``, loss u. Add: ``m(z) = int phi g^(-z)``, loss -u. What
-``gaussian_line.py`` and ``gaussian_envelope.py`` ask of g follows as for two terms; below r_k are the shares of the
-terms of g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
+u increasing in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below r_k are the shares
+of the terms of g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
+
+- remove: ``m(z) = int phi g^(1+z)``, loss u;
+- add: ``m(z) = int phi g^(-z)``, loss -u;
+- replace-one: ``m(z) = int phi g(x)^(1+z) g(-x)^(-z)``, loss u - v; there ``p_0 > 0``.
 
 **Strip.** ``g(x + ia) = sum_k w_k e^(i mu_k a)`` with positive w_k whose sum is g(x), at angles in [0, mu a]. For ``mu
 a < pi``, projected on the direction of the angle ``mu a / 2``, each of them keeps ``cos(mu a / 2)`` of its length or
@@ -15,7 +19,7 @@ more:
     g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x),      0 <= arg g(x + ia) <= mu a,
 
 so that g has no zero there, and ``|g(x + ia)| >= Re g(x + ia) >= p_0 + (g(x) - p_0) cos(mu a)`` for ``mu a <= pi / 2``.
-Nothing else of two terms is used in ``gaussian_line.py``: ``int phi (g - 1) = 0`` as the weights add up to 1.
+``int phi (g - 1) = 0`` as the weights add up to 1.
 
 **Range.** By Minkowski's inequality in ``L^(1+t)``, of an interval or of the sums over nodes beyond one of its ends,
 
@@ -27,6 +31,8 @@ Below, where x <= 0, g <= 1. For add, ``g^(-t) <= p_k^(-t) E_k^(-t)`` for every 
 g increases, ``g(h)^(-t) Phi(-h)``. A sum over nodes of a Gaussian beyond the end is below its integral where its centre
 is not beyond that end, and at most its whole integral and its largest term else: 1 + dx / sqrt(2 pi) times the
 integral, below CENTRE for every dx <= 7.
+
+For replace-one ``g(-x)^(-t) <= p_0^(-t)`` is a factor of the bound for remove.
 
 In all directions ``m(t) >= 1`` for t > 0, and for remove ``m(t) >= p_k^(1+t) e^(t (1+t) mu_k^2 / 2)``.
 
@@ -58,24 +64,109 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.gaussian_law import SPARE, Kind, log_tail
-from hockeystick.pairs.sampled.gaussian_share import ManyShares
+from hockeystick.pairs.sampled.gaussian_share import Shares
 
 Array = npt.NDArray[np.float64]
 
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LARGEST = 500.0  # exponent up to which g - 1 is summed as it stands
 CENTRE = math.log(4.0)  # log of what a sum over nodes of a Gaussian may exceed its integral by
 ROUNDS = 60  # steps towards a range, of which a few are ever taken
+LEAST_DIP = 20.0  # of the log of a factor that is worth a search
+DIP_AT: Array = np.linspace(-35.0, 5.0, 161)  # outcomes at which it is looked
+LOG_BELOW: Array = np.log([0.5 * math.erfc(-x / math.sqrt(2)) for x in DIP_AT.tolist()])  # log Phi there
 LIGHT = -0.5  # of g - 1: below it, the logarithm is of the sum itself
 
 
-class MixtureNodes:
+class Kind(Enum):
+    """Which of the three; the coefficients (of u, of v) in the exponent are ``constant + slope * z``."""
+
+    REMOVE = ((1.0, 1.0), (0.0, 0.0))
+    ADD = ((0.0, -1.0), (0.0, 0.0))
+    REPLACE = ((1.0, 1.0), (0.0, -1.0))
+
+    def coefficients(self, t: float) -> tuple[float, float]:
+        """Real coefficients of u and v at Re z = t."""
+        (a0, a1), (b0, b1) = self._value_  # which Python finds four times as fast as ``value``
+        return a0 + a1 * t, b0 + b1 * t
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        """Coefficients of u and v in the loss."""
+        return self._value_[0][1], self._value_[1][1]
+
+
+class _Ratio:
+    """``log g`` at some places, the shares of its terms there, and its rounding.
+
+    Args:
+        law: the round.
+        x: shape (n,), the places: nodes, or minus nodes.
+
+    Attributes:
+        log: shape (n,), ``log g``.
+    """
+
+    def __init__(self, law: MixtureLaw, x: Array) -> None:
+        self._law = law
+        shifts, weights = np.array(law.shifts)[:, None], np.array(law.weights)
+        self._towards: Array = shifts * (x - 0.5 * shifts)
+        lifted = np.expm1(np.minimum(self._towards, LARGEST))
+        excess = weights @ lifted  # g - 1
+        self._whole: npt.NDArray[np.bool_] = (excess < LIGHT) | (self._towards.max(axis=0) > LARGEST)
+        self.log: Array = np.log1p(np.maximum(excess, LIGHT))
+        self._spread: Array = (weights @ np.abs(lifted)) / (1 + np.maximum(excess, LIGHT))
+        self._log_weights = np.log(weights)[:, None]
+        if self._whole.any():
+            self._take_whole()
+        size, first = np.abs(x), abs(float(x[0]))
+        # roundings of x = x_0 + j dx (3, one of them of x_0), of mu (1 and 2), of the difference and the product
+        self._size = law.mu * (5 * size + (3 * law.mu + first))
+
+    def _take_whole(self) -> None:
+        """``log g`` as the logarithm of the whole sum, where it is far from 0."""
+        at, rest = self._whole, self._law.rest
+        exponents = self._log_weights + self._towards[:, at]
+        top = exponents.max(axis=0)
+        if rest:
+            top = np.maximum(top, math.log(rest))
+        total = np.exp(exponents - top).sum(axis=0) + (np.exp(math.log(rest) - top) if rest else 0.0)
+        self.log[at] = top + np.log(total)
+        # units of the weights, and of 1 in p_0; in units of 16, roundings of log p_k and of the exponents
+        logs = np.abs(self._log_weights).max() + (abs(math.log(rest)) if rest else 0.0)
+        self._spread[at] = 1 + 0.25 * (logs + np.abs(top))
+        if rest:
+            self._spread[at] += np.exp(-self.log[at])
+
+    @cached_property
+    def shares(self) -> Shares:
+        """The shares of the shifted terms."""
+        r = np.exp(np.minimum(self._log_weights + self._towards - self.log, 0.0))
+        rest = self._law.rest * np.exp(-self.log) if self._law.rest else np.zeros_like(self.log)
+        return Shares(r, rest, np.array(self._law.shifts), self._law.mu)
+
+    def share_units(self) -> Array:
+        """Bound on the relative rounding errors of the shares, in units: of log p_k, of the exponent, and of log g."""
+        logs = 4 * np.abs(self._log_weights).max() + 16 * np.abs(self._towards).max(axis=0)
+        units: Array = 64 + logs + self._size + self.units() + self._law.units
+        return units
+
+    def units(self) -> Array:
+        """Bound on the absolute rounding error of ``log g``, in units."""
+        terms = 16 + len(self._law.shifts) + self._law.units
+        units: Array = 16 * np.abs(self.log) + self.shares.slope * self._size + terms * self._spread
+        return units + self._law.missing_units
+
+
+class Nodes:
     """Values of a round at nodes x, and bounds on what rounding does to them.
 
     Args:
@@ -84,95 +175,61 @@ class MixtureNodes:
         t: tilt.
 
     Attributes:
-        u: ``log g(x)``; v is ``None``, as g(-x) does not enter.
+        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` where it does not enter.
         exponent: A, the real part of the exponent of g.
     """
 
-    v: None = None
-
-    def __init__(self, law: ShiftLaw, x: Array, t: float) -> None:
-        self._law, self._x = law, x
-        shifts, weights = np.array(law.shifts)[:, None], np.array(law.weights)
-        self._towards: Array = shifts * (x - 0.5 * shifts)
-        lifted = np.expm1(np.minimum(self._towards, LARGEST))
-        excess = weights @ lifted
-        self._whole: npt.NDArray[np.bool_] = (excess < LIGHT) | (self._towards.max(axis=0) > LARGEST)
-        self.u: Array = np.log1p(np.maximum(excess, LIGHT))
-        self._spread: Array = (weights @ np.abs(lifted)) / (1 + np.maximum(excess, LIGHT))
-        self._log_weights = np.log(weights)[:, None]
-        if self._whole.any():
-            self._take_whole()
-        self._coefficient = law.kind.coefficients(t)[0]
-        self.exponent: Array = self._coefficient * self.u
-        size, first = np.abs(x), abs(float(x[0]))  # roundings as in gaussian_law.Nodes
-        self._size = law.mu * (5 * size + (3 * law.mu + first))
+    def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
+        self._kind = law.kind
+        self._rising = _Ratio(law, x)
+        self._falling = _Ratio(law, -x) if law.kind is Kind.REPLACE else None
+        self.u = self._rising.log
+        self.v = None if self._falling is None else self._falling.log
+        self._ca, self._cb = law.kind.coefficients(t)
+        self.exponent: Array = self._ca * self.u
+        if self.v is not None:
+            self.exponent = self.exponent + self._cb * self.v
+        size, first = np.abs(x), abs(float(x[0]))
         self._phi_care = size * (4 * size + first) + 64
-
-    def _take_whole(self) -> None:
-        """u as the logarithm of the whole sum, where it is far from 0."""
-        at, rest = self._whole, self._law.rest
-        exponents = self._log_weights + self._towards[:, at]
-        top = exponents.max(axis=0)
-        if rest:
-            top = np.maximum(top, math.log(rest))
-        total = np.exp(exponents - top).sum(axis=0) + (np.exp(math.log(rest) - top) if rest else 0.0)
-        self.u[at] = top + np.log(total)
-        # units of the weights, and of 1 in p_0; in units of 16, roundings of log p_k and of the exponents
-        logs = np.abs(self._log_weights).max() + (abs(math.log(rest)) if rest else 0.0)
-        self._spread[at] = 1 + 0.25 * (logs + np.abs(top))
-        if rest:
-            self._spread[at] += np.exp(-self.u[at])
 
     @property
     def loss(self) -> Array:
         """The loss L at the nodes, of shape (n,)."""
-        return self._law.kind.slopes[0] * self.u
-
-    @cached_property
-    def _shares(self) -> ManyShares:
-        r = np.exp(np.minimum(self._log_weights + self._towards - self.u, 0.0))
-        rest = self._law.rest * np.exp(-self.u) if self._law.rest else np.zeros_like(self.u)
-        return ManyShares(r, rest, np.array(self._law.shifts), self._law.mu)
+        slope_u, slope_v = self._kind.slopes
+        return slope_u * self.u if self.v is None else slope_u * self.u + slope_v * self.v
 
     @property
-    def shares(self) -> tuple[ManyShares, None]:
-        """The shares of the shifted terms in g(x); g(-x) does not enter."""
-        return self._shares, None
+    def shares(self) -> tuple[Shares, Shares | None]:
+        """The shares of the shifted terms in g(x), and in g(-x) where that enters."""
+        return self._rising.shares, None if self._falling is None else self._falling.shares
 
     def share_units(self) -> Array:
-        """Bound on the relative rounding errors of the shares, in units: of log p_k, of the exponent, and of u."""
-        logs = 4 * np.abs(self._log_weights).max() + 16 * np.abs(self._towards).max(axis=0)
-        units: Array = 64 + logs + self._size + self._units() + self._law.units
-        return units
-
-    def _units(self) -> Array:
-        """Bound on the absolute rounding error of u, in units."""
-        terms = 16 + len(self._law.shifts) + self._law.units
-        units: Array = 16 * np.abs(self.u) + self._shares.slope * self._size + terms * self._spread
-        return units + self._law.missing_units
+        """Bound on the relative rounding errors of the shares, in units."""
+        units = self._rising.share_units()
+        return units if self._falling is None else np.maximum(units, self._falling.share_units())
 
     def care(self) -> Array:
         """Bound on the relative rounding error of ``phi e^A``."""
-        return UNIT_ROUNDOFF * (self._phi_care + abs(self._coefficient) * self._units())
-
-    def rough_care(self) -> Array:
-        """What :meth:`care` says, as the shares are wanted anyway."""
-        return self.care()
+        units = self._phi_care + abs(self._ca) * self._rising.units()
+        if self._falling is not None:
+            units = units + abs(self._cb) * self._falling.units()
+        return UNIT_ROUNDOFF * units
 
     def slip(self) -> Array:
-        """Bound on the absolute rounding error of u and of the loss."""
-        return UNIT_ROUNDOFF * self._units()
+        """Bound on the absolute rounding error of u, of v and of the loss."""
+        units = self._rising.units()
+        return UNIT_ROUNDOFF * (units if self._falling is None else units + self._falling.units())
 
 
 @dataclass(frozen=True, slots=True)
-class ShiftLaw:
+class MixtureLaw:
     """A mixture of Gaussians against one, in one direction.
 
     Attributes:
         shifts: of the terms, in units of the noise, positive and increasing.
         weights: of the terms; what is missing from 1 is the weight of the term that is not shifted.
         rest: that weight, 1 - sum of the weights, to a rounding.
-        kind: the direction, remove or add.
+        kind: the direction.
         units: by how many roundings of itself each weight may be off.
         missing: by how much less than the rest the weight without a shift may be, at most half of it.
     """
@@ -199,14 +256,20 @@ class ShiftLaw:
         """One exponential for each shift."""
         return len(self.shifts)
 
-    def nodes(self, x: Array, t: float) -> MixtureNodes:
+    @property
+    def rate(self) -> float:
+        """The weight of all shifted terms: of a sampled Gaussian, the rate."""
+        return math.fsum(self.weights)
+
+    def nodes(self, x: Array, t: float) -> Nodes:
         """Values at nodes, and bounds on what rounding does to them."""
-        return MixtureNodes(self, x, t)
+        return Nodes(self, x, t)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
         a = np.asarray(a)
-        out: Array = 0.5 * np.square(a) + s * self.mu * a + self.log_dip(a, t)
+        turns = 2.0 if self.kind is Kind.REPLACE else 1.0
+        out: Array = 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
         return out
 
     def log_dip(self, a: Array | float, t: float) -> Array:
@@ -215,9 +278,17 @@ class ShiftLaw:
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)
         dip: Array = -t * np.log(np.cos(0.5 * self.mu * a))
-        if self.rest:  # p_0^(-t), as m(t) >= 1
-            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, -t * math.log(self.rest)), dip)
+        if self.kind is Kind.ADD and self.rest:
+            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, self._most_dip(t)), dip)
         return dip
+
+    def _most_dip(self, t: float) -> float:
+        """The log of a bound on ``p_0^(-t) / m(t)``: as m(t) >= 1 or, g increasing, ``m(t) >= Phi(x) g(x)^(-t)``."""
+        most = -t * math.log(self.rest)
+        if most <= LEAST_DIP:
+            return most
+        caps = t * _Ratio(self, DIP_AT).log - LOG_BELOW
+        return min(most, most + float(caps.min()) + SPARE * (1 + most))
 
     def _lifted(self, t: float, power: float) -> tuple[Array, Array]:
         """``power log p_k + t (1 + t) mu_k^2 / 2`` for all terms, that without a shift the first, and the shifts."""
@@ -241,13 +312,16 @@ class ShiftLaw:
             lifted, shifts = self._below(t)
             low = float((-t * shifts - _far(depth + lifted)).max())
             return min(low, -float(_far(depth))), high
+        depth += self._log_ratio(t)
         lifted, shifts = self._lifted(t, 1 + t)
         lift = max(float(lifted.max()), 0.0)
         tail = depth + lifted - lift
         high = max(high, float(np.where(tail > 0, (1 + t) * shifts + _far(tail), 0.0).max()))
         low = -float(_far(depth))
+        if self.kind is Kind.REPLACE:
+            low = min(low, -float(first.max()))
         for _ in range(ROUNDS):
-            excess = self.log_beyond(t, low, high) - lift + depth
+            excess = self.log_beyond(t, low, high) - self._log_ratio(t) - lift + depth
             if excess <= 0:
                 break
             apart = high - (1 + t) * self.mu
@@ -273,7 +347,11 @@ class ShiftLaw:
         each = (lifted + tails) / (1 + t)
         top = float(each.max())
         above = (1 + t) * (top + math.log(float(np.exp(each - top).sum())) + SPARE * (1 + abs(top)) / (1 + t))
-        return float(np.logaddexp(log_tail(low), above)) + SPARE
+        return float(np.logaddexp(log_tail(low), above)) + self._log_ratio(t) + SPARE
+
+    def _log_ratio(self, t: float) -> float:
+        """The log of a bound on ``g(-x)^-t`` where that enters."""
+        return -t * math.log(self.rest) * (1 + SPARE) if self.kind is Kind.REPLACE else 0.0
 
     def _log_g(self, x: float) -> float:
         exponents = [math.log(p) + mu * (x - 0.5 * mu) for mu, p in zip(self.shifts, self.weights, strict=True)]
@@ -299,18 +377,40 @@ class ShiftLaw:
         return log_outside + t * max(lost, 0.0)
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
-        """Bound on what the first-order terms of m - 1 leave out beyond both ends: below, where x <= 0, g <= 1."""
-        weight = abs(self.kind.coefficients(t)[0]) + 2 * np.abs(s)
+        """Bound on what the first-order terms of m - 1 leave out beyond both ends.
+
+        Below, where x <= 0, g <= 1; g(-x), if it enters, has beyond ``low`` what g has beyond ``-low``.
+        """
+        ca, cb = self.kind.coefficients(t)
+        weight = abs(ca) + abs(cb) + 2 * np.abs(s)
         tails = math.exp(log_tail(low)) + math.exp(log_tail(-high))
-        shifted = math.exp(log_tail(low)) + math.fsum(
+        below = self._shifted(-low) if self.kind is Kind.REPLACE else math.exp(log_tail(low))
+        shifted = below + self._shifted(high)
+        out: Array = (1 + 2 * weight) * tails + weight * (shifted + self.missing)
+        return out
+
+    def _shifted(self, high: float) -> float:
+        """A bound on ``sum_k p_k int phi E_k`` beyond an end, or on sums over nodes there."""
+        return math.fsum(
             p * math.exp(log_tail(mu - high) if high >= mu else CENTRE)
             for mu, p in zip(self.shifts, self.weights, strict=True)
         )
-        out: Array = (1 + 2 * weight) * tails + weight * (shifted + self.missing)
-        return out
 
 
 def _far(depth: Array | float) -> Array:
     """How many standard deviations out a normal tail has that depth, at least one and a half."""
     far: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return far
+
+
+def log_density(x: Array) -> Array:
+    """The logarithm of the standard normal density."""
+    out: Array = -0.5 * np.square(x) - HALF_LOG_TWO_PI
+    return out
+
+
+def log_tail(x: float) -> float:
+    """An upper bound on ``log Phi(x)``: Mills' ratio, ``Phi(x) <= phi(x) / |x|`` for x < 0."""
+    if x >= -0.5:
+        return 0.0
+    return (-0.5 * x * x - HALF_LOG_TWO_PI - math.log(-x)) * (1 - 1e-14)

@@ -136,7 +136,7 @@ class PoissonSubstitutionPair(DominatingPair):
     @property
     def transform(self) -> MixtureTransform:
         """The characteristic function, by the trapezoid rule."""
-        return MixtureTransform(self.mu, self.rate, Kind.REPLACE)
+        return MixtureTransform.sampled(self.mu, self.rate, Kind.REPLACE)
 
     @property
     def rho(self) -> float:
