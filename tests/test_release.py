@@ -25,7 +25,7 @@ from release_check import (
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-INFO = "hockeystick-0.1.0.dist-info"
+INFO = "hockeystick-0.2.0.dist-info"
 FILES = [
     "src/hockeystick/__init__.py", "src/hockeystick/py.typed", "src/hockeystick/values/bibliography.toml", "README.md",
     "tests/test_a.py", "docs/index.md", ".gitignore",
@@ -55,7 +55,7 @@ def metadata(**changed: str) -> str:
 
 def test_a_wheel_has_the_package_and_nothing_else() -> None:
     check_wheel(archive(WHEEL), FILES, LICENCES)
-    with pytest.raises(ReleaseError, match=r"lacks 1 files: hockeystick-0\.1\.0\.dist-info/licenses/src/"):
+    with pytest.raises(ReleaseError, match=r"lacks 1 files: hockeystick-0\.2\.0\.dist-info/licenses/src/"):
         check_wheel(archive(WHEEL - {f"{INFO}/licenses/{LICENCES[1]}"}), FILES, LICENCES)
     with pytest.raises(ReleaseError, match=r"the wheel lacks 1 files: hockeystick/py\.typed"):
         check_wheel(archive(WHEEL - {"hockeystick/py.typed"}), FILES, LICENCES)
@@ -94,7 +94,7 @@ def test_metadata_are_those_of_the_project_file() -> None:
 def test_archives_are_read(tmp_path: Path) -> None:
     sdist, wheel = tmp_path / "a.tar.gz", tmp_path / "a.whl"
     with tarfile.open(sdist, "w:gz") as opened:
-        for name in ("hockeystick-0.1.0/PKG-INFO", "hockeystick-0.1.0/src/a.py"):
+        for name in ("hockeystick-0.2.0/PKG-INFO", "hockeystick-0.2.0/src/a.py"):
             member = tarfile.TarInfo(name)
             member.size = 8
             opened.addfile(member, io.BytesIO(b"Name: a\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from typing import Any
@@ -164,6 +165,17 @@ def test_an_end_may_not_claim_more_than_is_computed_again() -> None:
         assert len(list(differences({**again, end: again[end] * (1 + sign * 1e-6)}, again, older=True))) == 1
         assert list(differences({**again, end: again[end] * (1 - sign * 0.5)}, again, older=True)) == []
         assert len(list(differences({**again, end: again[end] * (1 - sign * 0.5)}, again))) == 1
+
+
+def test_a_curve_is_computed_again_at_the_places_that_are_stated(record: dict[str, Any]) -> None:
+    """Another machine lays it a few roundings farther; a reach that is not the plan's is not followed."""
+    farther = copy.deepcopy(record)
+    reach = record["curves"]["delta"][-1]["epsilon"] * (1 + 1e-10)
+    again = report_record(PLAN, None, "three answers", record["made"], reach)
+    farther["curves"]["delta"] = again["curves"]["delta"]
+    assert farther["curves"]["delta"][-1]["epsilon"] == reach
+    assert verified(json.dumps(sealed(farther))).sound
+    assert report_record(PLAN, None, "three answers", record["made"], 2 * reach)["curves"] == record["curves"]
 
 
 def test_an_end_beyond_the_opposite_one_is_found_within_the_slack_of_its_own() -> None:

@@ -1,3 +1,3 @@
 """The version of the package: here, so that an answer can say it without importing all that the package exports."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -178,7 +178,15 @@ def _report(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> 
     values, made = _of(asked, "delta", "title"), stated.get("made")
     if not isinstance(made, dict) or not all(isinstance(value, str) for value in made.values()):
         raise InvalidInputError("made must be a table of texts, the versions by which the report was made", "made")
-    return report_record(plan, values["delta"], values["title"], made)
+    return report_record(plan, values["delta"], values["title"], made, _reach(stated))
+
+
+def _reach(stated: Mapping[str, Any]) -> float | None:
+    """The last epsilon of the stated curve of deltas; ``None`` where the report has no such curve."""
+    match stated.get("curves"):
+        case {"delta": [*_, {"epsilon": int() | float() as reach}]}:
+            return float(reach)
+    return None
 
 
 def _statement(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,13 +18,20 @@ from hockeystick.values.errors import HockeystickError
 POINTS = 49  # points of a curve: enough to show its bends, a few kilobytes in the file
 STEP_POINTS = 24  # numbers of rounds at which epsilon is computed, each by a separate query
 RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the delta of the report
+SAME = 1e-6  # relative difference of ends of a curve that another machine or version may cause
 LEAST_RATE = 1e-4  # smallest false-positive rate of the curve of attacks
 
 Points = list[dict[str, Any]]
 
 
-def delta_points(plan: Plan, delta: float, headline: Answer) -> Points:
+def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | None = None) -> Points:
     """Return delta from epsilon 0 until a thousandth of the report's delta; nothing if epsilon is infinite.
+
+    Args:
+        plan: the plan.
+        delta: delta of the report.
+        headline: epsilon there.
+        stated: last epsilon of a stored curve; where it is about that of the plan, the curve has the same places.
 
     Raises:
         UnsupportedError: no guarantee is proved for the plan.
@@ -33,6 +40,8 @@ def delta_points(plan: Plan, delta: float, headline: Answer) -> Points:
     reach = reach if math.isfinite(reach) else headline.quoted
     if not math.isfinite(reach):
         return []
+    if stated is not None and math.isclose(stated, reach, rel_tol=SAME):
+        reach = stated
     epsilons = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS)
     if not plan.whole and plan.known_from_below:
         band = plan.profile().delta(epsilons)

@@ -34,7 +34,9 @@ TITLE_LENGTH = 200
 """Longest title kept, in characters: two lines of a page."""
 
 
-def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapping[str, str]) -> dict[str, Any]:
+def report_record(
+    plan: Plan, delta: float | None, title: str | None, made: Mapping[str, str], reach: float | None = None
+) -> dict[str, Any]:
     """Return the numbers of a report.
 
     Args:
@@ -42,6 +44,7 @@ def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapp
         delta: delta of the headline; the plan's own by default.
         title: title chosen by the author of the report, put on one line.
         made: provenance, see :func:`hockeystick.report.document.made.made`.
+        reach: last epsilon of the curve of a stored report that is computed again.
 
     Raises:
         InvalidInputError: no delta is known, a value is outside its domain, or the title is not text.
@@ -71,7 +74,7 @@ def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapp
         "samplings": _samplings(plan, at),
         "attack": _attack(plan),
         "curves": {
-            "delta": delta_points(plan, at, headline),
+            "delta": delta_points(plan, at, headline, reach),
             "trade_off": trade_off_points(plan),
             "steps": steps_points(plan, at),
         },
