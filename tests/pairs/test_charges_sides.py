@@ -12,14 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
 from mpmath import mp, mpf
 
-from hockeystick import Direction
-from hockeystick.engines.proof.mixture import Core, MixtureBalls
-from hockeystick.engines.proof.rounds import SampledGaussian
-from hockeystick.engines.proof.strip import Grid
-from hockeystick.numerics.balls import precision
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs import (
     AllocationPair,
@@ -223,109 +217,6 @@ def test_coefficients_that_underflow_are_charged() -> None:
     with mp.workdps(60):
         truth = true_power(mpf(0), [mpf(value) for value in rest], t, rows)
         assert 0 < abs(mp.mpc(complex(rows.value[0])) - truth) <= rows.error[0]
-
-
-# Tails of moved integrals in proofs -----------------------------------------------------------------------------------
-
-
-def odds(mu: Number, rate: Number, x: Number) -> Number:
-    return rate * mp.exp(mu * x - mu * mu / 2)
-
-
-def moved(mu: Number, rate: Number, t: float, turned: float, low: float, high: float) -> Number:
-    """The integral of ``phi |g(x + iy)|^-t`` at the constant height ``mu y = turned``."""
-
-    def modulus(x: Number) -> Number:
-        return mp.npdf(x) * abs(1 - rate + odds(mu, rate, x) * mp.expj(turned)) ** -t
-
-    return mp.quad(modulus, mp.linspace(low, high, 9))
-
-
-@pytest.mark.parametrize("turned", [0.3, 1.0, 1.57])
-@pytest.mark.parametrize(("t", "low", "high"), [
-    (60.0, -12.0, 0.0),  # odds below 1 at the end, where those of the tail are beside 1
-    (60.0, -12.0, 0.6), (60.0, -12.0, 2.0), (400.0, -12.0, 1.5), (5.0, -12.0, -2.0), (60.0, -12.0, -2.0),
-    (3.0, -0.5, 12.0), (60.0, -4.0, 12.0), (60.0, -9.0, 12.0),  # all of it below
-])  # fmt: skip
-def test_the_tails_of_a_moved_integral_are_bounded_on_each_side(
-    turned: float, t: float, low: float, high: float
-) -> None:
-    """For add, of the rate 0.3 and mu 1: above the range with nothing left below it, and the other way round."""
-    mixture = MixtureBalls(SampledGaussian(Fraction(1), Fraction(3, 10), Direction.ADD))
-    with mp.workdps(20), precision(80):
-        bound = mixture.moved_range_remainder(t, arb(low), arb(high), arb(turned))
-        mu, rate = mpf(1), mpf(3) / 10
-        truth = moved(mu, rate, t, turned, low - 8, low) + moved(mu, rate, t, turned, high, high + 10)
-        assert bound >= arb(mp.nstr(truth, 15))
-        assert bound.is_finite()
-        assert arb(mp.nstr(truth, 15)) > bound * 1e-4
-
-
-def ratio(mu: Number, rate: Number, x: Number) -> Number:
-    return 1 - rate + odds(mu, rate, x)
-
-
-def moment(direction: Direction, z: Number, core: Core | None = None) -> Number:
-    """``m(z)`` of mu 1 and rate 0.3, or what of it is in a core."""
-    mu, rate = mpf(1), mpf(3) / 10
-
-    def at(x: Number) -> Number:
-        g, back = ratio(mu, rate, x), ratio(mu, rate, -x)
-        value = {Direction.REMOVE: g ** (1 + z), Direction.ADD: g**-z, Direction.REPLACE_ONE: g ** (1 + z) * back**-z}
-        inside = mp.ncdf((core.centre - x) / mpf(core.width)) if core else 1
-        return mp.npdf(x) * value[direction] * inside
-
-    return mp.quad(at, mp.linspace(-14, 18, 33))
-
-
-def held(found: Any, truth: Number) -> bool:
-    """Whether a complex ball holds a number, given to more digits than it is wide."""
-    parts = ((found.real, mp.re(truth)), (found.imag, mp.im(truth)))
-    return all((ours + arb(0, 1e-15)).contains(arb(mp.nstr(theirs, 20))) for ours, theirs in parts)
-
-
-@pytest.mark.share(2)
-@pytest.mark.parametrize(("direction", "low", "high"), [
-    (Direction.REMOVE, -12.0, 3.5), (Direction.REMOVE, -1.0, 14.0), (Direction.ADD, -12.0, 1.0),
-    (Direction.ADD, -1.5, 14.0), (Direction.REPLACE_ONE, -12.0, 3.5), (Direction.REPLACE_ONE, -1.5, 14.0),
-])  # fmt: skip
-def test_what_the_range_of_a_proof_leaves_out_is_in_its_balls(
-    direction: Direction, low: float, high: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Fine nodes between ends that are near, of a transform whose step leaves out next to nothing."""
-    monkeypatch.setattr(MixtureBalls, "grid", lambda *_: Grid(low, high, 1 / 8, 2.0))
-    with mp.workdps(25), precision(80):
-        found = MixtureBalls(SampledGaussian(Fraction(1), Fraction(3, 10), direction)).values(2.0, 0.5, 2, -30.0)
-        for j, value in enumerate(found):
-            assert held(value, moment(direction, mp.mpc(2, j / mpf(2))))
-            assert float(value.real.rad()) < 0.5 * float(moment(direction, mpf(2)))
-
-
-@pytest.mark.parametrize("direction", [Direction.REMOVE, Direction.ADD, Direction.REPLACE_ONE])
-def test_what_the_step_of_a_proof_errs_by_is_in_its_balls(
-    direction: Direction, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Few nodes over a long range."""
-    monkeypatch.setattr(MixtureBalls, "grid", lambda *_: Grid(-14.0, 18.0, 2.0, 1.5))
-    with mp.workdps(25), precision(80):
-        found = MixtureBalls(SampledGaussian(Fraction(1), Fraction(3, 10), direction)).values(2.0, 2.0, 2, -30.0)
-        for j, value in enumerate(found):
-            assert held(value, moment(direction, mp.mpc(2, 2 * j)))
-
-
-def test_a_core_that_ends_suddenly_grows_in_the_strip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its end is no wider than a step: the rule errs by more than that of the whole law."""
-    core = Core(0.7, 0.35)
-    monkeypatch.setattr(MixtureBalls, "grid", lambda *_: Grid(-14.0, 18.0, 1.0, 1.5))
-    with mp.workdps(25), precision(80):
-        mixture = MixtureBalls(SampledGaussian(Fraction(1), Fraction(3, 10), Direction.REMOVE))
-        whole, inner = mixture.apart(2.0, 0.5, 2, -30.0, core)
-        for j in (0, 1):
-            z = mp.mpc(2, j / mpf(2))
-            assert held(whole[j], moment(Direction.REMOVE, z))
-            assert held(inner[j], moment(Direction.REMOVE, z, core))
-        missed = abs(inner[0].real.mid() - arb(mp.nstr(mp.re(moment(Direction.REMOVE, mpf(2), core)), 20)))
-        assert missed > whole[0].real.rad()
 
 
 # Outcomes far out -----------------------------------------------------------------------------------------------------

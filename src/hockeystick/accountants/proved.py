@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from flint import arb
 
@@ -21,14 +21,13 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.directions.certified import checked_gap, worst_direction
 from hockeystick.directions.directions import Directions, distinct
 from hockeystick.directions.two_sided import without_lower
-from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, above, ball, below, precision
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.numerics.work import counted
-from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
@@ -39,13 +38,6 @@ UNTOLD = "delta cannot be told from the black boxes' failure probability"
 """Reason for an interval that is the whole range: no precision in :data:`BITS` distinguishes the two."""
 
 BITS = (256, 4096, 65536)  # precisions tried in turn to compare two numbers
-
-
-class Direct(NamedTuple):
-    """Direction of a plan: its rounds in exact numbers for the proof, and in doubles for guesses."""
-
-    rounds: ExactRounds
-    composition: Composition
 
 
 class ProvedAccountant(Accountant):
@@ -63,8 +55,8 @@ class ProvedAccountant(Accountant):
         with _refusals():
             worst, found = worst_direction(
                 _directions(directions),
-                lambda direct: _epsilon(direct, decimal(delta), partial(_sharp_epsilon, gap=gap)),
-                lambda direct, _: _epsilon(direct, decimal(delta), _quick_epsilon),
+                lambda rounds: _epsilon(rounds, decimal(delta), partial(_sharp_epsilon, gap=gap)),
+                lambda rounds, _: _epsilon(rounds, decimal(delta), _quick_epsilon),
             )
         return without_lower(directions, _bound(found, worst))
 
@@ -75,8 +67,8 @@ class ProvedAccountant(Accountant):
         with _refusals():
             worst, log = worst_direction(
                 _directions(directions),
-                lambda direct: _log_delta(direct, decimal(epsilon), partial(_sharp_delta, gap=gap)),
-                lambda direct, _: _log_delta(direct, decimal(epsilon), _quick_delta),
+                lambda rounds: _log_delta(rounds, decimal(epsilon), partial(_sharp_delta, gap=gap)),
+                lambda rounds, _: _log_delta(rounds, decimal(epsilon), _quick_delta),
             )
         with precision(BITS[0]):
             lower, upper = max(_lower(arb(log.lower).exp()), 0.0), min(_upper(arb(log.upper).exp()), 1.0)
@@ -116,44 +108,38 @@ def _bound(found: Interval, worst: Direction) -> Bound:
     )
 
 
-def _directions(directions: Directions) -> list[tuple[Direction, Direct]]:
+def _directions(directions: Directions) -> list[tuple[Direction, ExactRounds]]:
     """Directions to compose; one represents both if they are mirror images."""
-    return distinct(
-        directions,
-        lambda direction: Direct(
-            ExactRounds.of(directions.exact(direction), direction.order), Composition(directions.pairs(direction))
-        ),
-    )
+    return distinct(directions, lambda direction: ExactRounds.of(directions.exact(direction), direction.order))
 
 
-def _sharp_epsilon(direct: Direct, target: Enclosure, gap: float | None) -> Interval:
-    found = ProofEngine(*direct).epsilon(target, gap)
+def _sharp_epsilon(rounds: ExactRounds, target: Enclosure, gap: float | None) -> Interval:
+    found = ProofEngine(rounds).epsilon(target, gap)
     return Interval(found.lower, found.estimate, found.upper, found.limited, found.engine)
 
 
-def _quick_epsilon(direct: Direct, target: Enclosure) -> Interval:
+def _quick_epsilon(rounds: ExactRounds, target: Enclosure) -> Interval:
     try:
-        upper = max(above(ProofEngine(*direct).epsilon_bound(target)), 0.0)
+        upper = max(above(ProofEngine(rounds).epsilon_bound(target)), 0.0)
     except NotApplicableError:
         upper = math.inf
     return Interval(0.0, upper, upper)
 
 
-def _sharp_delta(direct: Direct, epsilon: Ball, gap: float | None) -> ProvedDelta:
-    return ProofEngine(*direct).delta(epsilon, gap)
+def _sharp_delta(rounds: ExactRounds, epsilon: Ball, gap: float | None) -> ProvedDelta:
+    return ProofEngine(rounds).delta(epsilon, gap)
 
 
-def _quick_delta(direct: Direct, epsilon: Ball) -> ProvedDelta:
+def _quick_delta(rounds: ExactRounds, epsilon: Ball) -> ProvedDelta:
     try:
-        upper = ProofEngine(*direct).delta_bound(epsilon).upper()
+        upper = ProofEngine(rounds).delta_bound(epsilon).upper()
     except NotApplicableError:
         upper = arb(1)
     return ProvedDelta(Enclosure(arb(0), upper), "contour", None)
 
 
-def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure], Interval]) -> Interval:
+def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ExactRounds, Enclosure], Interval]) -> Interval:
     """Epsilon of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
-    rounds = direct.rounds
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
     sign = _against_infinite_mass(rounds, delta)
@@ -179,15 +165,14 @@ def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure],
         target = ball(delta) - _infinite_mass(rounds)
         if not target > 0:
             return Interval(0.0, top[1], top[1], UNTOLD)
-        found = ask(direct, Enclosure(target.lower(), target.upper()))
+        found = ask(rounds, Enclosure(target.lower(), target.upper()))
         upper = min(_upper(arb(found.upper)), top[1])
         lower = min(max(_lower(arb(found.lower)), 0.0), upper)
     return Interval(lower, min(max(found.estimate, lower), upper), upper, found.limited, found.engine)
 
 
-def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], ProvedDelta]) -> Interval:
+def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ExactRounds, Ball], ProvedDelta]) -> Interval:
     """Log delta of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
-    rounds = direct.rounds
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
     engine, limited = "exact", None
@@ -196,7 +181,7 @@ def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], 
             return Interval(0.0, 0.0, 0.0, limited, engine)
         finite = Enclosure(arb(0), arb(0))
         if not rounds.bounded or _below_supremum(rounds, epsilon):
-            found = ask(direct, ball(epsilon))
+            found = ask(rounds, ball(epsilon))
             finite, engine, limited = found.ends, found.engine, found.limited
             if rounds.bounded:  # 1 - e^(eps - L) is at most 1 - e^(eps - sup)
                 free = -rounds.finite_mass() * (ball(epsilon) - _supremum(rounds)).expm1()

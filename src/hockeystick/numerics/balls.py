@@ -111,12 +111,12 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
 
 
 def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
-    """``sum_x w_x e^(i j a_x)`` for j < count.
+    """``sum_x w_x e^(i j a_x)`` for j < count, the angles real or complex.
 
     With ``j = j1 B + j2``, B about sqrt(count), a power is a product of two, and the sums are one product of matrices.
     """
     width = math.isqrt(count - 1) + 1
-    near = [powers(acb(0, angle).exp(), width + 1) for angle in angles]
+    near = [powers((acb(0, 1) * angle).exp(), width + 1) for angle in angles]
     far = [
         [weight * turn for turn in powers(row[width], -(-count // width))]
         for weight, row in zip(weights, near, strict=True)

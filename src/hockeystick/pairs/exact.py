@@ -6,7 +6,7 @@ The pairs are those of the other files here, with the same theorems; a direction
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -23,19 +23,9 @@ class ExactGaussian:
 
 @dataclass(frozen=True, slots=True)
 class ExactLaplace:
-    """Laplace noise at theta = distance / scale, on a batch that a record enters with probability rate."""
+    """Laplace noise at theta = distance / scale, without sampling."""
 
     theta: Fraction
-    rate: Fraction = ONE
-
-
-@dataclass(frozen=True, slots=True)
-class ExactBlackBox:
-    """An (epsilon, delta) guarantee of what is run on a batch that a record enters with probability rate."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    rate: Fraction = ONE
 
 
 Exponential: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
@@ -50,12 +40,14 @@ class ExactFinite:
         with_: mass of each outcome with the record, up to a factor common to both laws.
         without: mass of each outcome without it, as many, with the same sum.
         largest: the largest finite loss, where it is a fraction.
+        failure: probability of the outcomes that only a batch with the record can have.
         rate: probability with which a record enters a batch.
     """
 
     with_: tuple[Exponential, ...]
     without: tuple[Exponential, ...]
     largest: Fraction | None = None
+    failure: Fraction = Fraction(0)
     rate: Fraction = ONE
 
 
@@ -74,55 +66,31 @@ class ExactDiscreteGaussian:
     rate: Fraction = ONE
 
 
-@dataclass(frozen=True, slots=True)
-class ExactCurve:
-    """The pair of the largest privacy curve that some points allow, on a batch that a record may enter.
-
-    Attributes:
-        epsilons: 0 or greater.
-        deltas: at each of them, between 0 and 1.
-        rate: probability with which a record enters a batch.
-    """
-
-    epsilons: tuple[Fraction, ...]
-    deltas: tuple[Fraction, ...]
-    rate: Fraction = ONE
-
-
-@dataclass(frozen=True, slots=True)
-class ExactAllocation:
-    """Gaussian steps of which a record is in one, each as likely, or in none (``pairs/sampled/allocation.py``).
-
-    Attributes:
-        mu_squared: the square of the distance over the standard deviation.
-        weight: probability with which the record is in each step.
-        steps: how many there are.
-    """
-
-    mu_squared: Fraction
-    weight: Fraction
-    steps: int
-
-    @property
-    def constant(self) -> Fraction:
-        """The probability of no step."""
-        return 1 - self.weight * self.steps
-
-
 def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
     """The number ``sum a e^b`` of some pairs (a, b); those of factor 0 are left out."""
     return tuple((factor, power) for factor, power in terms if factor)
 
 
-def constant(masses: Iterable[Fraction]) -> tuple[Exponential, ...]:
-    """Fractions as such numbers."""
-    return tuple(exponential((mass, Fraction(0))) for mass in masses)
+def black_box(epsilon: Fraction, delta: Fraction = Fraction(0)) -> ExactFinite:
+    """The worst pair of an (epsilon, delta) guarantee (``pairs/black_box.py``), its masses times ``1 + e^epsilon``."""
+    low = exponential((1 - delta, Fraction(0)))
+    high = exponential((1 - delta, epsilon))
+    failed = exponential((delta, Fraction(0)), (delta, epsilon))
+    return ExactFinite((high, low, failed, ()), (low, high, (), failed), epsilon, delta)
 
 
-ExactMechanism: TypeAlias = (
-    ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve
-)
-"""A round of one mechanism, whose batch a record enters with some probability."""
+def finite_law(with_: Iterable[Fraction], without: Iterable[Fraction]) -> ExactFinite:
+    """The pair of two laws on the same outcomes, by their probabilities."""
+    pairs = list(zip(with_, without, strict=True))
+    failure = sum((p for p, q in pairs if not q), Fraction(0))
+    laws = [tuple(exponential((mass, Fraction(0))) for mass in law) for law in zip(*pairs, strict=True)]
+    return ExactFinite(laws[0], laws[1], failure=failure)
 
-ExactRound: TypeAlias = ExactMechanism | ExactAllocation
-"""A round of which a proof knows how to be made."""
+
+ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactFinite | ExactDiscreteGaussian
+"""A round that a proof accepts."""
+
+
+def sampled(base: ExactRound | None, rate: Fraction) -> ExactRound | None:
+    """The round on a batch that a record enters with probability rate; ``None`` where proofs know no such round."""
+    return None if base is None or isinstance(base, ExactLaplace) else replace(base, rate=rate)

@@ -227,7 +227,9 @@ class Round(metaclass=NamedArguments):
         found = self.sampling.exact(self.mechanism, asked(self.sampling, direction))
         if found is None:
             raise UnsupportedError(
-                f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}"
+                f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}: "
+                "proofs know Gaussian and discrete Gaussian noise and finitely many outcomes, Poisson-sampled or not, "
+                "and unsampled Laplace noise; leave proof out for the certified interval"
             )
         return found
 

@@ -1,4 +1,4 @@
-"""Compositions whose delta(eps) has a closed form: unsampled Gaussians, one sampled Gaussian round, few Laplace rounds.
+"""Compositions whose delta(eps) has a closed form: unsampled Gaussians, one sampled Gaussian round, Laplace rounds.
 
 Phi is the standard normal distribution, q the rate, x0 the outcome at which the loss is eps. By Neyman and Pearson
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in x:
@@ -9,28 +9,48 @@ Phi is the standard normal distribution, q the rate, x0 the outcome at which the
 - add: ``psi(l0) = -eps`` at ``e^l0 = (e^-eps - 1 + q) / q``, none where that is not positive: ``q e^eps [e^l0 Phi(x0) -
   Phi(x0 - mu)]``;
 - replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)`` (``pairs/sampled/replaced_gaussian.py``):
-  ``(1 - q) (1 - e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``;
-- equal unsampled Laplace rounds: ``laplace_sum.py``.
+  ``(1 - q) (1 - e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``.
+
+**Laplace.** With theta = distance / scale, the law of one loss under P is ``e^((l - theta)/2) nu(dl)`` with nu the
+atoms 1/2 at -theta and theta and the density 1/4 between (``pairs/laplace.py``: ``e^-(theta - x) / 2`` in x, ``l = 2x -
+theta``), and ``int e^(wl) nu(dl) = e^(theta w) (1 + 1/(2w)) / 2 + e^(-theta w) (1 - 1/(2w)) / 2``. So of k_i rounds of
+theta_i each, k in all with T the sum of all theta, the law of the sum is ``e^((l - T)/2) nu(dl)``, the transform of nu
+being a sum over all j with ``0 <= j_i <= k_i``, J the sum of them,
+
+    2^-k sum_j [prod C(k_i, j_i)] e^(l_j w) sum_c K_Jc (2w)^-c ,  l_j = T - 2 sum j_i theta_i ,
+    K_Jc = [y^c] (1 + y)^(k-J) (1 - y)^J .
+
+For Re w > 0 ``e^(l_j w) w^-c`` is the transform of ``(l_j - l)_+^(c-1) / (c-1)!``, of an atom at l_j for c = 0. With
+``D_j = (l_j - eps)_+`` and ``delta(eps) = int_eps^inf (1 - e^(eps - l)) P(dl)``,
+
+    delta(eps) = e^((eps - T)/2) 2^-k sum_j [prod C(k_i, j_i)] sum_c K_Jc h_c(D_j) ,
+    h_c(D) = 2^-c int_0^D 2 sinh((D - v)/2) v^(c-1) / (c-1)! dv = 2 sum of (D/2)^m / m! over m = c+1, c+3, ... ,
+
+``h_0 = 2 sinh(D/2)``: in parts twice, ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms cancel; balls show how much
+is left.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
 
-from flint import arb
+from flint import arb, fmpq, fmpz, fmpz_poly
 
-from hockeystick.engines.proof.enclosure import Enclosure
-from hockeystick.engines.proof.laplace_sum import MOST_ROUNDS, LaplaceSum
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
+from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_tail, precision
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as many
-MOST_BITS = 1 << 20  # of precision, at the last attempt
+MOST_BITS = 1 << 16  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
-HOPELESS = 4  # attempts that say that the last one will not do, after which they are believed
-LEAST_DELTA = arb(2) ** -(1 << 20)  # below it an upper end decides every comparison with a delta that is a double
+LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta that is a double
+MOST_TERMS = 20_000  # of the sum of Laplace rounds
 
 
 class ClosedForm:
@@ -47,38 +67,35 @@ class ClosedForm:
         if rounds.mu_squared:
             self._formula = lambda epsilon: gaussian(ball(rounds.mu_squared).sqrt(), epsilon)
         elif rounds.laplace:
-            ((noise, count),) = rounds.laplace.items()
-            self._formula = LaplaceSum(noise, count).delta
+            self._formula = LaplaceSum(rounds.laplace).delta
         else:
-            ((item, _),) = rounds.sampled.items()
+            (item,) = rounds.sampled
             self._formula = lambda epsilon: sampled(item, epsilon)
 
     @staticmethod
     def applies(rounds: ExactRounds) -> bool:
-        """Whether the rounds are unsampled Gaussians alone, one sampled Gaussian, or few equal Laplace rounds."""
-        if rounds.kinds != 1:
+        """Whether the rounds are unsampled Gaussians alone, one sampled Gaussian, or few Laplace rounds."""
+        if rounds.atomic or bool(rounds.mu_squared) + bool(rounds.sampled) + bool(rounds.laplace) != 1:
             return False
-        few = len(rounds.laplace) == 1 and max(rounds.laplace.values()) <= MOST_ROUNDS
-        return bool(rounds.mu_squared) or list(rounds.sampled.values()) == [1] or few
+        terms = math.prod(count + 1 for count in rounds.laplace.values()) * rounds.laplace.total()
+        return bool(rounds.mu_squared) or rounds.sampled.total() == 1 or 0 < terms <= MOST_TERMS
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Ends that agree to 64 bits; or 0 and an upper end, where delta is too small for any double to lie between.
+        """Ends that agree to 64 bits, or 0 and an upper end where delta is too small for any double to lie between.
 
         Raises:
-            NotApplicableError: delta is too small.
+            NotApplicableError: neither is to be had.
         """
-        bits, hopeless = LEAST_BITS, 0
+        bits = LEAST_BITS
         while bits <= MOST_BITS:
             with precision(bits):
                 value = self._formula(epsilon)
                 if value.rel_accuracy_bits() >= ACCURACY or value.is_zero():
                     return Enclosure(value.lower(), value.upper())
-                # what cancels takes a fixed number of bits, so that those which are missing are known
-                hopeless += bits - value.rel_accuracy_bits() > MOST_BITS
-                if hopeless == HOPELESS and value.upper() < LEAST_DELTA:
-                    return Enclosure(arb(0), value.upper())
             bits *= 2
-        raise NotApplicableError("delta is too small for its closed form to be proved")
+        if not value.upper() < LEAST_DELTA:
+            raise NotApplicableError("delta is too small for its closed form to be proved")
+        return Enclosure(arb(0), value.upper())
 
 
 def gaussian(mu: Ball, epsilon: Ball) -> Ball:
@@ -125,3 +142,45 @@ _FORMULAS: dict[Direction, Callable[[Ball, Ball, Ball], Ball]] = {
     Direction.REPLACE_ONE: _replace,
 }
 """Delta of one sampled Gaussian round from mu, the rate and epsilon, by direction."""
+
+
+class LaplaceSum:
+    """The formula for Laplace rounds.
+
+    Args:
+        laplace: how many rounds there are of each theta.
+    """
+
+    def __init__(self, laplace: Counter[Fraction]) -> None:
+        self._count = count = laplace.total()
+        self._largest = sum((times * theta for theta, times in laplace.items()), Fraction(0))
+        up, down = fmpz_poly([1, 1]), fmpz_poly([1, -1])
+        self._rows = [(up ** (count - j) * down**j).coeffs() for j in range(count + 1)]
+        self._terms: list[tuple[Fraction, int, int]] = []  # l_j, J, and the product of binomial coefficients
+        for js in product(*(range(times + 1) for times in laplace.values())):
+            place, ways = self._largest, 1
+            for j, (theta, times) in zip(js, laplace.items(), strict=True):
+                place -= 2 * j * theta
+                ways *= int(fmpz.bin_uiui(times, j))
+            self._terms.append((place, sum(js), ways))
+
+    def delta(self, epsilon: Ball) -> Ball:
+        """The ball around delta(eps), eps >= 0; exactly 0 at an exact eps from the largest loss on."""
+        if epsilon.is_exact() and epsilon.fmpq() >= fmpq(self._largest.numerator, self._largest.denominator):
+            return arb(0)
+        total = arb(0)
+        for place, j, ways in self._terms:
+            distance = (ball(place) - epsilon).max(arb(0))
+            if distance.is_zero():
+                continue
+            parts = zip(self._rows[j], self._parts(distance / 2), strict=True)
+            total += ways * sum((coefficient * part for coefficient, part in parts), arb(0))
+        return total * ((epsilon - ball(self._largest)) / 2).exp() * arb(2) ** -self._count
+
+    def _parts(self, half: Ball) -> list[Ball]:
+        """``h_c(2 half)`` for c = 0 to the number of rounds."""
+        out, power = [2 * half.sinh(), 4 * (half / 2).sinh() ** 2], half
+        for c in range(2, self._count + 1):
+            out.append(out[c - 2] - 2 * power)
+            power = power * half / c
+        return out[: self._count + 1]

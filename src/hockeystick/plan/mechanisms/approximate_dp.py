@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
-from hockeystick.pairs.exact import ExactBlackBox
+from hockeystick.pairs.exact import ExactFinite, black_box
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_DELTA, ROUND_EPSILON, check_fields
@@ -54,6 +54,6 @@ class ApproximateDP(Mechanism):
         """Return the worst pair with this guarantee, which does not depend on the direction."""
         return BlackBoxPair(self.epsilon, self.delta)
 
-    def exact(self, direction: Direction) -> ExactBlackBox:
+    def exact(self, direction: Direction) -> ExactFinite:
         """Return the guarantee as a round in exact numbers."""
-        return ExactBlackBox(decimal(self.epsilon), decimal(self.delta))
+        return black_box(decimal(self.epsilon), decimal(self.delta))

@@ -22,7 +22,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hockeystick.pairs.exact import ExactMechanism
+    from hockeystick.pairs.exact import ExactRound
 
 
 class Status(StrEnum):
@@ -188,7 +188,7 @@ class Mechanism(metaclass=NamedArguments):
         """Return the Renyi curve of one unsampled round: that of its pair, unless the claim is ``renyi``."""
         return self.pair(direction)
 
-    def exact(self, direction: Direction) -> ExactMechanism | None:
+    def exact(self, direction: Direction) -> ExactRound | None:
         """Return one unsampled round in exact numbers, the pair of :meth:`pair`; ``None`` if proofs know none."""
         return None
 

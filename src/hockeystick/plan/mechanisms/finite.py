@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from hockeystick.pairs.exact import ExactFinite, constant
+from hockeystick.pairs.exact import ExactFinite, finite_law
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import Mechanism, Property
 from hockeystick.values.adjacency import Direction
@@ -31,4 +31,4 @@ class FiniteMechanism(Mechanism):
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the two laws themselves."""
         pair = self.pair(direction)
-        return ExactFinite(constant(pair.p), constant(pair.q))
+        return finite_law(pair.p, pair.q)

@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, ClassVar
 
-from hockeystick.pairs.exact import ExactCurve
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import largest_curve
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
@@ -67,10 +66,6 @@ class PrivacyCurve(Mechanism):
     def pair(self, direction: Direction) -> FinitePair:
         """Return the pair of the largest curve, which is its own mirror image."""
         return self._pair
-
-    def exact(self, direction: Direction) -> ExactCurve:
-        """Return the points in exact numbers, as given."""
-        return ExactCurve(self.epsilons, self.deltas)
 
     def with_against_without(self) -> FinitePair:
         """Return the pair of the largest curve, which is its own mirror image."""

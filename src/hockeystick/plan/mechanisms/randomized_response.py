@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
-from hockeystick.pairs.exact import ExactBlackBox, ExactFinite, exponential
+from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
@@ -78,11 +78,11 @@ class RandomizedResponse(Mechanism):
         log_rest = math.log(self.categories - BINARY) - self.epsilon - log_total
         return ThreeLossPair(self.epsilon, -log_total, log_rest, decimal(self.epsilon))
 
-    def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
+    def exact(self, direction: Direction) -> ExactFinite:
         """Return the guarantee of epsilon alone, or the law of the answer."""
         epsilon = decimal(self.epsilon)
         if self._binary:
-            return ExactBlackBox(epsilon)
+            return black_box(epsilon)
         true, other = exponential((Fraction(1), Fraction(0))), exponential((Fraction(1), -epsilon))
         rest = exponential((Fraction(self.categories - BINARY), -epsilon))
         return ExactFinite((true, rest, other), (other, rest, true), epsilon)

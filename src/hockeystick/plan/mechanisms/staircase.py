@@ -29,7 +29,7 @@ from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
-from hockeystick.pairs.exact import ExactBlackBox, ExactFinite, exponential
+from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
@@ -100,11 +100,11 @@ class Staircase(Mechanism):
         # A is 1 - (e / 2) / total
         return ThreeLossPair(self.epsilon, math.log1p(-0.5 * fall / total), log_rest - self.epsilon, exact)
 
-    def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
+    def exact(self, direction: Direction) -> ExactFinite:
         """Return the three masses, up to a factor."""
         epsilon = decimal(self.epsilon)
         if self._binary:
-            return ExactBlackBox(epsilon)
+            return black_box(epsilon)
         one, zero = Fraction(1), Fraction(0)
         if self.gamma is None:
             high, rest = [(one, zero), (-HALF, -epsilon / 2)], [(HALF, -epsilon / 2), (-one, -epsilon)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -192,8 +192,9 @@ class Poisson(Sampling):
         """Return the contribution of one record, that of removing it, under the rate as it is written."""
         if self.exact_rate == 1:
             return mechanism.exact(direction)
-        base = mechanism.exact(Direction.REMOVE)
-        return None if base is None else replace(base, rate=self.exact_rate)
+        from hockeystick.pairs.exact import sampled
+
+        return sampled(mechanism.exact(Direction.REMOVE), self.exact_rate)
 
     @property
     def exact_rate(self) -> Fraction:

@@ -49,13 +49,13 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, cast
 
 from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair, RenyiCurve
-from hockeystick.pairs.exact import ExactAllocation, ExactGaussian, ExactRound
+from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, sampled_base
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import InvalidInputError
 
 _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pairs/sampled/allocation.py")
 """Claim for adding and removing a record that takes part once an epoch, with Gaussian noise."""
@@ -341,29 +341,8 @@ class RandomAllocation(Sampling):
         return epoch_pairs(_base(mechanism), *self._probabilities, direction is Direction.ADD)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the mechanism's own round if an epoch is one step, else an epoch of equally likely Gaussian steps.
-
-        Raises:
-            UnsupportedError: there are several participations, whose ends are of different pairs, or steps that are not
-                equally likely, which are not implemented.
-        """
-        if self._unsampled:
-            return mechanism.exact(direction)
-        base = mechanism.exact(Direction.REMOVE)
-        if not isinstance(base, ExactGaussian) or base.rate != 1:
-            return None
-        if self.participations_per_epoch > 1:
-            raise UnsupportedError(
-                "no proof is implemented for several participations an epoch, whose two ends are of different pairs"
-            )
-        groups, _ = self._probabilities
-        weights = {weight for weight, count in groups if count}
-        if len(weights) > 1:
-            raise UnsupportedError(
-                "no proof is implemented for a smaller last batch; a batch_size that divides dataset_size has one"
-            )
-        steps = sum(count for _, count in groups)
-        return ExactAllocation(base.mu**2 * self.epochs_per_assignment, weights.pop(), steps)
+        """Return the mechanism's own round if an epoch is one step; proofs know no other epoch."""
+        return mechanism.exact(direction) if self._unsampled else None
 
     def keys(self) -> dict[str, Any]:
         """Return the keys of the instance: with a batch size, both sizes, from which others derive."""

@@ -38,7 +38,7 @@ The gap is one of theory: the worst datasets of one round need not be the worst 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, cast
 
@@ -53,7 +53,7 @@ from hockeystick.pairs import (
     WithoutReplacementCurve,
     WithoutReplacementPair,
 )
-from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.exact import ExactRound, sampled
 from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sampled.zeroed_instance import LEAST, MOST, OppositePair
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
@@ -247,8 +247,7 @@ class WithoutReplacement(Sampling):
         """Return the round under replacement with rate b / n for adding and removing; else only an unsampled round."""
         if direction.keeps_places:
             return mechanism.exact(direction.order) if self.rate == 1 else None
-        base = mechanism.exact(Direction.REPLACE_ONE)
-        return None if base is None else replace(base, rate=self.exact_rate)
+        return sampled(mechanism.exact(Direction.REPLACE_ONE), self.exact_rate)
 
     @property
     def exact_rate(self) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import mpmath
@@ -11,8 +12,7 @@ from flint import arb
 
 import oracle
 from hockeystick import Laplace, Plan, Round
-from hockeystick.engines.proof.laplace_sum import MOST_ROUNDS, LaplaceSum
-from hockeystick.engines.proof.rounds import LaplaceNoise
+from hockeystick.engines.proof.closed import MOST_TERMS, LaplaceSum
 from hockeystick.numerics.balls import ball, precision
 from oracle.real import to_fraction
 
@@ -22,7 +22,7 @@ from oracle.real import to_fraction
 def test_the_parts_are_tails_of_the_exponential_series(count: int, half: str) -> None:
     """``2 sum of x^m / m!`` over m = c + 1, c + 3, ..."""
     with precision(900):
-        found = LaplaceSum(LaplaceNoise(Fraction(1)), count)._parts(arb(half))
+        found = LaplaceSum(Counter({Fraction(1): count}))._parts(arb(half))
         assert len(found) == count + 1
         with mpmath.workdps(60):
             for c, part in enumerate(found):
@@ -55,8 +55,11 @@ def test_one_and_two_rounds_by_integration(theta: Fraction) -> None:
     with precision(200):
         at = ball(2 * theta / 5)
         for count, truth in ((1, single), (2, two)):
-            found = LaplaceSum(LaplaceNoise(theta), count).delta(at)
+            found = LaplaceSum(Counter({theta: count})).delta(at)
             assert abs(found - arb(mpmath.nstr(truth, 28))) < 1e-18 * found
+
+
+MOST_ROUNDS = math.isqrt(MOST_TERMS) - 1  # of one scale
 
 
 @pytest.mark.parametrize("count", [3, 10, MOST_ROUNDS])
@@ -71,7 +74,7 @@ def test_few_rounds_against_the_oracle(count: int, scale: float, share: float) -
     assert Fraction(found.lower) * (1 - slack) <= truth <= Fraction(found.upper) * (1 + slack)
     assert found.upper - found.lower <= 1e-6 * found.upper
     assert found.accountant == "closed form"
-    more = Plan([(MOST_ROUNDS + 1) * Round(Laplace(1.0))]).delta(60.0, proof=True)
+    more = Plan([(MOST_ROUNDS + 2) * Round(Laplace(1.0))]).delta(60.0, proof=True)
     assert more.accountant == "contour"
 
 
@@ -83,14 +86,30 @@ def test_epsilon_up_to_the_largest_loss(delta: float) -> None:
     assert found.upper <= 1.0
     assert found.upper in (above := math.nextafter(found.lower, 2.0), math.nextafter(above, 2.0))
     with precision(800):
-        law = LaplaceSum(LaplaceNoise(Fraction(1, 10)), 10)
+        law = LaplaceSum(Counter({Fraction(1, 10): 10}))
         assert law.delta(arb(found.lower)) > ball(Fraction(repr(delta)))
         assert law.delta(arb(found.upper)) <= ball(Fraction(repr(delta)))
         assert law.delta(arb(1)).is_zero()
         assert law.delta(arb(math.nextafter(1.0, 0.0))) > 0
 
 
-def test_two_scales_are_not_treated() -> None:
-    """Equal rounds only: they are gathered where they come apart."""
+def test_equal_rounds_are_gathered() -> None:
+    """Also where they come apart."""
     apart = Plan([Round(Laplace(2.0)), 3 * Round(Laplace(2.0))]).delta(0.5, proof=True)
     assert apart == Plan([4 * Round(Laplace(2.0))]).delta(0.5, proof=True)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 0.9, 1.9, 2.4])
+def test_several_scales_against_the_oracle(epsilon: float) -> None:
+    """On either side of where single terms of the sum end."""
+    scales = ((2.0, 2), (4.0, 1), (1.0, 1))
+    entries = [{"mechanism": "laplace", "scale": scale, "count": count} for scale, count in scales]
+    plan = {"adjacency": "remove", "round": entries}
+    found = Plan.from_dict(plan).delta(epsilon, proof=True)
+    if epsilon > 2.25:
+        assert found.upper == 0.0
+        return
+    truth, slack = to_fraction(oracle.delta(plan, Fraction(repr(epsilon)), digits=20)), Fraction(1, 10**18)
+    assert Fraction(found.lower) * (1 - slack) <= truth <= Fraction(found.upper) * (1 + slack)
+    assert found.upper - found.lower <= 1e-6 * found.upper
+    assert found.accountant == "closed form"

@@ -1,0 +1,187 @@
+"""Where a proof looks: a table of K in doubles, which gives tilts and guesses. All of it is chosen, nothing charged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.proof.atoms import DiscreteNoise, FiniteLaw
+from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
+from hockeystick.values.adjacency import Direction
+
+Array = npt.NDArray[np.float64]
+
+RATIO = 1.15  # of a tilt of the table to the next
+TILTS = RATIO ** np.arange(-70.0, 18.0)  # of that of the central limit
+NEARBY = 1.04  # of the tilt of a line, from which on tilts of the right alias are looked at
+NODES = np.linspace(-10.0, 17.0, 109)  # outcomes of a sampled Gaussian
+SLOPE = 1.7  # of the logistic function that is about the normal distribution's
+PLACES = np.linspace(-1.0, 1.0, 65)  # losses of Laplace noise, of the largest
+DEEP = -60.0  # log of the mass of discrete noise that is left out
+LARGEST = 600.0  # exponent that a double can hold
+LITTLE = 1e-3  # tilt at which K tells the variance
+RARE, HALVINGS = 1.0, 40  # K below which single losses count; steps of the bisection by them
+
+
+class Tilt(NamedTuple):
+    """A tilt of the table, K there, and the variance of the tilted loss."""
+
+    tilt: float
+    cumulant: float
+    variance: float
+
+
+class Aim:
+    """A table of K at tilts, and what it says.
+
+    Args:
+        rounds: the rounds.
+        epsilon: about the epsilon that is asked about, or none.
+        log_delta: about the log of the delta that is asked about, or none.
+    """
+
+    def __init__(self, rounds: ExactRounds, epsilon: float | None, log_delta: float | None) -> None:
+        self._laws = [(_gaussian(one), count) for one, count in rounds.sampled.items()]
+        self._laws += [(_laplace(theta), count) for theta, count in rounds.laplace.items()]
+        self._laws += [(_atoms(law), count) for law, count in rounds.atomic]
+        self._mu_squared = float(rounds.mu_squared)
+        variance = max(2 * float(self._at(np.array([LITTLE]))[0]) / (LITTLE * (1 + LITTLE)), 1e-300)
+        if epsilon is None:
+            limit = math.sqrt(-2 * min(log_delta or 0.0, -0.1) / variance)
+        else:  # where K(t) is variance t (1 + t) / 2
+            excess = epsilon - 0.5 * variance
+            limit = 0.5 * (excess + math.sqrt(excess**2 + 8 * variance)) / variance
+        self._tilts = limit * TILTS
+        self._cumulants = self._at(self._tilts)
+        self._log_peaks = self._tilts * np.log(self._tilts) - (1 + self._tilts) * np.log1p(self._tilts)
+
+    def _at(self, tilts: Array) -> Array:
+        """K."""
+        total = self._mu_squared * tilts * (1 + tilts) / 2
+        with np.errstate(all="ignore"):
+            for law, count in self._laws:
+                total = total + count * law.cumulant(tilts)
+        return total
+
+    def _log_single(self, epsilon: float) -> float:
+        """About log delta where more than one loss is next to impossible."""
+        with np.errstate(divide="ignore"):
+            return float(np.log(sum(count * law.excess(epsilon) for law, count in self._laws)))
+
+    def _least(self, bounds: Array) -> Tilt:
+        """The tilt of the least of some bounds."""
+        n = int(np.clip(np.argmin(np.where(np.isfinite(bounds), bounds, np.inf)), 1, len(bounds) - 2))
+        low, middle, high = (float(k) for k in self._cumulants[n - 1 : n + 2])
+        h = math.log(RATIO)
+        bend = (high - 2 * middle + low) / h**2 - (high - low) / (2 * h)  # t^2 K''
+        t = float(self._tilts[n])
+        return Tilt(t, middle, max(bend, 1e-3 * abs(middle), 1e-300) / t**2 if math.isfinite(bend) else 1.0)
+
+    def tilt(self, epsilon: float) -> Tilt:
+        """The tilt of the least Chernoff bound on delta at an epsilon."""
+        return self._least(self._cumulants + self._log_peaks - self._tilts * epsilon)
+
+    def tilt_for_delta(self, log_delta: float) -> Tilt:
+        """The tilt of the least Chernoff bound on epsilon at a delta."""
+        return self._least((self._cumulants + self._log_peaks - log_delta) / self._tilts)
+
+    def epsilon(self, log_delta: float) -> float:
+        """About the epsilon at a delta: by the saddle point formula at the tilt of the least Chernoff bound.
+
+        Where K is small there one loss is nearly all that counts.
+        """
+        at = self.tilt_for_delta(log_delta)
+        found = max((at.cumulant + _log_saddle(at) - log_delta) / at.tilt, 0.0)
+        if at.cumulant < RARE and not self._mu_squared:
+            low, high = 0.0, found
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self._log_single(middle) > log_delta else (low, middle)
+            found = low + (found - low) * _share(at)
+        return found
+
+    def log_delta(self, epsilon: float) -> float:
+        """About log delta at an epsilon, by the saddle point formula and, where K is small, by single losses."""
+        at = self.tilt(epsilon)
+        found = min(at.cumulant - at.tilt * epsilon + _log_saddle(at), 0.0)
+        if at.cumulant < RARE and not self._mu_squared:
+            single = self._log_single(epsilon)
+            found = single + (found - single) * _share(at) if math.isfinite(single) else found
+        return found
+
+    def right(self, t: float, epsilon: float, wanted: float) -> float:
+        """The tilt at which the right alias of a line through t is as small as ``e^wanted`` at the shortest period."""
+        reach = self._cumulants + self._log_peaks - self._tilts * epsilon - wanted
+        fit = (self._tilts > NEARBY * t) & np.isfinite(reach)
+        period = np.where(fit, reach, np.inf) / np.maximum(self._tilts - t, 0.01 * t)
+        return float(self._tilts[np.argmin(period)]) if fit.any() else 2 * t
+
+
+def _log_saddle(at: Tilt) -> float:
+    """``log S - K(t) + t eps``: S is about ``e^(K(t) - t eps) / (t (1 + t)) (2 pi F''(t))^(-1/2)``."""
+    t = at.tilt
+    return -math.log((1 + t) * math.sqrt(2 * math.pi * (t * t * at.variance + 1 + (t / (1 + t)) ** 2)))
+
+
+def _share(at: Tilt) -> float:
+    """The weight of the saddle point formula, which grows with K."""
+    return at.cumulant**2 / (4 + at.cumulant**2)
+
+
+class Law:
+    """A law of finitely many losses that stands for a round's, in doubles.
+
+    Args:
+        loss: the losses.
+        log_mass: logs of their masses, up to a factor.
+        hump: log of what m(t) has beyond the losses, or none.
+    """
+
+    def __init__(self, loss: Array, log_mass: Array, hump: Callable[[Array], Array] | None = None) -> None:
+        self._loss, self._log_mass, self._hump = loss, log_mass - np.logaddexp.reduce(log_mass), hump
+
+    def cumulant(self, t: Array) -> Array:
+        """K of a round."""
+        out: Array = np.logaddexp.reduce(t[:, None] * self._loss + self._log_mass, axis=1)
+        return np.logaddexp(out, self._hump(t)) if self._hump else out
+
+    def excess(self, epsilon: float) -> float:
+        """Delta of one round."""
+        gains = -np.expm1(np.minimum(epsilon - self._loss, 0.0))
+        return float(np.sum(np.exp(self._log_mass) * gains))
+
+
+def _gaussian(item: SampledGaussian) -> Law:
+    """A sampled Gaussian round: a few outcomes and, beyond them, the hump about ``(1 + t) mu``."""
+    mu, q = float(item.mu), float(item.rate)
+    rises, falls = item.direction is not Direction.ADD, item.direction is not Direction.REMOVE
+    u, v = (np.log1p(q * np.expm1(np.minimum(mu * (x - mu / 2), LARGEST))) for x in (NODES, -NODES))
+    if not rises:
+        return Law(-u, -0.5 * NODES**2)
+
+    def hump(t: Array) -> Array:
+        whole = (1 + t) * math.log(q) + t * (1 + t) * mu * mu / 2 - (t * math.log1p(-q) if falls else 0.0)
+        out: Array = whole - np.log1p(np.exp(np.minimum(SLOPE * (NODES[-1] - (1 + t) * mu), LARGEST)))
+        return out
+
+    return Law(u - v if falls else u, u - 0.5 * NODES**2, hump)
+
+
+def _laplace(theta: Fraction) -> Law:
+    """Laplace noise: two atoms, and some places between for the density ``e^((l - theta)/2) / 4``."""
+    loss = float(theta) * PLACES
+    weight = np.full(len(loss), math.log(0.25 * float(loss[1] - loss[0])))
+    weight[[0, -1]] = math.log(0.5)
+    return Law(loss, (loss - loss[-1]) / 2 + weight)
+
+
+def _atoms(law: FiniteLaw | DiscreteNoise) -> Law:
+    """Atoms."""
+    outcomes = law.outcomes(DEEP)[0]
+    loss = np.array([float(outcome.loss.mid()) for outcome in outcomes])
+    return Law(loss, np.array([float(outcome.p.log().mid()) for outcome in outcomes]))

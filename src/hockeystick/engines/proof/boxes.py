@@ -1,0 +1,48 @@
+"""Nested boxes below the density of a loss, which bound its characteristic function from some height on.
+
+Let the density of the loss under a tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds at most
+``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <= env(u) =
+min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi]
+and the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+from flint import arb
+
+from hockeystick.numerics.balls import Ball, upper
+
+LOBE = "0.2173"  # more than the height of the second lobe of sin u / u
+
+
+class Boxes:
+    """The level sets of the largest hill below a density that falls off on both sides of its top.
+
+    Args:
+        heights: balls, to be below the density on each of the pieces of a range of losses, one after the other.
+        lengths: balls, to be below the lengths of the pieces.
+    """
+
+    def __init__(self, heights: list[Ball], lengths: list[Ball]) -> None:
+        heights = [height.lower().max(arb(0)) for height in heights]
+        top = max(range(len(heights)), key=lambda n: float(heights[n]))
+        left = list(accumulate(heights[top::-1], lambda one, other: one.min(other)))[::-1]
+        right = list(accumulate(heights[top:], lambda one, other: one.min(other)))
+        pieces = list(zip(left + right[1:], (length.lower().max(arb(0)) for length in lengths), strict=True))
+        pieces.sort(key=lambda piece: piece[0], reverse=True)
+        falls = [one - other for one, other in pairwise([*(height for height, _ in pieces), arb(0)])]
+        boxes = zip(falls, accumulate(length for _, length in pieces), strict=True)
+        self._boxes = [((fall * length).lower(), length / 2) for fall, length in boxes if fall > 0]  # areas, halves
+
+    def log_decay(self, s: float) -> Ball:
+        """Upper bound on ``log |m(t + is') / m(t)|`` for all ``s' >= s``."""
+        gone = sum((area * (1 - _envelope(arb(s) * half)) for area, half in self._boxes), arb(0))
+        return upper((1 - gone).log())
+
+
+def _envelope(u: Ball) -> Ball:
+    """env(u)."""
+    high = (-u * u / 6).exp().max(arb(LOBE))
+    return high.min(1 / u) if u > 1 else high

@@ -1,0 +1,210 @@
+"""Laws of a loss on a grid in whole numbers, from above and from below: rounded, multiplied, cut and made coarser.
+
+A mass is a whole number of parts ``2^-bits`` of 1, and a cell n of a grid of fineness f stands for ``n unit 2^-f``. Let
+D(eps) be ``E (1 - e^(eps - L))_+`` of a list of rounds, whose losses are L under P; an infinite loss counts 1.
+
+**From above.** A law on the grid is *above* rounds if its D is at least theirs at every real eps. As D of two
+independent lists together is the mean of D of the one at eps less a loss of the other, a law above each of them gives
+one above both. Each of these steps keeps a law above:
+
+- a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
+- a loss x between a and b is split, the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b and the rest to a:
+  mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of that (Jensen).
+
+Masses are kept as upper bounds on those of such a law, whose own masses never sum to more than 1: what is lost of a sum
+is then at most what is lost of either. The law of a sum of independent losses is a product of polynomials, the
+coefficients rounded up; one above 1 is 1, so that no rounding, however coarse, makes numbers longer than ``bits``.
+
+**From below.** A cell is a name for a set of outcomes. With any map from the outcomes of all rounds to cells, and any
+set E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here is a sum over the rounds of
+rounded losses, pairs of neighbouring cells joined now and then, so that the masses of cells under P and under Q are
+products of polynomials each; those of P are rounded down, those of Q up. Cells that are left out are in no E.
+
+Both are off by about the variance of what is rounded times half the density of the loss at eps: of second order in the
+grid. Rounds are composed by squares, each cut where next to nothing is left and put on a grid as coarse as its width
+asks for, so that rounding is done about as often as the number of rounds has binary digits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flint import arb, fmpz_poly
+
+from hockeystick.engines.proof.atoms import Outcome
+from hockeystick.numerics.balls import Ball, precision
+from hockeystick.numerics.work import check_left, spend
+
+CELL = 400.0  # units of work of a cell in a product
+MORE_BITS = 32  # of a share by which a mass is split, beyond those of the mass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the laws of one proof have in common.
+
+    Attributes:
+        unit: spacing of the grid of fineness 0, an exact ball above 0.
+        bits: of a mass under P.
+        q_bits: of a mass under Q.
+    """
+
+    unit: Ball
+    bits: int
+    q_bits: int
+
+    def spacing(self, fine: int) -> Ball:
+        """The spacing of a grid, exact up to the precision."""
+        return self.unit * arb(2) ** -fine
+
+
+def parts_above(value: Ball, bits: int) -> int:
+    """The least number of parts ``2^-bits`` that is certainly at least a ball; at least 0."""
+    return max(int((value.upper() * arb(2) ** bits).ceil().unique_fmpz()), 0)
+
+
+def parts_below(value: Ball, bits: int) -> int:
+    """The largest number of parts ``2^-bits`` that is certainly at most a ball, or 0."""
+    return max(int((value.lower() * arb(2) ** bits).floor().unique_fmpz()), 0)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The laws from above and from below of some rounds, on one grid.
+
+    Attributes:
+        scale: of masses and cells.
+        fine: fineness of the grid.
+        first: the lowest cell.
+        above: masses from above of this cell and those that follow.
+        lost: mass from above at infinity.
+        p: masses from below under P, as many.
+        q: masses from below under Q, as many.
+    """
+
+    scale: Scale
+    fine: int
+    first: int
+    above: list[int]
+    lost: int
+    p: list[int]
+    q: list[int]
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], offset: Ball, scale: Scale, fine: int, lost: Ball) -> Cells:
+        """The losses of one round less an offset; ``lost`` of them are taken for infinite."""
+        spacing, above, p, q = scale.spacing(fine), Counter[int](), Counter[int](), Counter[int]()
+        whole = -(-spacing).expm1()
+        for outcome in outcomes:
+            place = ((outcome.loss - offset) / spacing).upper()
+            cell = int(place.floor().unique_fmpz())
+            share = -(-(place - cell) * spacing).expm1() / whole
+            above[cell] += parts_above(outcome.p * (1 - share), scale.bits)
+            above[cell + 1] += parts_above(outcome.p * share, scale.bits)
+            nearest = round(float(place))
+            p[nearest] += parts_below(outcome.p, scale.bits)
+            q[nearest] += parts_above(outcome.q, scale.q_bits)
+        cells = range(min(min(above), min(p)), max(max(above), max(p)) + 1)
+        masses = [min(above[cell], 1 << scale.bits) for cell in cells]
+        below = [p[cell] for cell in cells], [q[cell] for cell in cells]
+        return cls(scale, fine, cells[0], masses, parts_above(lost, scale.bits), *below)
+
+    @property
+    def length(self) -> int:
+        """The number of cells."""
+        return len(self.above)
+
+    def times(self, other: Cells) -> Cells:
+        """The laws of the sum of two independent losses on one grid; what is lost of either is lost."""
+        bits, q_bits = self.scale.bits, self.scale.q_bits
+        above = [min(-(-mass >> bits), 1 << bits) for mass in _product(self.above, other.above)]
+        p = [mass >> bits for mass in _product(self.p, other.p)]
+        q = [min(-(-mass >> q_bits), 1 << q_bits) for mass in _product(self.q, other.q)]
+        return Cells(self.scale, self.fine, self.first + other.first, above, self.lost + other.lost, p, q)
+
+    def coarser(self) -> Cells:
+        """The laws on every second cell: from above the others are split, from below they join the one before."""
+        bits = self.scale.bits + MORE_BITS
+        with precision(bits + MORE_BITS):  # the share of a cell that goes up
+            share = 1 / (1 + (-self.scale.spacing(self.fine)).exp())
+            low, high = parts_below(share, bits), parts_above(share, bits)
+        front = [0] * (self.first % 2)
+        above, p, q = front + self.above, front + self.p, front + self.q
+        back = [0] * (1 - len(above) % 2)  # an even cell comes last
+        above, p, q = above + back, p + back, q + back
+        out, odd = above[::2], above[1::2]
+        for place, mass in enumerate(odd):
+            out[place] += mass - (mass * low >> bits)
+            out[place + 1] += -(-mass * high >> bits)
+        joined = [[a + b for a, b in zip(law[::2], [*law[1::2], 0], strict=True)] for law in (p, q)]
+        return Cells(self.scale, self.fine - 1, self.first // 2, out, self.lost, *joined)
+
+    def cut(self, parts: int) -> Cells:
+        """The cells without those at either end that weigh no more than so many parts together.
+
+        From above the upper ones are lost, and the lower ones raised to the lowest cell that is left; from below they
+        are in no E.
+        """
+        top, lost = _end(self.above[::-1], parts)
+        last = self.length - top
+        bottom, raised = _end(self.above[:last], parts)
+        kept = slice(bottom, last)
+        above = self.above[kept]
+        above[0] += raised
+        return Cells(self.scale, self.fine, self.first + bottom, above, self.lost + lost, self.p[kept], self.q[kept])
+
+
+def _end(masses: Sequence[int], parts: int) -> tuple[int, int]:
+    """How many masses at the beginning weigh no more than so many parts together, all but one at most, and how much."""
+    count = total = 0
+    for mass in masses[:-1]:
+        if total + mass > parts:
+            break
+        count, total = count + 1, total + mass
+    return count, total
+
+
+def _product(one: list[int], other: list[int]) -> list[int]:
+    """The coefficients of the product of two polynomials, zeros at the end included."""
+    first = fmpz_poly(one)
+    found = first * first if one is other else first * fmpz_poly(other)
+    out = [int(value) for value in found.coeffs()]
+    return out + [0] * (len(one) + len(other) - 1 - len(out))
+
+
+def fitting(law: Cells, most: int) -> Cells:
+    """The laws on the finest grid, of those from their own on, on which they have no more cells than that."""
+    while law.length > most:
+        law = law.coarser()
+    return law
+
+
+def together(one: Cells, other: Cells, most: int, parts: int) -> Cells:
+    """The laws of the sum of two independent losses, cut and put on a grid on which they fit."""
+    check_left()
+    same = one is other
+    while one.fine > other.fine:
+        one = one.coarser()
+    while other.fine > one.fine:
+        other = other.coarser()
+    spend(CELL * (one.length + other.length))
+    return fitting(one.times(one if same else other).cut(parts), most)
+
+
+def power(law: Cells, count: int, most: int, parts: Callable[[int], int]) -> Cells:
+    """The laws of the sum of so many independent losses.
+
+    Args:
+        law: of one of them.
+        count: how many, at least 1.
+        most: cells of a law.
+        parts: what may be cut from each end of the law of a sum of so many.
+    """
+    out, done = law, 1
+    for digit in bin(count)[3:]:
+        out, done = together(out, out, most, parts(2 * done)), 2 * done
+        if digit == "1":
+            out, done = together(out, law, most, parts(done + 1)), done + 1
+    return out

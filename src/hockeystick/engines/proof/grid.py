@@ -1,0 +1,194 @@
+"""Rounds with atoms alone, however many and of however many losses: delta between two laws on a grid.
+
+Both are made in whole numbers, rounding on the safe side at every step (``cells.py`` has the inequalities). With
+A_n the mass of the cells from n on and B_n what Q has of them, ``e^-loss`` times each,
+
+    delta(eps) <= lost + A_n - e^eps B_n + sum over cells in doubt of (1 - e^(eps - loss))_+ of their masses ,
+
+where the cells from n on have losses that certainly exceed eps, and those in doubt neither certainly exceed it nor are
+certainly at most eps. From below it is ``P(E) - e^eps Q(E)`` with E the cells from n on, for any n.
+
+Where all losses of the rounds are a first one plus whole multiples of one number, and the grid takes them all, both
+ends differ by roundings alone. That this is so is guessed in floating point: no end rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from flint import arb
+
+from hockeystick.engines.proof.atoms import Outcome
+from hockeystick.engines.proof.cells import CELL, Cells, Scale, fitting, parts_below, power, together
+from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.engines.proof.search import Enclosure
+from hockeystick.numerics.balls import Ball, precision
+from hockeystick.numerics.work import charge
+from hockeystick.values.errors import NotApplicableError
+
+SHARE = 0.02  # of the asked width of log delta, for what is cut, and for what is rounded
+SPARE_BITS = 64  # of balls, beyond those of the masses
+PARTS = 1 << 40  # of a range of losses, of which their common spacing is sought
+LEAST_STEPS = 1 << 22  # of a range of losses, at most, that a spacing which they are taken to have leaves
+CELL_BIT = 9.0  # units of work of a bit of a cell, in a product
+ATOM = 30_000.0  # units of work of an outcome of a round
+LEAST_LOG_DELTA = -700.0  # logs of masses are doubles
+LARGEST = 1e6  # epsilon: masses under Q have as many bits more
+SPARE_EPSILON = 40.0  # over the tilt: how far from the guess an epsilon has all of its bits
+
+
+class Kind(NamedTuple):
+    """Rounds of one law.
+
+    Attributes:
+        outcomes: those of one round that have a finite loss.
+        left_out: what P has of finite losses beside them, at most.
+        times: how many rounds.
+        offset: the loss of the heaviest outcome, about.
+    """
+
+    outcomes: list[Outcome]
+    left_out: Ball
+    times: int
+    offset: Ball
+
+
+class GridLaws:
+    """Two laws between which delta of some rounds lies.
+
+    Args:
+        rounds: rounds with atoms alone.
+        epsilon: where to look.
+        log_delta: about log delta there.
+        tilt: about how fast log delta falls there.
+        tolerance: wanted size of roundings relative to delta.
+        length: cells of a law.
+
+    Raises:
+        NotApplicableError: they would take too long, or delta is too small.
+    """
+
+    name = "grid of whole numbers"
+
+    def __init__(
+        self, rounds: ExactRounds, epsilon: float, log_delta: float, tilt: float, tolerance: float, length: int
+    ) -> None:
+        if not (log_delta >= LEAST_LOG_DELTA and epsilon <= LARGEST):
+            raise NotApplicableError("delta is too small, or epsilon too large, for a proof")
+        atomic, number = rounds.atomic, rounds.number
+        share = log_delta + math.log(SHARE * tolerance)
+        cut = share - math.log(number)  # log of the mass of a round that is left out
+        bits = math.ceil((math.log(length) - share) / math.log(2)) + number.bit_length() + 2
+        most = epsilon + SPARE_EPSILON / max(tilt, 1.0)
+        q_bits = bits + math.ceil(most / math.log(2)) + 2
+        self._bits = q_bits + SPARE_BITS
+        made = len(atomic) + sum(count.bit_length() + count.bit_count() for _, count in atomic)
+        units = CELL_BIT * length * (2 * bits + q_bits) * made
+        units += ATOM * sum(one.size(cut) for one, _ in atomic)
+        charge(units, "the losses have too many distinct sums for a proof, on any grid", 2 * CELL * length * made)
+        with precision(self._bits):
+            kinds = [_kind(*one.outcomes(cut), count, cut) for one, count in atomic]
+            unit, finest = _grid(kinds)
+            scale = Scale(unit, bits, q_bits)
+            self._offset = sum((kind.times * kind.offset for kind in kinds), arb(0))
+            whole = parts_below(arb(share).exp(), bits) // (4 * number)
+            laws = []
+            for kind in kinds:
+                fine = _fineness(kind, unit, finest, length)
+                one = fitting(Cells.of(kind.outcomes, kind.offset, scale, fine, kind.left_out), length)
+                # sums of n rounds are cut by n of as many parts as there are rounds, at each of the products
+                laws.append(power(one, kind.times, length, lambda size: whole * size))
+            self._lay(reduce(lambda one, other: together(one, other, length, whole), laws))
+
+    def _lay(self, law: Cells) -> None:
+        """The masses of the cells from each on, and of those Q's share."""
+        bits, q_bits = law.scale.bits, law.scale.q_bits
+        self._law, self._spacing = law, law.scale.spacing(law.fine)
+        self._parts, self._q_parts = arb(2) ** -bits, arb(2) ** -q_bits
+        fall, size = (-self._spacing).exp(), (-self._spacing * law.first - self._offset).exp()
+        shares = []
+        for mass in law.above:
+            shares.append(size * mass)
+            size *= fall
+        self._above, self._above_q = _tails(law.above), _tails(shares)
+        self._p, self._q = _tails(law.p), _tails(law.q)
+        self._log_p, self._log_q = _logs(self._p, bits), _logs(self._q, q_bits)
+
+    def upper(self, epsilon: Ball) -> Ball:
+        """An upper end of delta at an epsilon."""
+        law, odds = self._law, epsilon.exp()
+        place = (epsilon - self._offset) / self._spacing - law.first
+        last = law.length
+        low = min(max(int(place.lower().floor().unique_fmpz()), 0), last)  # those below are at most eps
+        sure = min(max(int(place.upper().floor().unique_fmpz()) + 1, 0), last)  # those from here on exceed it
+        total = self._parts * (self._above[sure] + law.lost - odds * self._above_q[sure])
+        for n in range(low, sure):
+            excess = -(epsilon - self._offset - self._spacing * (law.first + n)).expm1()
+            total += self._parts * law.above[n] * excess.upper().max(arb(0))
+        return total.upper()
+
+    def lower(self, epsilon: Ball) -> Ball:
+        """A lower end of delta at an epsilon: E is the best of the sets of cells from some cell on, about."""
+        with np.errstate(over="ignore"):
+            best = int(np.argmax(np.exp(self._log_p) - np.exp(float(epsilon.mid()) + self._log_q)))
+        found = self._parts * self._p[best] - epsilon.exp() * self._q_parts * self._q[best]
+        return found.lower().max(arb(0))
+
+    def delta(self, epsilon: Ball) -> Enclosure:
+        """Both ends of delta at an epsilon."""
+        with precision(self._bits):
+            return Enclosure(self.lower(epsilon), self.upper(epsilon))
+
+
+def _tails(masses: list[Ball] | list[int]) -> list[Ball]:
+    """The sums of the masses from each on; the last is empty."""
+    return [0, *accumulate(reversed(masses))][::-1]
+
+
+def _logs(tails: list[int], bits: int) -> npt.NDArray[np.float64]:
+    """About the logarithms of masses, minus infinity where there is none."""
+    return np.array([math.log(mass) - bits * math.log(2) if mass else -math.inf for mass in tails])
+
+
+def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Kind:
+    """Rounds of which outcomes that weigh nothing beside a mass, of logarithm ``cut``, are left out."""
+    least = arb(cut).exp() / len(outcomes)
+    kept = [outcome for outcome in outcomes if not outcome.p < least]
+    left_out += sum((outcome.p for outcome in outcomes if outcome.p < least), arb(0))
+    heaviest = max(kept, key=lambda outcome: float(outcome.p.mid()))
+    return Kind(kept, left_out, count, heaviest.loss.mid())
+
+
+def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
+    """The spacing of a grid, and its fineness where the losses of each kind are whole multiples of it apart, else none.
+
+    Any spacing above 0 is sound.
+    """
+    apart = [outcome.loss - kind.offset for kind in kinds for outcome in kind.outcomes]
+    widest = max(abs(float(one.mid())) for one in apart) or 1.0
+    scale = arb(PARTS) * arb(PARTS) / arb(widest)
+    least, found = PARTS, 0  # roundings are far below the first of them
+    for one in apart:
+        a, b = found, abs(int((one.mid() * scale).mid().floor().unique_fmpz()))
+        while b > least:
+            a, b = b, min(a % b, b - a % b)
+        found = a
+    if found > PARTS * PARTS // LEAST_STEPS:
+        top = max(apart, key=lambda one: abs(float(one.mid())))
+        return abs(top / round(float((top * scale / found).mid()))).mid(), 0  # to all digits
+    return arb(widest).mid(), None
+
+
+def _fineness(kind: Kind, unit: Ball, finest: int | None, length: int) -> int:
+    """The fineness of the grid on which the losses of one round are put."""
+    losses = [float(outcome.loss.mid()) for outcome in kind.outcomes]
+    width = max(losses) - min(losses)
+    if not width > 0:
+        return 0
+    fine = math.floor(math.log2((length - 2) * float(unit.mid()) / width))
+    return fine if finest is None else min(fine, finest)

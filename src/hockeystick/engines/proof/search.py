@@ -1,0 +1,105 @@
+"""The epsilon at a delta, from proved ends of delta."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from flint import arb
+
+from hockeystick.numerics.balls import Ball
+
+STEPS = 100  # of the secant method, of which a handful is taken, and outward from the root
+SHARE = 0.1  # of the distance of the ends of log delta, which tells where the secant method ends, too
+LEAST = 1e-300  # epsilon that is told from 0
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """Proved ends of a number, as exact balls."""
+
+    lower: Ball
+    upper: Ball
+
+
+class Evaluator(Protocol):
+    """delta over the finite losses of one direction."""
+
+    @property
+    def name(self) -> str:
+        """The way by which delta is proved."""
+        ...
+
+    def delta(self, epsilon: Ball) -> Enclosure:
+        """Proved ends of delta at an epsilon >= 0."""
+        ...
+
+
+def epsilon_between(evaluator: Evaluator, target: Enclosure, guess: float, slope: float) -> tuple[float, float]:
+    """Doubles between which epsilon lies, at which the ends of delta are on the right side of the target.
+
+    delta falls with eps: ``delta(upper) <= target`` and ``delta(lower) > target`` put the truth between. Where none is
+    found the end is infinite, or 0.
+
+    Args:
+        evaluator: of delta.
+        target: ends of the target delta.
+        guess: where to begin.
+        slope: about ``-d log delta / d eps`` there.
+    """
+    root, slope, low, high = _root(evaluator, target.lower, guess, slope)
+    found = evaluator.delta(arb(root))
+    upper, step = root, 1.01 * _log_ratio(found.upper, target.lower) / slope + math.ulp(root)
+    for _ in range(STEPS):
+        if evaluator.delta(arb(upper)).upper <= target.lower:
+            break
+        upper, step = min(upper + step, high if high > upper else math.inf), 2 * step + math.ulp(upper)
+    else:
+        upper = math.inf
+    lower, step = root, 1.01 * _log_ratio(target.upper, found.lower) / slope + root - math.nextafter(root, 0.0)
+    for _ in range(STEPS):
+        if lower <= 0 or evaluator.delta(arb(lower)).lower > target.upper:
+            break
+        lower, step = max(lower - step, low if low < lower else -math.inf), 2 * step + math.ulp(root)
+    else:
+        lower = 0.0
+    return max(lower, 0.0), upper
+
+
+def _log_ratio(x: Ball, y: Ball) -> float:
+    """About log(x / y), from 0 to 1; 1 where a step cannot be told from it."""
+    if not (x > 0 and y > 0):
+        return 1.0
+    return min(max(float((x / y).log().mid()), 0.0), 1.0)
+
+
+def _root(evaluator: Evaluator, target: Ball, guess: float, slope: float) -> tuple[float, float, float, float]:
+    """About the epsilon >= 0 at which delta meets the target, ``-d log delta / d eps`` there, and a bracket.
+
+    Secant steps on the logarithm within the bracket that the values so far leave; any answer is sound.
+    """
+    epsilon, low, high, first = guess, 0.0, math.inf, slope
+    before: tuple[float, float] | None = None
+    for _ in range(STEPS):
+        found = evaluator.delta(arb(epsilon))
+        middle = (found.lower.max(arb(0)) + found.upper) / 2
+        excess = float((middle / target).log().mid()) if middle > 0 else -math.inf
+        low, high = (epsilon, high) if excess > 0 else (low, epsilon)
+        if abs(excess) <= SHARE * _log_ratio(found.upper, found.lower) or high < LEAST:
+            break  # no more is to be told
+        after = 0.5 * (low + high)
+        if math.isfinite(excess):
+            if before is not None and epsilon != before[0]:
+                slope = max((before[1] - excess) / (epsilon - before[0]), 1e-3 * first)
+            before = epsilon, excess
+            straight = max(epsilon + excess / slope, 0.0)
+            if low < straight < high or straight == 0.0 == low:
+                after = straight
+        if after in (epsilon, low, high) and after > 0:
+            break
+        near = math.isfinite(excess) and abs(after - epsilon) <= math.ulp(min(after, epsilon))
+        epsilon = after
+        if near:
+            break
+    return epsilon, slope, low, high
