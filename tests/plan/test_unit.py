@@ -178,7 +178,7 @@ def test_fixed_batches_have_no_chain_of_records() -> None:
 
 def test_no_other_question_answers_for_single_records() -> None:
     """A plan without pairs for users has no profile, no curves, no proof and no other accountant."""
-    plan = users(Round(Laplace(5.0), RandomAllocation(steps_per_epoch=10)), 3)
+    plan = users(Round(Gaussian(5.0), RandomAllocation(steps_per_epoch=10)), 3)
     for ask in (
         lambda: plan.profile(),
         lambda: plan.epsilon(1e-6, accountant="rdp"),

@@ -97,8 +97,7 @@ class Property(StrEnum):
     known. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement is
     that of two opposite vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss,
     and then no Renyi divergence is finite. ``joint``: a round is several releases at once, and its pair a product,
-    which is not sampled. ``unbounded``: the likelihood ratio of its pair has no bound, or densities of another kind
-    than the Laplace law's.
+    which is not sampled.
     """
 
     GAUSSIAN = "gaussian"
@@ -106,7 +105,6 @@ class Property(StrEnum):
     SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
     JOINT = "joint"
-    UNBOUNDED = "unbounded"
 
 
 _NEEDED = {Status.BRACKET: "known", Status.RENYI: "curve"}

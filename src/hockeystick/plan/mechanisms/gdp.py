@@ -38,7 +38,7 @@ class GDP(Mechanism):
     name: ClassVar[str] = "gdp"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
     zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE, Property.UNBOUNDED})
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
 
     def __post_init__(self) -> None:
         check_fields(self)

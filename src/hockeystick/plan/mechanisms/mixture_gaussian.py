@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Status
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, Domain, check_fields, list_of
@@ -69,7 +69,6 @@ class MixtureGaussian(Mechanism):
         Direction.REPLACE_ONE: _REPLACED,
     }
     zeroed: ClassVar[Claim] = AS_ABSENT
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.UNBOUNDED})
 
     def __post_init__(self) -> None:
         check_fields(self)

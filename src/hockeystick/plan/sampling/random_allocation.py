@@ -6,9 +6,6 @@ all other records, so that with and without the record the others take part in t
 **One participation an epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof.
 *Tight*: where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
 
-**Other mechanisms** whose likelihood ratio is bounded (Laplace, randomised response, any with few outcomes): the same
-reduction to one pair, whose law is held between two (``pairs/sampled/ratio_epoch.py``, with the proof).
-
 **Setting a record's contribution to zero.** The others draw their steps as before, independently of the record. In
 every step, including the record's own, the sum is that of the others, so for every draw the outcomes have the law of
 the data without the record. Both orders have the pairs of ``remove`` and ``add``. This holds for all the draws below,
@@ -46,11 +43,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
-from hockeystick.pairs.sides import Above, Between, Known
+from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, sampled_base
 from hockeystick.values import domains
@@ -63,43 +60,18 @@ _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pa
 _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blocks above, the sum of all steps below")
 """Claim for adding and removing a record that takes part several times an epoch, with Gaussian noise."""
 
-_RATIOS = Claim(
-    Status.BRACKET,
-    "Feldman, Shenfeld 2025 [FS25]; proof in pairs/sampled/ratio_epoch.py: between two laws of the likelihood ratio",
-)
-"""Claim for adding and removing a record, with mechanisms whose likelihood ratio is bounded."""
-
-_UNBOUNDED = Claim(
+_NOT_GAUSSIAN = Claim(
     Status.REFUSED,
-    "random allocation is accounted for with Gaussian noise, and with mechanisms whose finite losses are at most 12; "
-    "where it is Gaussian noise, give it as 'gaussian' with its noise_multiplier",
+    "random allocation is accounted for with Gaussian noise only: use sampling 'poisson' or no sampling; where it is "
+    "Gaussian noise by another name, give it as 'gaussian' with its noise_multiplier",
 )
-"""Claim for a mechanism whose likelihood ratio is unbounded, or cannot be put on a lattice."""
-
-_TOO_MANY = Claim(
-    Status.REFUSED,
-    "random allocation of other mechanisms than Gaussian noise is accounted for up to 1000000 steps an epoch; a larger "
-    "batch_size makes fewer",
-)
-"""Claim for epochs whose sums would need too long a transform."""
-
-_OFTEN_OTHER = Claim(
-    Status.REFUSED,
-    "several participations an epoch, and assignments that are kept, are accounted for with Gaussian noise only; leave "
-    "out participations_per_epoch and epochs_per_assignment",
-)
-"""Claim for other mechanisms than Gaussian noise if a record takes part several times by one draw."""
+"""Claim for other mechanisms than Gaussian noise."""
 
 _REPLACED = Claim(
     Status.REFUSED,
     "no pair is known for replacing a record under random allocation: use adjacency 'add-or-remove', and its privacy "
     "for groups of 2, which replacing is a case of",
 )
-
-RATIOS_WHY = (
-    "the width is that of a lattice: the law of an epoch's likelihood ratio is held between two laws with few values"
-)
-"""Reason for different ends of an epoch of another mechanism."""
 
 WHY = (
     "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt "
@@ -250,30 +222,18 @@ class RandomAllocation(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return a tight claim for Gaussian noise and a bracket for others; replacing a record is refused."""
-        base = sampled_base(mechanism, direction)
+        """Return a tight claim for Gaussian noise; other noise, and replacing a record, are refused."""
         if direction is Direction.REPLACE_ONE:
             return _REPLACED
-        if Property.UNBOUNDED in mechanism.properties and base.status in (Status.TIGHT, Status.UPPER, Status.BRACKET):
-            return _UNBOUNDED
-        return inherited(base, _ONCE if Property.GAUSSIAN in mechanism.properties else _RATIOS)
+        if Property.GAUSSIAN not in mechanism.properties:
+            return _NOT_GAUSSIAN
+        return inherited(sampled_base(mechanism, direction), _ONCE)
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the mechanism's own claim if an epoch is one step, and a bracket if a record takes part several times.
-
-        It is a refusal if this instance's likelihood ratio is unbounded, whatever others of its class have.
-        """
+        """Return the mechanism's own claim if an epoch is one step, a bracket if a record takes part several times."""
         if self._unsampled:
             return mechanism.claims[direction]
         found = self.claim(type(mechanism), direction)
-        if found.status is not Status.REFUSED and Property.GAUSSIAN not in mechanism.properties:
-            from hockeystick.pairs.sampled.ratio_epoch import MOST_STEPS, supported
-
-            if self.participations_per_epoch > 1 or self.epochs_per_assignment > 1:
-                return _OFTEN_OTHER
-            if self.steps > MOST_STEPS:
-                return _TOO_MANY
-            return found if supported(_base(mechanism)) else _UNBOUNDED
         often = 1 < self.participations_per_epoch < self.steps
         return _OFTEN if found.status is Status.TIGHT and often else found
 
@@ -306,8 +266,6 @@ class RandomAllocation(Sampling):
         """Return the pair of one epoch, or of all epochs of an assignment."""
         if self._unsampled:
             return mechanism.pair(direction)
-        if Property.GAUSSIAN not in mechanism.properties:
-            return self._bounds(mechanism, direction)[0]
         mu = self._mu(mechanism)
         if 1 < self.participations_per_epoch == self.steps:  # all of several steps: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
@@ -323,22 +281,12 @@ class RandomAllocation(Sampling):
             return own_known(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
-        if Property.GAUSSIAN not in mechanism.properties:
-            above, below = self._bounds(mechanism, direction)
-            attained = mechanism.qualified(mechanism.claims[direction]).status is Status.TIGHT
-            return Between(above, (below,), RATIOS_WHY) if attained else Above(above)
         summed = self._mu(mechanism) * self.participations_per_epoch / math.sqrt(self.steps)
         return Between(self.pair(mechanism, direction), (GaussianPair(summed),), WHY)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """Return the Renyi curve of the pair of an epoch; if an epoch is one step, the mechanism's own."""
         return mechanism.curve(direction) if self._unsampled else self.pair(mechanism, direction)
-
-    def _bounds(self, mechanism: Mechanism, direction: Direction) -> tuple[DominatingPair, DominatingPair]:
-        """One epoch of a mechanism with bounded likelihood ratios: the pair above, and the one below."""
-        from hockeystick.pairs.sampled.ratio_epoch import epoch_pairs
-
-        return epoch_pairs(_base(mechanism), *self._probabilities, direction is Direction.ADD)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """Return the mechanism's own round if an epoch is one step; proofs know no other epoch."""
@@ -365,8 +313,3 @@ class RandomAllocation(Sampling):
     def steps_per_round(self) -> int:
         """Number of steps taken of all epochs of one assignment."""
         return self.steps_of_pass * self.epochs_per_assignment
-
-
-def _base(mechanism: Mechanism) -> DominatingPair:
-    """The law of a step with the record against that without it."""
-    return cast(DominatingPair, mechanism.with_against_without())
