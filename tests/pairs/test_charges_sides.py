@@ -25,18 +25,22 @@ from hockeystick.pairs import (
     PoissonAddPair,
     PoissonRemovePair,
     PoissonSubstitutionPair,
-    UnevenPair,
 )
 from hockeystick.pairs import gathered as module
 from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.gathered import Gathered
 from hockeystick.pairs.sampled.allocation_columns import Coefficients
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import Rows, powered
-from hockeystick.pairs.sampled.uneven_law import UnevenLaw
-from hockeystick.pairs.sampled.uneven_series import UnevenSeries
 
 Number = Any
 GROUPS = ((Fraction(1, 4), 1), (Fraction(1, 8), 2))
+
+
+def even(mu: float, steps: int) -> AllocationLaw:
+    """An epoch of equally likely steps."""
+    return AllocationLaw(mu, Fraction(0), ((Fraction(1, steps), steps),))
+
 
 # What is gathered -----------------------------------------------------------------------------------------------------
 
@@ -84,11 +88,10 @@ def true_delta(pair: DominatingPair, epsilon: float) -> Number:
     if isinstance(pair, PoissonSubstitutionPair):
         one, other = (sampled(mpf(pair.mu), mpf(pair.rate), sign) for sign in (1, -1))
         return density_delta(one, other, mpf(epsilon))
-    if isinstance(pair, AllocationPair):
-        return epoch_delta(pair.mu, [1 / pair.steps] * pair.steps, 0.0, pair.add, epsilon)
-    assert isinstance(pair, UnevenPair)
-    weights = [float(weight) for weight, steps in pair.groups for _ in range(steps)]
-    return epoch_delta(pair.mu, weights, float(pair.constant), pair.add, epsilon)
+    assert isinstance(pair, AllocationPair)
+    law = pair.law
+    weights = [float(weight) for weight, steps in law.groups for _ in range(steps)]
+    return epoch_delta(law.mu, weights, float(law.constant), pair.add, epsilon)
 
 
 FAMILIES: dict[str, list[DominatingPair]] = {
@@ -98,14 +101,14 @@ FAMILIES: dict[str, list[DominatingPair]] = {
     "removed": [PoissonRemovePair(GaussianPair(1.0), 0.3), PoissonRemovePair(GaussianPair(2.0), 0.1)],
     "added": [PoissonAddPair(GaussianPair(1.0), 0.5), PoissonAddPair(GaussianPair(2.0), 0.2)],
     "replaced": [PoissonSubstitutionPair(1.0, 0.3), PoissonSubstitutionPair(1.6, 0.1)],
-    "epochs": [AllocationPair(0.5, 2, False), AllocationPair(1.5, 2, False)],
-    "epochs, added": [AllocationPair(0.5, 2, True), AllocationPair(1.5, 2, True)],
-    "epochs, two lengths": [AllocationPair(mu, steps, False) for mu, steps in ((1.0, 2), (1.2, 2), (1.1, 3))],
-    "uneven epochs": [UnevenPair(mu, Fraction(1, 2), GROUPS, False) for mu in (0.5, 1.5)],
-    "uneven epochs, added": [UnevenPair(mu, Fraction(1, 2), GROUPS, True) for mu in (0.5, 1.5)],
+    "epochs": [AllocationPair(even(0.5, 2), False), AllocationPair(even(1.5, 2), False)],
+    "epochs, added": [AllocationPair(even(0.5, 2), True), AllocationPair(even(1.5, 2), True)],
+    "epochs, two lengths": [AllocationPair(even(mu, steps), False) for mu, steps in ((1.0, 2), (1.2, 2), (1.1, 3))],
+    "uneven epochs": [AllocationPair(AllocationLaw(mu, Fraction(1, 2), GROUPS), False) for mu in (0.5, 1.5)],
+    "uneven epochs, added": [AllocationPair(AllocationLaw(mu, Fraction(1, 2), GROUPS), True) for mu in (0.5, 1.5)],
     "uneven epochs, two laws": [
-        UnevenPair(1.3, Fraction(1, 2), GROUPS, False),
-        UnevenPair(1.2, Fraction(1, 4), ((Fraction(1, 2), 1), (Fraction(1, 8), 2)), False),
+        AllocationPair(AllocationLaw(1.3, Fraction(1, 2), GROUPS), False),
+        AllocationPair(AllocationLaw(1.2, Fraction(1, 4), ((Fraction(1, 2), 1), (Fraction(1, 8), 2))), False),
     ],
 }
 
@@ -152,6 +155,11 @@ def of_step(first: complex, doubt: float, rest: list[float], errors: list[float]
     )  # fmt: skip
 
 
+def power_of(step: Coefficients, t: int) -> Rows:
+    """The power of an epoch of t equally likely steps."""
+    return powered(even(1.0, t), [step], np.ones(1, dtype=complex))
+
+
 def true_power(first: Number, rest: list[Number], t: int, rows: Rows) -> Number:
     """``n! [h^n] (sum_k e_k (h/t)^k)^t`` over the scale of the rows, to 60 digits, by Miller's recurrence."""
     n = len(rest)
@@ -184,7 +192,7 @@ def test_errors_of_the_coefficients_are_those_of_the_power(
     first: float, doubt: float, rest: list[float], errors: list[float], t: int, side: int
 ) -> None:
     """Each coefficient is off by all that is stated, the same way; a sum of moduli is met by numbers of one sign."""
-    rows = powered(of_step(first, doubt, rest, errors), t)
+    rows = power_of(of_step(first, doubt, rest, errors), t)
     with mp.workdps(60):
         moved = [mpf(value) + side * mpf(error) for value, error in zip(rest, errors, strict=True)]
         truth = true_power(mpf(first) + side * mpf(doubt), moved, t, rows)
@@ -195,7 +203,7 @@ def test_errors_of_the_coefficients_are_those_of_the_power(
 @pytest.mark.parametrize("t", [10**6 + 3, 10**9 + 7, 10**11 + 19])
 def test_roundings_of_a_high_power_are_charged(first: complex, t: int) -> None:
     """Size and phase of the power lose the digits that ``t log e_0`` has before its point."""
-    rows = powered(of_step(first, 0.0, [], []), t)
+    rows = power_of(of_step(first, 0.0, [], []), t)
     with mp.workdps(60):
         assert abs(mp.mpc(complex(rows.value[0])) - true_power(mp.mpc(first), [], t, rows)) <= rows.error[0] < 1
 
@@ -204,7 +212,7 @@ def test_roundings_of_a_high_power_are_charged(first: complex, t: int) -> None:
 def test_roundings_of_the_scale_of_a_series_are_charged(size: float) -> None:
     """The power of h that brings small coefficients and large ones to 1 is off by the rounding of its logarithm."""
     rest = [size, 0.0, 0.0]
-    rows = powered(of_step(0.0, 0.0, rest, [0.0] * 3), 1000)
+    rows = power_of(of_step(0.0, 0.0, rest, [0.0] * 3), 1000)
     with mp.workdps(60):
         truth = true_power(mpf(0), [mpf(value) for value in rest], 1000, rows)
         assert abs(mp.mpc(complex(rows.value[0])) - truth) <= rows.error[0] < 1e-9
@@ -213,7 +221,7 @@ def test_roundings_of_the_scale_of_a_series_are_charged(size: float) -> None:
 def test_coefficients_that_underflow_are_charged() -> None:
     """``t^(1-k)`` of 10^9 steps and k = 40 is no double, and yet its term is next to all of the result."""
     rest, t = [1e-9, *([0.0] * 38), 1.0], 10**9
-    rows = powered(of_step(0.0, 0.0, rest, [0.0] * 40), t)
+    rows = power_of(of_step(0.0, 0.0, rest, [0.0] * 40), t)
     with mp.workdps(60):
         truth = true_power(mpf(0), [mpf(value) for value in rest], t, rows)
         assert 0 < abs(mp.mpc(complex(rows.value[0])) - truth) <= rows.error[0]
@@ -259,24 +267,21 @@ def test_the_size_of_a_power_of_which_nothing_else_is_known_is_charged_for_its_r
     for i in range(12):
         nothing = np.empty((0, 1))
         at = first - i
-        found = powered(Coefficients(np.array([at + 0j]), np.array([doubt]), nothing.astype(complex), nothing), t)
+        found = power_of(Coefficients(np.array([at + 0j]), np.array([doubt]), nothing.astype(complex), nothing), t)
         with mp.workdps(40):
             most = mp.exp(t * (mpf(at) + mpf(doubt)) - mpf(float(found.log_scale[0])))
             assert most <= float(found.error[0]) < 1.001
 
 
-def test_the_size_of_a_product_of_which_nothing_else_is_known_is_charged_for_its_rounding(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_size_of_a_product_of_which_nothing_else_is_known_is_charged_for_its_rounding() -> None:
     """An epoch of a thousand million equal steps and one that is larger, each e_0 known to a third of its logarithm."""
     count = 10**9
-    law = UnevenLaw(1.0, Fraction(0), ((Fraction(1, 2), 1), (Fraction(1, 2 * count), count)))
-    series, nothing = UnevenSeries(law, 0, 0.0), np.empty((0, 1))
+    law = AllocationLaw(1.0, Fraction(0), ((Fraction(1, 2), 1), (Fraction(1, 2 * count), count)))
+    nothing = np.empty((0, 1))
     for i in range(12):
         at, doubt = -50.3 - i, 0.3
         given = Coefficients(np.array([at + 0j]), np.array([doubt]), nothing.astype(complex), nothing)
-        monkeypatch.setattr(series._base, "coefficients", lambda v, ratio, factor, given=given: given)
-        found = series.rows(np.array([0.0]), 1.0)
+        found = powered(law, [given, given], np.ones(1, dtype=complex))
         with mp.workdps(40):
             most = mp.exp((count + 1) * (mpf(at) + mpf(doubt)) - mpf(float(found.log_scale[0])))
             assert most <= float(found.error[0]) < 1.001

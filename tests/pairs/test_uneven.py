@@ -15,16 +15,15 @@ from scipy.special import ndtr
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.pairs import AllocationPair, Composition, GaussianPair, PoissonAddPair, PoissonRemovePair, UnevenPair
+from hockeystick.pairs import AllocationPair, Composition, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.gathered import gathered
-from hockeystick.pairs.sampled import allocation_columns, uneven_decay
+from hockeystick.pairs.sampled import allocation_columns, allocation_decay
+from hockeystick.pairs.sampled.allocation import epoch
+from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
 from hockeystick.pairs.sampled.allocation_guide import kept
-from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
-from hockeystick.pairs.sampled.uneven import epoch
-from hockeystick.pairs.sampled.uneven_decay import ConstantEnvelope
-from hockeystick.pairs.sampled.uneven_law import Groups, UnevenLaw
-from hockeystick.pairs.sampled.uneven_series import UnevenSeries
+from hockeystick.pairs.sampled.allocation_series import on_rays
 from hockeystick.values.adjacency import Direction
 from oracle.allocation import Array, ComplexArray, delta_of, grid_laws, hockey_stick, nested_uneven, sampled, two_steps
 
@@ -46,12 +45,18 @@ def spread(groups: Groups) -> list[float]:
     return [float(weight) for weight, count in groups for _ in range(count)]
 
 
-def truth(law: UnevenLaw, zeta: npt.NDArray[np.complexfloating[Any, Any]]) -> ComplexArray:
+def even_decay(law: AllocationLaw, s: Array) -> Array:
+    """What an epoch of as many steps falls off like where the record is in one of them."""
+    steps = law.steps
+    return AllocationEnvelope(AllocationLaw(law.mu, NONE, ((F(1, steps), steps),)), 2.0).log_bound(s)
+
+
+def truth(law: AllocationLaw, zeta: npt.NDArray[np.complexfloating[Any, Any]]) -> ComplexArray:
     return nested_uneven(law.mu, spread(law.groups), float(law.constant), zeta)
 
 
 def moments(
-    law: UnevenLaw | AllocationLaw, alpha: float, sign: int, tolerance: float, step: float, count: int
+    law: AllocationLaw, alpha: float, sign: int, tolerance: float, step: float, count: int
 ) -> tuple[ComplexArray, Array]:
     values, errors, top = AllocationLine(law, alpha, sign, step * count, tolerance).moments(step, count)
     return values * math.exp(top), errors * math.exp(top)
@@ -61,7 +66,7 @@ def moments(
 @pytest.mark.parametrize(("mu", "constant", "groups"), LAWS)
 def test_moments_of_few_steps(mu: float, constant: Fraction, groups: Groups, alpha: float, sign: int) -> None:
     """To 1e-13 of the moment on the real axis, and within the error that is stated; with few nodes likewise."""
-    law = UnevenLaw(mu, constant, groups)
+    law = AllocationLaw(mu, constant, groups)
     true = truth(law, alpha + 1j * sign * 0.9 / mu * np.arange(8))
     values, errors = moments(law, alpha, sign, 1e-16, 0.9 / mu, 8)
     assert np.abs(values - true).max() <= 1e-13 * abs(true[0])
@@ -73,30 +78,12 @@ def test_moments_of_few_steps(mu: float, constant: Fraction, groups: Groups, alp
         assert errors.max() <= 8 * tolerance * abs(true[0])
 
 
-@pytest.mark.parametrize(("mu", "steps"), [(1.0, 7), (0.4, 500), (2.0, 30)])
-def test_equal_steps_are_those_of_the_even_law(mu: float, steps: int) -> None:
-    """One group, and two of equal probability, give the moments and bounds of an even epoch."""
-    even = AllocationLaw(mu, steps)
-    for groups in (((F(1, steps), steps),), ((F(1, steps), steps - 1), (F(1, steps), 1))):
-        law = UnevenLaw(mu, NONE, groups)
-        for alpha, sign in ((2.5, 1), (-1.25, -1)):
-            ours, error = moments(law, alpha, sign, 1e-14, 0.5, 20)
-            theirs, other = moments(even, alpha, sign, 1e-14, 0.5, 20)
-            assert (np.abs(ours - theirs) <= error + other).all()
-        assert law.log_whole_moments() == pytest.approx(even.log_whole_moments(), abs=1e-8)
-        assert law.log_moment_above(20.5)[0] == pytest.approx(even.log_moment_above(20.5)[0], rel=1e-8)
-        assert law.log_power_above(-3.0) == pytest.approx(even.log_power_above(-3.0), rel=1e-9)
-        edges = np.array([1.0, 10.0])
-        assert law.log_decay(edges).tolist() == even.log_decay(edges).tolist()
-
-
 @pytest.mark.parametrize(("mu", "constant", "groups"), LAWS)
 def test_bounds_on_real_moments(mu: float, constant: Fraction, groups: Groups) -> None:
-    law = UnevenLaw(mu, constant, groups)
-    whole = law.log_whole_moments()
+    law = AllocationLaw(mu, constant, groups)
     for n in range(1, 6):
         true = math.log(truth(law, np.array([n + 0j]))[0].real)
-        assert -1e-13 <= whole[n] - true <= 1e-9 * (1 + true)
+        assert -1e-13 <= law.log_whole(n) - true <= 1e-9 * (1 + true)
         assert -1e-13 <= law.log_moment_above(float(n))[0] - true <= 1e-8 * (1 + true)
     for alpha in (-8.0, -2.0, -0.5, 0.5, 1.5, 3.3):
         true = math.log(truth(law, np.array([alpha + 0j]))[0].real)
@@ -105,16 +92,18 @@ def test_bounds_on_real_moments(mu: float, constant: Fraction, groups: Groups) -
 
 def test_bounds_on_real_moments_are_those_that_are_meant() -> None:
     """Each of the closed forms is the least somewhere: the geometric mean, the constant, and convexity."""
-    many = UnevenLaw(1.0, F(1, 10), ((F(9, 1000), 100),))
+    many = AllocationLaw(1.0, F(1, 10), ((F(9, 1000), 100),))
     assert many.log_power_above(-1.0) == pytest.approx(0.5 * (0.9 + 100 * 0.009**2), rel=1e-9)
-    assert UnevenLaw(2.0, F(1, 2), ((F(1, 2), 1),)).log_power_above(-9.0) == pytest.approx(9 * math.log(2), rel=1e-9)
-    rare = UnevenLaw(1.0, F(999, 1000), ((F(1, 1000), 1),))
+    assert AllocationLaw(2.0, F(1, 2), ((F(1, 2), 1),)).log_power_above(-9.0) == pytest.approx(
+        9 * math.log(2), rel=1e-9
+    )
+    rare = AllocationLaw(1.0, F(999, 1000), ((F(1, 1000), 1),))
     assert rare.log_power_above(3.0) == pytest.approx(math.log1p(0.001 * math.expm1(3.0)), rel=1e-9)
 
 
 def test_whole_moments_beyond_those_that_are_formed() -> None:
     """In logarithms, to the order 200, against exact sums of a law with one step."""
-    law = UnevenLaw(0.3, F(3, 4), ((F(1, 4), 1),))
+    law = AllocationLaw(0.3, F(3, 4), ((F(1, 4), 1),))
     for n in (40, 200):
         with mp.workdps(40):
             true = mp.log(mp.fsum(
@@ -129,14 +118,14 @@ def test_the_quadrature_in_x_is_charged(monkeypatch: pytest.MonkeyPatch, name: s
     """With a coarse step, or a short range, that is what errs, of each group, and the bound on it is kept."""
     v = np.array([-6.0, -3.0, -1.5, -0.8, 0.1, 0.9])
     laws = [
-        UnevenLaw(1.0, F(1, 5), ((F(2, 5), 2),)),
-        UnevenLaw(1.0, NONE, ((F(1, 100), 1), (F(99, 100), 1))),
-        UnevenLaw(1.0, NONE, ((F(99, 100), 1), (F(1, 100), 1))),
+        AllocationLaw(1.0, F(1, 5), ((F(2, 5), 2),)),
+        AllocationLaw(1.0, NONE, ((F(1, 100), 1), (F(99, 100), 1))),
+        AllocationLaw(1.0, NONE, ((F(99, 100), 1), (F(1, 100), 1))),
     ]
-    exact = {(law, n): UnevenSeries(law, n, 0.9).rows(v, 0.69) for law in laws for n in (0, 2)}
+    exact = {(law, n): on_rays(law, n, [(0.9, None, v)], 0.69)[0] for law in laws for n in (0, 2)}
     monkeypatch.setattr(allocation_columns, name, value)
     for (law, n), rows in exact.items():
-        coarse = UnevenSeries(law, n, 0.9).rows(v, 0.69)
+        coarse = on_rays(law, n, [(0.9, None, v)], 0.69)[0]
         scale = np.exp(coarse.log_scale - rows.log_scale)
         off = np.abs(coarse.value * scale - rows.value)
         assert off.max() > 1e-5
@@ -147,9 +136,9 @@ def test_transforms_on_a_ray() -> None:
     """``E Lambda^n e^(-r Lambda)`` against mpmath: two unequal steps and a constant part, from small to large r."""
     mu, angle, first, second, constant = 1.0, 1.2, F(1, 2), F(1, 10), F(2, 5)
     v = np.array([-9.0, -2.0, 0.2, 2.0])
-    law = UnevenLaw(mu, constant, ((first, 1), (second, 1)))
+    law = AllocationLaw(mu, constant, ((first, 1), (second, 1)))
     for n in (0, 2):
-        rows = UnevenSeries(law, n, angle).rows(v, 0.69)
+        rows = on_rays(law, n, [(angle, None, v)], 0.69)[0]
         with mp.workdps(20):
             for at in range(len(v)):
                 r = mp.exp(mp.mpc(v[at], angle)) / mp.mpf(0.5)
@@ -175,15 +164,15 @@ def test_transforms_on_a_ray() -> None:
 def test_places_and_what_lies_below_them() -> None:
     """Bounds on the distribution function of S, against the normal one for one step, and drawn for many."""
     for mu, weight in ((1.0, F(1, 2)), (0.3, F(9, 10)), (2.5, F(1, 100))):
-        place, log_below = uneven_decay._below(UnevenLaw(mu, 1 - weight, ((weight, 1),)))
+        place, log_below = allocation_decay._below(AllocationLaw(mu, 1 - weight, ((weight, 1),)))
         below = np.exp(log_below)
         exact = ndtr((np.log(place[1:] / float(weight)) + 0.5 * mu * mu) / mu)
         assert (below >= exact).all()
         assert (below[exact > 1e-12] <= 30 * exact[exact > 1e-12]).all()
-    law = UnevenLaw(1.0, F(1, 2), ((F(1, 100), 40), (F(1, 20), 2)))
+    law = AllocationLaw(1.0, F(1, 2), ((F(1, 100), 40), (F(1, 20), 2)))
     random = np.random.default_rng(4)
     s = np.exp(random.standard_normal((20_000, 42)) - 0.5) @ np.array(spread(law.groups))
-    place, log_below = uneven_decay._below(law)
+    place, log_below = allocation_decay._below(law)
     below = np.exp(log_below)
     found = (s[:, None] < place[None, 1:]).mean(axis=0)
     assert (found <= below + 0.02).all()
@@ -199,11 +188,11 @@ def test_places_and_what_lies_below_them() -> None:
     ],
 )
 def test_the_envelope_bounds_the_fall(mu: float, constant: Fraction, groups: Groups, alpha: float) -> None:
-    law = UnevenLaw(mu, constant, groups)
+    law = AllocationLaw(mu, constant, groups)
     farthest = (40.0, 20.0, 7.0)[len(spread(groups)) - 1] / mu  # to where the nested sums have their digits
     s = np.concatenate([[0.0], np.geomspace(0.1, farthest, 16)])
     sizes = np.abs(truth(law, alpha + 1j * s))
-    bounds = ConstantEnvelope(law, alpha).log_bound(s)
+    bounds = AllocationEnvelope(law, alpha).log_bound(s)
     assert (sizes / sizes[0] <= np.exp(bounds) * (1 + 1e-9) + 1e-12).all()
     assert (np.diff(bounds) <= 0).all()
     assert bounds[0] == 0
@@ -212,19 +201,19 @@ def test_the_envelope_bounds_the_fall(mu: float, constant: Fraction, groups: Gro
 
 def test_the_envelope_is_close_where_there_is_next_to_no_constant_part() -> None:
     """With one part in a million constant, the decay is that of the mean of normal variables, but for a quarter."""
-    law = UnevenLaw(0.3, F(1, 10**6), ((F(999_999, 3 * 10**6), 3),))
+    law = AllocationLaw(0.3, F(1, 10**6), ((F(999_999, 3 * 10**6), 3),))
     s = np.array([10.0, 20.0, 30.0])
-    assert (ConstantEnvelope(law, 2.0).log_bound(s) <= 0.75 * law.log_decay(s)).all()
+    assert (AllocationEnvelope(law, 2.0).log_bound(s) <= 0.75 * even_decay(law, s)).all()
 
 
 def test_the_envelope_far_out_where_its_terms_leave_the_range_of_a_double() -> None:
     """A tilt of -250 and a constant of 1e-3: ``c^alpha`` is 1e750 times the moment, and there is a decay."""
-    law = UnevenLaw(1 / 3, F(1, 1000), ((F(999, 10**7), 10_000),))
+    law = AllocationLaw(1 / 3, F(1, 1000), ((F(999, 10**7), 10_000),))
     s = np.array([0.0, 400.0, 800.0])
-    bounds = ConstantEnvelope(law, -250.0).log_bound(s)
+    bounds = AllocationEnvelope(law, -250.0).log_bound(s)
     values, errors, _ = AllocationLine(law, -250.0, -1, 800.0, 1e-12).moments(400.0, 3)
     assert (np.abs(values) - errors <= np.exp(bounds) * (np.abs(values[0]) + errors[0])).all()
-    assert bounds[2] <= 0.6 * law.log_decay(s)[2]
+    assert bounds[2] <= 0.6 * even_decay(law, s)[2]
 
 
 @pytest.mark.parametrize("add", [False, True])
@@ -240,7 +229,7 @@ def test_one_epoch_lies_between_laws_on_a_grid(
     low, high = ((1 - share + share * values, mass) for values, mass in (laws[1], laws[0]))
     slack = 2 * math.exp(epsilon) * laws[2] + 1e-12
     pair = epoch(mu, (((1 - constant) / steps, steps),), constant, add)
-    assert isinstance(pair, UnevenPair)
+    assert isinstance(pair, AllocationPair)
     found = ContourEngine(Composition([(pair, 1)])).log_delta(epsilon, None)
     ends = hockey_stick(*low, epsilon, add) - slack, hockey_stick(*high, epsilon, add) + slack
     assert ends[0] <= math.exp(found.upper)
@@ -269,7 +258,7 @@ def test_an_uneven_epoch_lies_between_laws_on_a_grid(last: Fraction, add: bool) 
         return total
 
     pair = epoch(mu, ((rest, 19), (last, 1)), NONE, add)
-    assert isinstance(pair, UnevenPair)
+    assert isinstance(pair, AllocationPair)
     found = ContourEngine(Composition([(pair, 1)])).log_delta(epsilon, None)
     low, high = delta(1) - slack, delta(0) + slack
     assert low <= math.exp(found.upper)
@@ -330,9 +319,13 @@ def test_a_loss_has_an_end_where_the_ratio_has_a_least_value(add: bool) -> None:
 
 def test_what_an_epoch_is_made_of() -> None:
     third = F(1, 3)
-    assert epoch(1.0, ((third, 2), (third, 1)), NONE, True) == AllocationPair(1.0, 3, True)
+    assert epoch(1.0, ((third, 2), (third, 1)), NONE, True) == AllocationPair(
+        AllocationLaw(1.0, NONE, ((third, 3),)), True
+    )
     assert epoch(1.0, ((F(1), 1),), NONE, True) == GaussianPair(1.0)
-    assert epoch(1.0, ((third, 2), (F(1, 9), 0)), third, True) == UnevenPair(1.0, third, ((third, 2),), True)
+    assert epoch(1.0, ((third, 2), (F(1, 9), 0)), third, True) == AllocationPair(
+        AllocationLaw(1.0, third, ((third, 2),)), True
+    )
     assert epoch(1.0, ((F(1, 4), 1),), F(3, 4), True) == PoissonAddPair(GaussianPair(1.0), 0.25)
     assert epoch(1.0, ((F(1, 4), 1),), F(3, 4), False) == PoissonRemovePair(GaussianPair(1.0), 0.25)
     assert epoch(1.0, ((F(1, 9), 1), (F(4, 9), 2)), NONE, False).limit_variance == pytest.approx(
@@ -347,7 +340,7 @@ def test_what_an_epoch_is_made_of() -> None:
 def test_one_step_is_poisson_sampling(add: bool) -> None:
     """The law of an epoch of one step, as a pair of epochs, answers as the sampled Gaussian does."""
     poisson = (PoissonAddPair if add else PoissonRemovePair)(GaussianPair(1.0), 0.25)
-    ours = UnevenPair(1.0, F(3, 4), ((F(1, 4), 1),), add)
+    ours = AllocationPair(AllocationLaw(1.0, F(3, 4), ((F(1, 4), 1),)), add)
     for count in (5, 40):
         one, other = (
             ContourEngine(Composition([(pair, count)])).epsilon((math.log(1e-5),) * 2, None) for pair in (ours, poisson)
@@ -385,7 +378,7 @@ def test_many_kinds_of_epochs_are_gathered() -> None:
     found = gathered(Composition(rounds))
     for side in (found.milder, found.worse):
         assert len(side.rounds) <= 40
-        assert all(isinstance(pair, UnevenPair) and pair.constant == F(1, 2) for pair, _ in side.rounds)
+        assert all(isinstance(pair, AllocationPair) and pair.law.constant == F(1, 2) for pair, _ in side.rounds)
 
 
 @pytest.mark.parametrize("largest", [9.0, 1e150, 1e250])

@@ -18,7 +18,9 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.directions.directions import Directions
-from hockeystick.pairs import AllocationPair, GaussianPair, PoissonAddPair, PoissonRemovePair, UnevenPair
+from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.allocation import epoch
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.sampling.shuffled import CAUTION
@@ -33,6 +35,11 @@ RARELY = 1e-9  # how often an interval of the Monte Carlo may miss its delta
 
 def plan(noise: float, epochs: int = 1, adjacency: str = "replace-one", **keys: Any) -> hs.Plan:
     return hs.Plan([hs.Round(hs.Gaussian(noise), hs.Shuffled(**keys), epochs)], adjacency)
+
+
+def even(mu: float, steps: int, add: bool) -> DominatingPair:
+    """The pair of an epoch of equally likely steps."""
+    return epoch(mu, ((Fraction(1, steps), steps),), Fraction(0), add)
 
 
 class Law(NamedTuple):
@@ -216,7 +223,7 @@ def test_a_contribution_set_to_nothing_where_a_batch_is_dropped(size: int, epoch
     for direction, add in ((hs.Direction.ZERO_OUT, False), (hs.Direction.RESTORE, True)):
         known = scheme.known(hs.Gaussian(noise), direction)
         assert known.above == GaussianPair(1 / noise)
-        assert known.below == (UnevenPair(1 / noise, Fraction(1, 5), ((Fraction(2, 5), 2),), add),)
+        assert known.below == (AllocationPair(AllocationLaw(1 / noise, Fraction(1, 5), ((Fraction(2, 5), 2),)), add),)
     for epsilon in (0.0, 0.7):
         found = plan(noise, epochs, "zero-out", batch_size=2, dataset_size=size, drop_last=True).delta(epsilon)
         bracketed(found, tried, epsilon, noise, epochs)
@@ -230,10 +237,10 @@ def test_what_dropping_a_batch_changes() -> None:
     assert (dropping.steps, dropping.dropped, dropping.steps_per_round) == (6, 2, 6)
     known = dropping.known(hs.Gaussian(0.8), ADD)
     groups = ((Fraction(8, 50), 6),)
-    assert known.below == (UnevenPair(2.5, Fraction(1, 25), groups, True),)
+    assert known.below == (AllocationPair(AllocationLaw(2.5, Fraction(1, 25), groups), True),)
     assert known.above == GaussianPair(2.5) == dropping.pair(hs.Gaussian(0.8), REPLACE)
     assert dropping.known(hs.Gaussian(0.8), REPLACE).below == tuple(
-        UnevenPair(2.5, Fraction(1, 25), groups, add) for add in (False, True)
+        AllocationPair(AllocationLaw(2.5, Fraction(1, 25), groups), add) for add in (False, True)
     )
     assert dropping.exact(hs.Gaussian(0.8), ADD) is None
     assert dropping.exact(hs.Gaussian(0.8), REPLACE) == hs.Gaussian(0.8).exact(REPLACE)
@@ -371,12 +378,12 @@ def test_other_mechanisms_are_refused_where_records_come_and_go() -> None:
 def test_pairs_of_the_bracket() -> None:
     known = hs.Shuffled(10).known(hs.Gaussian(0.8), REPLACE)
     assert isinstance(known, Between)
-    assert known == Between(GaussianPair(2.5), tuple(AllocationPair(2.5, 10, add) for add in (False, True)), known.why)
+    assert known == Between(GaussianPair(2.5), tuple(even(2.5, 10, add) for add in (False, True)), known.why)
     sizes = hs.Shuffled(batch_size=5, dataset_size=50)
     for direction, add in ((REMOVE, False), (ADD, True)):
         known = sizes.known(hs.Gaussian(0.8), direction)
-        opposed = UnevenPair(2.5, Fraction(1, 10), ((Fraction(1, 10), 9),), add)
-        assert known.below == (opposed, AllocationPair(1.25, 10, add))
+        opposed = AllocationPair(AllocationLaw(2.5, Fraction(1, 10), ((Fraction(1, 10), 9),)), add)
+        assert known.below == (opposed, even(1.25, 10, add))
         assert isinstance(known.above, GaussianPair)
         assert math.sqrt(5) * 1.25 < known.above.mu < math.sqrt(5) * 1.25 * (1 + 1e-14)
 
@@ -406,7 +413,7 @@ def test_beyond_the_moments_a_sum_may_be_of_no_step(add: bool) -> None:
 
 @pytest.mark.parametrize(("noise", "steps"), [(1.0, 2), (3.0, 50), (8.0, 300)])
 def test_the_sum_of_all_steps_is_below_random_allocation(noise: float, steps: int) -> None:
-    pairs = GaussianPair(2 / noise / math.sqrt(steps)), AllocationPair(2 / noise, steps, False)
+    pairs = GaussianPair(2 / noise / math.sqrt(steps)), even(2 / noise, steps, False)
     summed, whole = (
         hs.ACCOUNTANTS["auto"].epsilon(Directions.of_pairs({REMOVE: [(pair, 3)]}), 1e-6, None) for pair in pairs
     )

@@ -19,10 +19,11 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 import toys
 from hockeystick import Adjacency, Direction, targets
-from hockeystick.pairs import AllocationPair, GaussianPair, PoissonAddPair, PoissonRemovePair, PoissonSubstitutionPair
+from hockeystick.pairs import GaussianPair, PoissonAddPair, PoissonRemovePair, PoissonSubstitutionPair
 from hockeystick.pairs.either import EitherPair
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.mixture import MixturePair
+from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sampled.largest_step import largest_step
 from hockeystick.pairs.sampled.zeroed_instance import OppositePair
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
@@ -237,8 +238,9 @@ def test_pairs_of_the_brackets() -> None:
     shuffled = hs.Round(GAUSSIAN, hs.Shuffled(20))
     largest = largest_step(0.5, 20)
     assert shuffled.known(Direction.ZERO_OUT).above == shuffled.known(Direction.RESTORE).above == one
-    assert shuffled.known(Direction.ZERO_OUT).below == (AllocationPair(0.5, 20, False), largest)
-    assert shuffled.known(Direction.RESTORE).below == (AllocationPair(0.5, 20, True), largest.mirrored)
+    hidden, shown = (epoch(0.5, ((Fraction(1, 20), 20),), Fraction(0), add) for add in (False, True))
+    assert shuffled.known(Direction.ZERO_OUT).below == (hidden, largest)
+    assert shuffled.known(Direction.RESTORE).below == (shown, largest.mirrored)
     drawn = hs.Round(GAUSSIAN, hs.WithReplacement(draws=3, dataset_size=30))
     assert drawn.known(Direction.ZERO_OUT).above == drawn.known(Direction.REPLACE_ONE).above
     silent, opposed = drawn.known(Direction.ZERO_OUT).below

@@ -21,7 +21,6 @@ LATE = {
     "PoissonAddPair": "sampled.poisson",
     "PoissonRemovePair": "sampled.poisson",
     "PoissonSubstitutionPair": "sampled.replaced_gaussian",
-    "UnevenPair": "sampled.uneven",
     "WithoutReplacementCurve": "sampled.fixed_size",
     "WithoutReplacementPair": "sampled.fixed_size_pair",
 }
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
     from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
     from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
-    from hockeystick.pairs.sampled.uneven import UnevenPair
 else:
     __getattr__ = exports(__name__, LATE)
 
@@ -56,7 +54,6 @@ __all__ = [
     "RenyiComposition",
     "RenyiCurve",
     "SmoothPart",
-    "UnevenPair",
     "WithoutReplacementCurve",
     "WithoutReplacementPair",
 ]

@@ -178,12 +178,9 @@ def _family(pair: DominatingPair) -> Family | None:
         made: Made = lambda of: pairs.PoissonSubstitutionPair(*of)  # noqa: E731
         return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
     if isinstance(pair, pairs.AllocationPair):
-        steps, add = pair.steps, pair.add
-        key = (pairs.AllocationPair, steps, add)
-        return Family(key, lambda of: pairs.AllocationPair(of[0], steps, add), (pair.mu,))
-    if isinstance(pair, pairs.UnevenPair):
-        one = pair
-        return Family(replace(one, mu=1.0), lambda of: replace(one, mu=of[0]), (one.mu,))
+        law, add = pair.law, pair.add
+        key = (pairs.AllocationPair, law.constant, law.groups, add)
+        return Family(key, lambda of: pairs.AllocationPair(replace(law, mu=of[0]), add), (law.mu,))
     return None
 
 

@@ -1,42 +1,49 @@
-"""The pair of one epoch of random allocation: a record takes part in exactly one of t Gaussian steps, each as likely.
+"""The pair of one epoch of random allocation: a record takes part in at most one of T Gaussian steps.
 
-With the record the outcome of an epoch is ``P = (1/t) sum_j N(e_j mu, I_t)``, without it ``Q = N(0, I_t)``.
+With the record the outcome of an epoch is ``P = c N(0, I_T) + sum_j w_j N(e_j mu, I_T)``, without it
+``Q = N(0, I_T)``: the record is in step j with probability ``w_j``, in none with probability c.
 
-**It dominates** every epoch of t steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25],
+**It dominates** every epoch of T such steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25],
 Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the results before step i be given, the data, and the allocation of all
 other records, which has the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise`` with
 vectors f_i, c_i that depend on these alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised
-function of ``X_i = mu [i = j] + N(0, 1)``, the same one whatever j is:
+function of ``X_i = mu [i = j] + N(0, 1)``, the same one whatever j is, also if it is none:
 
     f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across c_i .
 
-So all results together are a randomised function of ``(X_1, ..., X_t)``, whose laws are P and Q. *It is tight*: with
+So all results together are a randomised function of ``(X_1, ..., X_T)``, whose laws are P and Q. *It is tight*: with
 ``f_i = 0`` and c_i always the same, of norm mu, the results are that. Epochs compose as products, each with an
 assignment of its own, fresh and secret. One that is kept for m epochs is one epoch whose steps are released m times.
+It is the pair of
 
-Nothing but its moments is known of it (``allocation_law.py``, ``allocation_line.py``): it has neither atoms nor
-densities to be had, and only engines that ask for its characteristic function can answer.
+- an epoch of t equally likely steps, ``w = 1/t`` and ``c = 0``;
+- a smaller last batch: t - 1 steps of b records and one of b', ``w = b / n`` and ``b' / n``, ``n = (t - 1) b + b'``;
+- an epoch that is broken off after r of t steps: ``T = r``, ``w = 1/t``, ``c = (t - r) / t``;
+- random check-in: a record is there with probability p, and then in one of t steps, ``w = p/t``, ``c = 1 - p``;
+
+and of all of them at once. Nothing but its moments is known of it (``allocation_law.py``, ``allocation_line.py``): it
+has neither atoms nor densities, and only engines that ask for its characteristic function can answer.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn, Self
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
 from hockeystick.pairs.sampled.allocation_guide import standing_in
-from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
-from hockeystick.pairs.sampled.uneven_decay import ConstantEnvelope
-from hockeystick.pairs.sampled.uneven_law import UnevenLaw
-from hockeystick.pairs.transform import Envelope, line_upper
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.transform import line_upper
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -58,7 +65,7 @@ class AllocationTransform:
         add: whether the record is added; else it is removed.
     """
 
-    law: AllocationLaw | UnevenLaw
+    law: AllocationLaw
     add: bool
 
     @property
@@ -73,34 +80,16 @@ class AllocationTransform:
         """The line through t, by Mellin's integral."""
         return AllocationLine(self.law, self._power(t), -1 if self.add else 1, reach, tolerance)
 
-    def envelope(self, t: float, count: int) -> Envelope:
-        """The envelope, which is the same at every tilt unless a record may be in no step."""
-        if isinstance(self.law, UnevenLaw) and self.law.constant:
-            return ConstantEnvelope(self.law, self._power(t))
-        return AllocationEnvelope(self.law)
+    def envelope(self, t: float, count: int) -> AllocationEnvelope:
+        """The envelope at t."""
+        return AllocationEnvelope(self.law, self._power(t))
 
     def upper(self, t: float, slack: float) -> float:
         """An upper bound on K(t)."""
         return upper(self.law, self.add, t, slack)
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationEnvelope:
-    """The decay from moving every coordinate by the same imaginary number."""
-
-    law: AllocationLaw | UnevenLaw
-
-    @property
-    def cost(self) -> float:
-        """One evaluation an edge: a closed form."""
-        return 1.0
-
-    def log_bound(self, edges: Array) -> Array:
-        """``-(mu s)^2 / (2 t)``, rounded up."""
-        return self.law.log_decay(edges)
-
-
-def upper(law: AllocationLaw | UnevenLaw, add: bool, t: float, slack: float | None) -> float:
+def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float:
     """An upper bound on K(t), by quadrature or between whole moments; about slack above it, or a share if None."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
@@ -119,7 +108,7 @@ def _outward(t: float) -> float:
 
 
 @remembered(KEPT_BOUNDS)
-def _by_line(law: AllocationLaw | UnevenLaw, alpha: float) -> float:
+def _by_line(law: AllocationLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
     spend(MOMENT + EVALUATION * line.cost(1))
@@ -127,37 +116,29 @@ def _by_line(law: AllocationLaw | UnevenLaw, alpha: float) -> float:
     return found if math.isfinite(found) else math.inf
 
 
-class EpochPair(DominatingPair):
-    """One epoch, of which the moments are known and nothing else.
+@dataclass(frozen=True, slots=True)
+class AllocationPair(DominatingPair):
+    """One epoch, of which the moments are known and nothing else; see :func:`epoch`.
 
-    A subclass has fields ``mu`` and ``add``, the law of its likelihood ratio, and what stands in for it.
-
-    Attributes:
-        mu: distance of the two laws of a step, in standard deviations.
+    Args:
+        law: of the likelihood ratio.
         add: whether the record is added; else it is removed.
     """
 
-    __slots__ = ()
-
-    mu: float
+    law: AllocationLaw
     add: bool
 
     seconds: ClassVar[float] = 0.05
 
     @property
-    @abstractmethod
-    def law(self) -> AllocationLaw | UnevenLaw:
-        """The law of the likelihood ratio."""
-
-    @property
     def atoms(self) -> Atoms:
         """Refused: the law of the loss is known by its moments only."""
-        _refuse()
+        raise NotApplicableError(_NO_LAW)
 
     @property
     def smooth(self) -> None:
         """Refused: the law of the loss is known by its moments only."""
-        _refuse()
+        raise NotApplicableError(_NO_LAW)
 
     @property
     def infinite_mass(self) -> float:
@@ -166,8 +147,9 @@ class EpochPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``Lambda`` takes all positive values."""
-        return -math.inf, math.inf
+        """``Lambda`` takes all values above c."""
+        least = _log(self.law.constant)
+        return (-math.inf, -least) if self.add else (least, math.inf)
 
     @property
     def transform(self) -> AllocationTransform | None:
@@ -177,59 +159,58 @@ class EpochPair(DominatingPair):
     @property
     def rho(self) -> float:
         """The rho of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
-        return 0.5 * self.mu * self.mu * (1 + 1e-12)
+        return 0.5 * self.law.mu * self.law.mu * (1 + 1e-12)
 
     def log_moment(self, t: float) -> float:
         """K(t) by quadrature or between whole moments, to about a share SHARE of itself."""
         return upper(self.law, self.add, t, None)
 
-
-@dataclass(frozen=True, slots=True)
-class AllocationPair(EpochPair):
-    """One epoch.
-
-    Args:
-        mu: distance of the two laws of a step, in standard deviations.
-        steps: of an epoch, at least 2.
-        add: whether the record is added; else it is removed.
-        participations: steps of the epoch that see the record. Of more than 1 the pair is that of so many blocks of
-            steps, with one participation each, which dominates (``plan/sampling/random_allocation.py``).
-    """
-
-    mu: float
-    steps: int
-    add: bool
-    participations: int = 1
-
-    @classmethod
-    def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
-        """Blocks of steps with one participation each, equal ones together."""
-        merged: dict[Self, int] = {}
-        for pair, count in rounds:
-            short, longer = divmod(pair.steps, pair.participations)
-            for steps, blocks in ((short, pair.participations - longer), (short + 1, longer)):
-                if blocks:
-                    block = cls(pair.mu, steps, pair.add)
-                    merged[block] = merged.get(block, 0) + blocks * count
-        return tuple(merged.items())
-
-    @property
-    def law(self) -> AllocationLaw:
-        """The law of the likelihood ratio."""
-        return AllocationLaw(self.mu, self.steps)
-
     @property
     def limit_variance(self) -> float:
-        """``E_Q (Lambda - 1)^2 = (e^(mu^2) - 1) / t``."""
-        return math.expm1(min(self.mu * self.mu, 700.0)) / self.steps
+        """``E_Q (Lambda - 1)^2 = (e^(mu^2) - 1) sum_j w_j^2``."""
+        return math.expm1(min(self.law.mu * self.law.mu, 700.0)) * self.law.squares
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""
-        return standing_in(self.mu, self.steps, self.add, log_floor)
+        return standing_in(self.law, self.add, log_floor)
 
 
-def _refuse() -> NoReturn:
-    raise NotApplicableError(
-        "of an epoch of random allocation only the moments are known, not the law of its loss: "
-        'use accountant="auto", "contour" or "rdp"'
-    )
+def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> DominatingPair:
+    """The pair of an epoch; of a single step a Gaussian one, sampled where the record may be in none.
+
+    One step that the record is in with probability w, and in none otherwise, is Poisson sampling at that rate; as
+    there, the rate is the double next to it.
+
+    Args:
+        mu: distance of the two laws of a step, in standard deviations.
+        groups: probability of each step of a group, and the number of its steps; those of none are left out, and those
+            of equal probability are one group.
+        constant: probability that the record is in no step.
+        add: whether the record is added; else it is removed.
+
+    >>> epoch(1.0, ((Fraction(1, 3), 2), (Fraction(1, 3), 1)), Fraction(0), False).law.groups
+    ((Fraction(1, 3), 3),)
+    """
+    merged: dict[Fraction, int] = {}
+    for weight, count in groups:
+        if count:
+            merged[weight] = merged.get(weight, 0) + count
+    if sum(merged.values()) == 1:
+        (weight,) = merged
+        pair = GaussianPair(mu)
+        return (PoissonAddPair if add else PoissonRemovePair)(pair, float(weight)) if constant else pair
+    return AllocationPair(AllocationLaw(mu, constant, tuple(sorted(merged.items(), reverse=True))), add)
+
+
+def _log(share: Fraction) -> float:
+    """The logarithm of a share, to a few roundings relative to itself."""
+    if not share:
+        return -math.inf
+    return math.log(share) if share < Fraction(1, 2) else math.log1p(-float(1 - share))
+
+
+_NO_LAW = (
+    "of an epoch of random allocation only the moments are known, not the law of its loss: "
+    'use accountant="auto", "contour" or "rdp"'
+)
+"""Refusal of what needs the law of the loss."""

@@ -13,9 +13,13 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+
 Array = npt.NDArray[np.float64]
 
 VALUES = 160  # of each law
+OF_GROUPS = 1200  # of a sum of groups: with few, the tails are heavier than they are
+ENOUGH = 6.0  # equal steps, in place of which others may stand: their number is rounded
 LARGEST = 300.0  # of the logarithm of a value, whose square is formed
 DEEPEST = 600.0  # minus the log of a density that is laid out: it is in the range of a double
 FINE = 400  # places between which those of a law are interpolated
@@ -25,13 +29,29 @@ TWICE = np.where(TWO[0] == TWO[1], 1.0, 2.0)  # how many orders there are
 
 
 @lru_cache(maxsize=KEPT)
-def standing_in(mu: float, steps: int, add: bool, log_floor: float) -> tuple[Array, Array]:
-    """Losses and logarithms of masses under P, those of adding a record or of removing one."""
-    value, mass = law_of_sum(mu, steps, log_floor)
-    return losses(value / steps, mass, add)
+def standing_in(law: AllocationLaw, add: bool, log_floor: float) -> tuple[Array, Array]:
+    """Losses and logarithms of masses under P, those of adding a record or of removing one.
+
+    From so many equal steps as give the same variance, where these are many; else from a sum of the groups.
+    """
+    present = float(1 - law.constant)
+    alike = present * present / law.squares
+    if len(law.groups) == 1 or alike >= ENOUGH:
+        value, mass = law_of_sum(law.mu, round(alike), log_floor)
+        return _losses(float(law.constant) + present / round(alike) * value, mass, add)
+    spread = math.expm1(min(law.mu * law.mu, LARGEST))
+    total, mean, variance = None, 0.0, 0.0
+    for weight, count in law.groups:
+        value, mass = law_of_sum(law.mu, count, log_floor)
+        part = float(weight) * value, mass
+        mean, variance = mean + float(weight) * count, variance + float(weight) ** 2 * count * spread
+        total = part if total is None else added(total, part, mean, math.sqrt(variance), OF_GROUPS)
+    assert total is not None
+    value, mass = kept(*total, mean, variance)
+    return _losses(float(law.constant) + value, mass, add)
 
 
-def losses(ratio: Array, mass: Array, add: bool) -> tuple[Array, Array]:
+def _losses(ratio: Array, mass: Array, add: bool) -> tuple[Array, Array]:
     """Losses and logarithms of masses under P, from ratios and masses under Q."""
     keep = (mass > 0) & (ratio > 0)
     log, log_mass = np.log(ratio[keep]), np.log(mass[keep])

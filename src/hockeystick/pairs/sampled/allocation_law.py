@@ -1,39 +1,39 @@
 """The likelihood ratio of one epoch of random allocation: an average of lognormals, and its moments.
 
-In an epoch of t steps a record takes part in exactly one, each being as likely. With mu = distance / standard deviation
-and independent standard normal ``X_1, ..., X_t`` under the law without the record,
+A record takes part in step j with probability ``w_j``, in no step with probability c, and ``c + w_1 + ... + w_T = 1``.
+With mu = distance / standard deviation and independent standard normal ``X_1, ..., X_T`` under the law without the
+record,
 
-    Lambda = dP/dQ = (Y_1 + ... + Y_t) / t ,     Y = e^(mu X - mu^2/2) ,     E Y = 1 .
+    Lambda = dP/dQ = c + S ,     S = w_1 Y_1 + ... + w_T Y_T ,     Y = e^(mu X - mu^2/2) ,     E Y = 1 .
 
-Everything about an epoch is a moment ``A(zeta) = E_Q Lambda^zeta``, entire in zeta:
+Steps of equal probability form a *group*; probabilities are exact fractions. Everything about an epoch is a moment
+``A(zeta) = E_Q Lambda^zeta``, entire in zeta:
 
 - remove: ``m(z) = E_P e^(zL) = A(1 + z)``;
 - add: the loss is ``-log Lambda`` under Q, ``m(z) = A(-z)``.
 
-**Real moments.** For a whole number n, ``A(n) = n! t^-n [h^n] (sum_k e^(k(k-1) mu^2/2) h^k / k!)^t``, whose terms are
-all positive. ``log A`` is convex (Hoelder's inequality), 0 at 0 and at 1. A mean is at least the geometric one, hence
-for ``p >= 0``
+**Real moments.** For a whole number n, with ``T_g`` steps of probability ``w_g`` in group g,
 
-    A(-p) <= E e^(-p (mu (X_1 + ... + X_t) / t - mu^2/2)) = e^(p mu^2/2 (1 + p/t)) ,
+    A(n) = n! [h^n] e^(ch) prod_g (sum_k e^(k(k-1) mu^2/2) (w_g h)^k / k!)^(T_g) ,
 
-and by convexity of the power ``A(alpha) <= E Y^alpha = e^(alpha (alpha - 1) mu^2/2)`` for alpha >= 1.
+whose terms are all positive. ``log A`` is convex (Hoelder's inequality), 0 at 0 and at 1. Lambda is the mean of 1 and
+the ``Y_j`` with weights c and ``w_j``. Powers are convex, so that ``A(alpha) <= c + (1 - c) E Y^alpha`` for alpha >= 1
+and for alpha <= 0, with ``E Y^alpha = e^(alpha (alpha - 1) mu^2/2)``. A mean is at least the geometric one: for
+``p >= 0``
 
-**Falling off.** The integrand over ``x in R^t`` is entire. Moving every coordinate from ``x_j`` to ``x_j + iy``
-multiplies ``Lambda`` by ``e^(i mu y)`` and the modulus of the normal density by ``e^(t y^2/2)``, so that for all real y
+    A(-p) <= E prod_j Y_j^(-p w_j) = e^(p mu^2/2 (1 - c + p sum_j w_j^2)) ,
 
-    |A(alpha + is)| <= e^(t y^2/2 - s mu y) A(alpha) ,
-
-with ``y = mu s / t`` at most ``e^(-(mu s)^2 / (2t)) A(alpha)``, which falls with s.
+and ``Lambda >= c``, hence ``A(-p) <= c^-p``.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -43,37 +43,67 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 Series = TypeVar("Series", npt.NDArray[np.float64], npt.NDArray[np.complex128])  # coefficients, in columns
+Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and how many there are
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
 FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
-MOST_ORDER = 56  # of whole moments that are formed as they are
-TABLES = (32, 128, 512, 2048)  # orders up to which whole moments are had in logarithms, together
-MOST_MOMENTS = TABLES[-1]  # the order beyond which only the rough bound is left
+MOST_ORDER = 56  # of whole moments that a line takes
+TABLES = (32, 64, 128, 512, 2048)  # orders up to which whole moments are computed in logarithms, together
+LARGEST = 700.0  # exponent up to which a power is formed
 
 
-class EpochLaw(ABC):
-    """The likelihood ratio of one epoch, however likely its steps are: what follows from its moments.
+@dataclass(frozen=True)
+class AllocationLaw:
+    """The likelihood ratio of one epoch, by its moments.
 
-    Attributes:
+    Args:
         mu: distance of the two laws of one step, in standard deviations.
+        constant: probability that the record is in no step, below 1.
+        groups: probability of each step of a group, above 0, and the number of its steps, at least 1. With the constant
+            they add up to 1.
     """
 
-    __slots__ = ()
-
     mu: float
+    constant: Fraction
+    groups: Groups
+
+    @cached_property
+    def steps(self) -> int:
+        """The number of steps."""
+        return sum(count for _, count in self.groups)
+
+    @cached_property
+    def log_unit(self) -> Decimal:
+        """Logarithm of ``1 / w``, w being the probability of a step of the first group."""
+        first = self.groups[0][0]
+        return Decimal(first.denominator).ln() - Decimal(first.numerator).ln()
+
+    @cached_property
+    def squares(self) -> float:
+        """The sum of the squares of all probabilities of steps, to a few roundings."""
+        return float(sum(weight * weight * count for weight, count in self.groups))
 
     @property
     def highest(self) -> int:
-        """The highest whole moment that is formed."""
+        """The highest whole moment that a line takes."""
         return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
 
-    @abstractmethod
     def log_power_above(self, alpha: float) -> float:
-        """An upper bound on ``log A(alpha)`` in closed form, any real alpha."""
+        """An upper bound on ``log A(alpha)`` in closed form, any real alpha: the best of two or three."""
+        half, share = 0.5 * self.mu * self.mu, float(1 - self.constant)
+        if 0 <= alpha <= 1:
+            return 0.0
+        whole = alpha * (alpha - 1) * half
+        found = math.log1p(share * math.expm1(whole)) if whole < LARGEST else whole
+        if alpha < 0:
+            found = min(found, -alpha * half * (share - alpha * self.squares))
+            if self.constant:
+                found = min(found, alpha * math.log(self.constant) + SPARE)
+        return found * (1 + SPARE)
 
-    @abstractmethod
-    def table(self, size: int) -> tuple[float, ...]:
-        """Upper bounds on ``log A(n)``, n = 0, ..., size."""
+    def log_whole(self, n: int) -> float:
+        """An upper bound on ``log A(n)`` of a whole n that a line takes."""
+        return _log_moment_table(self, _size(n))[n]
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
         """An upper bound on ``log A(alpha)`` for alpha >= 1: the line between whole moments, log A being convex.
@@ -81,9 +111,9 @@ class EpochLaw(ABC):
         And by how much it lies above it, about.
         """
         rough = self.log_power_above(alpha)
-        if not alpha < MOST_MOMENTS:
+        if not alpha < TABLES[-1]:
             return rough, math.inf
-        found, bent = _between(self.table(next(size for size in TABLES if size > alpha)), alpha)
+        found, bent = _between(_log_moment_table(self, _size(alpha)), alpha)
         return min(found, rough), bent
 
     def log_above(self, alpha: float) -> float:
@@ -91,44 +121,9 @@ class EpochLaw(ABC):
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationLaw(EpochLaw):
-    """One epoch: mu of a step, and the number of steps.
-
-    Args:
-        mu: distance of the two laws of one step, in standard deviations.
-        steps: of the epoch, at least 1.
-    """
-
-    mu: float
-    steps: int
-
-    @property
-    def log_unit(self) -> Decimal:
-        """Logarithm of the number of steps, which is ``1 / w``, w being the probability of a step."""
-        return Decimal(self.steps).ln()
-
-    def log_whole_moments(self) -> list[float]:
-        """Upper bounds on ``log A(n)``, n = 0, ..., highest."""
-        return list(_log_whole_moments(self.mu, self.steps, self.highest))
-
-    def log_power_above(self, alpha: float) -> float:
-        """An upper bound on ``log A(alpha)`` in closed form, any real alpha; the better of two for alpha > 1."""
-        half = 0.5 * self.mu * self.mu
-        if alpha >= 1:
-            return (alpha * (alpha - 1) * half) * (1 + SPARE)
-        if alpha >= 0:
-            return 0.0
-        return -alpha * half * (1 - alpha / self.steps) * (1 + SPARE)
-
-    def table(self, size: int) -> tuple[float, ...]:
-        """Upper bounds on ``log A(n)``, n = 0, ..., size."""
-        return _log_moment_table(self.mu, self.steps, size)
-
-    def log_decay(self, edges: Array) -> Array:
-        """Upper bounds on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on, at every alpha."""
-        decay: Array = -0.5 * np.square(self.mu * edges) / self.steps * (1 - SPARE)
-        return decay
+def _size(alpha: float) -> int:
+    """The order of the table that has the whole moments next to alpha."""
+    return next(size for size in TABLES if size > alpha)
 
 
 def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
@@ -140,29 +135,22 @@ def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=64)
-def _log_whole_moments(mu: float, steps: int, highest: int) -> tuple[float, ...]:
-    """All terms are positive: n levels of n roundings or so (see ``power`` in ``allocation_series.py``)."""
-    n = np.arange(highest + 1, dtype=np.float64)
-    log_factorial = np.cumsum(np.log(np.maximum(n, 1.0)))
-    half = 0.5 * mu * mu
-    log_terms = n * (n - 1) * half - log_factorial - n * math.log(steps)
-    coefficients = np.exp(log_terms[1:])[:, None]
-    found = power(coefficients, steps)[:, 0]
-    care = UNIT_ROUNDOFF * (64 + 4 * highest * highest + 8 * highest * float(np.abs(log_terms).max()))
-    logs = np.log(found) + log_factorial + care * (1 + np.abs(log_factorial))
-    return tuple(logs.tolist())
-
-
-@lru_cache(maxsize=64)
-def _log_moment_table(mu: float, steps: int, size: int) -> tuple[float, ...]:
-    """Upper bounds on ``log A(n)``, n = 0, ..., size, as :func:`power` has them but in logarithms: of any size."""
+def _log_moment_table(law: AllocationLaw, size: int) -> tuple[float, ...]:
+    """Upper bounds on ``log A(n)``, n = 0, ..., size, in logarithms: of any size. The constant is a group of one."""
     n = np.arange(size + 1, dtype=np.float64)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(n[1:]))])
-    c = 0.5 * n * (n - 1) * mu * mu - log_factorial - n * math.log(steps)
-    found = log_power(c, steps)
-    largest = float(np.abs(c).max() + np.abs(found).max() + np.abs(log_factorial).max())
-    care = UNIT_ROUNDOFF * (64 + log_roundings(size, steps) + 16 * size + 8 * largest * (1 + size))
-    out: list[float] = (found + log_factorial + care).tolist()
+    spread = 0.5 * n * (n - 1) * law.mu * law.mu - log_factorial
+    terms = [(spread + n * math.log(weight), count) for weight, count in law.groups]
+    if law.constant:
+        terms.append((n * math.log(law.constant) - log_factorial, 1))
+    found, largest, care = None, float(np.abs(log_factorial).max()), 64.0 + 16 * size
+    for log_terms, count in terms:
+        each = log_power(log_terms, count)
+        found = each if found is None else log_product(found, each)
+        largest += float(np.abs(log_terms).max() + np.abs(found).max())
+        care += log_roundings(size, count) + 16 * size
+    assert found is not None
+    out: list[float] = (found + log_factorial + UNIT_ROUNDOFF * (care + 8 * largest * (1 + size))).tolist()
     return tuple(out)
 
 

@@ -46,8 +46,6 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import Rows, on_rays
-from hockeystick.pairs.sampled.uneven_law import UnevenLaw
-from hockeystick.pairs.sampled.uneven_series import on_uneven_rays
 from hockeystick.pairs.transform import safe_log
 
 Array = npt.NDArray[np.float64]
@@ -63,8 +61,7 @@ LEAST_POWER = 0.25  # W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
 LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
-NARROW, WIDE = 0.69, 2.5  # log of the largest ratio of nodes that share a bound, where many are wanted and where one is
-CLOSE = 0.35  # the former where steps are unequal, or a record may be in none: errors of several groups add up
+NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, where many are wanted and where one is
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN, OF_POINT = 20e3, 20.0, 3.0, 0.2, 0.012, 0.05
 """Elementary functions that take as long as a band; as a node of it; and, at each node, as a power of Lambda, as one
 for each power before it, as a node in x at each power, and as a point of the line: fitted to times that were measured.
@@ -80,7 +77,7 @@ class Band:
         angle: phi.
         strip: a.
         dv: step.
-        first: number of the first node, ``v_k = k dv`` being the logarithm of kappa, which is r / t.
+        first: number of the first node, ``v_k = k dv`` being the logarithm of ``|r| w_1``.
         count: number of nodes.
         log_ends: log of the bound on what is left out at both ends, but for ``e^(-s phi) / |Gamma(w)|``.
     """
@@ -110,7 +107,7 @@ class AllocationLine:
         tolerance: relative size of the analytic remainders.
     """
 
-    def __init__(self, law: AllocationLaw | UnevenLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
+    def __init__(self, law: AllocationLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
         self._law, self._alpha, self._sign = law, alpha, sign
         self._reach = reach
         self._tolerance = max(tolerance, LEAST_TOLERANCE)
@@ -120,7 +117,6 @@ class AllocationLine:
         if self.usable:
             self._inexact = abs(math.fsum((self._n, -alpha, -self._w)))
             self._log_gamma_w = float(log_gamma(self._w, np.zeros(1))[0][0].real)
-            self._whole = law.log_whole_moments()
             self.bands = self._laid(reach)
 
     def _wanted(self, reach: float) -> float:
@@ -187,9 +183,8 @@ class AllocationLine:
         cosine = math.cos(angle)
         spent = float(self._allowed(np.array([high]))[0])
         scale = -self._log_gamma_w + spent + w * math.log(cosine)  # log of e^(-s phi) / |Gamma(w)|, at most
-        least = self._log_least()
-        wanted = math.log(self._tolerance) - 2.0 + least - scale
-        log_lower = self._whole[n] + math.log(dv / -math.expm1(-w * dv))
+        wanted = math.log(self._tolerance) - 2.0 - scale
+        log_lower = law.log_whole(n) + math.log(dv / -math.expm1(-w * dv))
         first = math.floor((wanted - log_lower) / w / dv)  # of log R
         log_lower += w * (first - 1) * dv
         eta = max(self._alpha - 1.0, 0.0) + EXTRA
@@ -204,10 +199,6 @@ class AllocationLine:
         count = math.ceil(last - shift) + 1 - start + 1
         return Band(high, angle, strip, dv, start, count, float(np.logaddexp(log_lower, log_upper)) + 1e-9)
 
-    def _log_least(self) -> float:
-        """A lower estimate of ``log A(alpha)``, by which nodes are laid."""
-        return 0.0
-
     @property
     def nodes(self) -> int:
         """Nodes of all bands."""
@@ -217,8 +208,8 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        groups = len(self._law.groups) if isinstance(self._law, UnevenLaw) else 1
-        powers = 2 * (groups + 1) if isinstance(self._law, UnevenLaw) else 1  # with their errors at every order
+        groups = len(self._law.groups)
+        powers = 2 * (groups + bool(self._law.constant)) - 1  # and products
         total = 0.0
         for band in self.bands:
             wide = groups * columns(self._law.mu, self._n, band.angle)
@@ -237,10 +228,7 @@ class AllocationLine:
                 used.append((band, slice(done, stop)))
             done = max(done, stop)
         rays = [(band.angle, band.dv, band.nodes) for band, _ in used]
-        if isinstance(self._law, UnevenLaw):
-            rows = on_uneven_rays(self._law, self._n, rays, WIDE if self._reach == 0 else CLOSE)
-        else:
-            rows = on_rays(self._law, self._n, rays, WIDE if self._reach == 0 else NARROW)
+        rows = on_rays(self._law, self._n, rays, WIDE if self._reach == 0 else NARROW)
         parts = [(part, *self._of_band(band, each, s, part, step))
                  for (band, part), each in zip(used, rows, strict=True)]  # fmt: skip
         top = parts[0][3]
@@ -270,7 +258,7 @@ class AllocationLine:
     ) -> tuple[ComplexArray, Array, float, Array]:
         """Values at those s over ``e^level``, absolute errors, the level, errors relative to A(alpha)."""
         w, v, here = self._w, band.nodes, s[part]
-        # R^W = e^(W (v + log t)), of which W log t is shared, and the scale of each row
+        # R^W = e^(W (v - log w_1)), of which -W log w_1 is shared, and the scale of each row
         log_size = w * v + rows.log_scale
         level = float(log_size.max())
         size = np.exp(np.maximum(log_size - level, -745.0)) * band.dv
@@ -280,9 +268,9 @@ class AllocationLine:
         total = float(np.abs(terms).sum())
         centre = float(v[int(np.argmax(log_size))])
         sums, phase_care = phased_sum(terms, v - centre, band.dv, step, part.start, part.stop)
-        # log R = v + log t, the sum of two numbers of like size: in decimals
-        log_t = self._law.log_unit
-        middle, shared = float(Decimal(centre) + log_t), w * float(log_t) + rows.log_shared
+        # log R = v - log w_1, the sum of two numbers of like size: in decimals
+        log_unit = self._law.log_unit
+        middle, shared = float(Decimal(centre) + log_unit), w * float(log_unit) + rows.log_shared
         gamma, gamma_error = log_gamma(w, here)
         exponent = -gamma + 1j * (here * middle + w * band.angle) - here * band.angle
         base = float(exponent[0].real)

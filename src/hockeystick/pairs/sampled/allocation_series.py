@@ -1,17 +1,28 @@
 """``E_Q Lambda^n e^(-r Lambda)`` of one epoch of random allocation on a ray ``arg r = phi``, with every error bounded.
 
-With ``kappa = r / t`` the Laplace transform of the sum of t independent terms is a power,
+With ``kappa_g = r w_g`` for each group of ``T_g`` steps, and the probability c of no step,
 
-    E Lambda^n e^(-r Lambda) = n! [h^n] (sum_k e_k (h/t)^k)^t
-                             = n! e_0^t [h^n] (1 + (1/t) sum_(k>=1) C_k h^k)^t ,      C_k = t^(1-k) e_k / e_0 ,
+    E Lambda^n e^(-r Lambda) = n! [h^n] e^(-rc + hc) prod_g (sum_k a_gk h^k)^(T_g) ,
+    a_gk = E (w_g Y)^k e^(-kappa_g Y) / k! .
 
-``e_k = E Y^k e^(-kappa Y) / k!`` being those of one step (``allocation_columns.py``). ``C_1`` is about 1.
+With ``e_k`` those of one step of probability 1 (``allocation_columns.py``), ``a_gk = w_g^k e_k(kappa_g)``. Nodes are
+places of ``v = log |kappa_1|``, so that ``kappa_g = (w_g / w_1) e^v``: the quotient of two fractions is rounded once,
+and the product with it. Both roundings of kappa are charged with the coefficients, where the factor is not 1.
+
+**Errors.** The powers of all ``a_g0`` and ``e^(-rc)`` are one exponential, whose exponent is off by what all
+``log a_g0`` are off by, and by its roundings. What is left is the product of the series ``(1 + (1/T_g) sum_k C_gk
+h^k)^(T_g)``, ``C_gk = T_g a_gk / a_g0``, and of ``e^(hc)``. With bounds ``E_gk`` on the errors of ``C_gk``, ``b_gk =
+|C_gk| + E_gk`` and N the coefficients of the product of all ``(1 + (1/T_g) sum_k b_gk h^k)^(T_g)`` and of ``e^(hc)``:
+the true product differs from the computed one, coefficient by coefficient, by at most ``sum_g E_g(h)`` times N, and by
+roundings relative to N, as ``pq - p'q' = (p - p') q + p' (q - q')`` factor by factor.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +30,13 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.allocation_columns import Coefficients, Columns
-from hockeystick.pairs.sampled.allocation_law import AllocationLaw, power, roundings
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw, power, product, roundings
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
+Bools = npt.NDArray[np.bool_]
 
 ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
-KNOWN = 3.0  # error of a logarithm beyond which nothing is known of it
 LARGEST = 700.0  # exponent that a double can hold
 SPARE = 1e-9  # relative: pays for the roundings of bounds
 LOST = 1e-290  # what underflows, with some to spare, relative to a number of ordinary size
@@ -47,38 +58,24 @@ class Rows(NamedTuple):
     log_shared: float
 
 
-class RaySeries:
-    """The transforms on one ray.
+def on_rays(law: AllocationLaw, n: int, rays: Sequence[tuple[float, float | None, Array]], ratio: float) -> list[Rows]:
+    """``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays, whose powers are taken together.
 
     Args:
         law: the epoch.
         n: power of Lambda.
-        angle: phi, in [0, pi/2).
-        dv: step of the nodes (``allocation_columns.py``); None where they are not equidistant.
+        rays: phi, in [0, pi/2), the step of the nodes (``allocation_columns.py``) or None where they are not
+            equidistant, and the nodes v, which increase and are taken as exact.
+        ratio: log of the largest ratio of kappa in a chunk.
     """
-
-    def __init__(self, law: AllocationLaw, n: int, angle: float, dv: float | None = None) -> None:
-        self._law = law
-        self._columns = Columns(law.mu, n, angle, dv)
-
-    def rows(self, v: Array, ratio: float) -> Rows:
-        """``E Lambda^n e^(-r Lambda)`` at ``r = t e^(v + i phi)``.
-
-        Args:
-            v: increasing, and taken as exact.
-            ratio: log of the largest ratio of kappa in a chunk.
-        """
-        return powered(self.coefficients(v, ratio), self._law.steps)
-
-    def coefficients(self, v: Array, ratio: float, factor: float = 1.0) -> Coefficients:
-        """``e_0, ..., e_n`` at ``kappa = factor e^(v + i phi)``; arguments as of :meth:`rows`."""
-        return self._columns.at(v, ratio, factor)
-
-
-def on_rays(law: AllocationLaw, n: int, rays: Sequence[tuple[float, float, Array]], ratio: float) -> list[Rows]:
-    """``E Lambda^n e^(-r Lambda)`` on several rays, each an angle, a step and nodes; their powers are one."""
-    found = [RaySeries(law, n, angle, dv).coefficients(v, ratio) for angle, dv, v in rays]
-    rows = powered(Coefficients(*(np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))), law.steps)
+    first = law.groups[0][0]
+    columns = [Columns(law.mu, n, angle, dv) for angle, dv, _ in rays]
+    found = []
+    for weight, _ in law.groups:
+        parts = [each.at(v, ratio, float(weight / first)) for each, (_, _, v) in zip(columns, rays, strict=True)]
+        found.append(Coefficients(*(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))))
+    r = np.concatenate([np.exp(v) * (float(1 / first) * np.exp(1j * angle)) for angle, _, v in rays])
+    rows = powered(law, found, r)
     ends = np.cumsum([len(v) for _, _, v in rays])[:-1]
     values, scales, errors = np.split(rows.value, ends), np.split(rows.log_scale, ends), np.split(rows.error, ends)
     return [Rows(*each, rows.log_shared) for each in zip(values, scales, errors, strict=True)]
@@ -93,43 +90,65 @@ def widened(units: Array) -> Array:
     return out
 
 
-def powered(of_step: Coefficients, t: int) -> Rows:
-    """The power of the series. The error of its coefficients is multiplied out against what the moduli make.
+def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) -> Rows:
+    """The product of the powers of all series.
 
-    With ``b_k = |C_k| + E_k`` and N the coefficients of ``(1 + (1/t) sum b_k h^k)^t``: the power of the true series
-    differs from that of the computed one, coefficient by coefficient, by at most ``E(h) (..)^(t-1)`` of the moduli, E
-    the series of the errors, which is at most E(h) N(h).
+    Args:
+        law: the epoch.
+        found: the coefficients ``e_0, ..., e_n`` of each group.
+        r: where, to ten roundings.
     """
-    n = len(of_step.rest)
-    log_first, log_error = of_step.log_first, of_step.log_error
-    rough = t * log_error > ROUGH  # the power is not known then, but for its size
-    log_error = np.minimum(log_error, KNOWN)
-    log_size = log_first.real + np.where(rough, log_error, 0.0)
-    log_scale = t * log_size
-    turned = np.where(rough, 0.0, np.exp(1j * (t * log_first.imag)))
-    care = np.expm1(np.where(rough, 0.0, t * log_error)) + UNIT_ROUNDOFF * (
-        12 + 2 * t * np.abs(log_first) + roundings(n, t)
-    )
-    care = np.where(rough, widened(12 + 4 * t * np.abs(log_size)), care)  # of the size alone
+    n, factors = len(found[0].rest), len(found) + bool(law.constant)
+    counts = [count for _, count in law.groups]
+    # log of e^(-rc) prod_g a_g0^(T_g), what it errs by, and its roundings
+    log_total = -float(law.constant) * r
+    log_error, units = np.zeros(len(r)), (16 + factors) * np.abs(log_total)
+    for count, each in zip(counts, found, strict=True):
+        log_total = log_total + count * each.log_first
+        log_error += count * each.log_error
+        units += (1 + factors) * count * np.abs(each.log_first)
+    rough = log_error > ROUGH  # the product is not known then, but for its size
+    log_scale = log_total.real + np.where(rough, log_error, 0.0)
+    turned = np.where(rough, 0.0, np.exp(1j * log_total.imag))
+    rounded = sum(roundings(n, count) for count in counts) + (factors - 1) * (4 * n + 16)
+    care = np.expm1(np.where(rough, 0.0, log_error)) + UNIT_ROUNDOFF * (12 + units + rounded)
+    of_size = widened(12 + units + (1 + factors) * log_error + 4 * np.abs(log_scale))
+    care = np.where(rough, of_size, care)
     if n == 0:
         return Rows(turned, log_scale, care, 0.0)
-    inverse = np.exp(-log_size - 1j * log_first.imag)
-    # of e_k / e_0: the errors of e_k, and that of e_0 to the power -1, times e^(log_error) <= e^3
-    size = np.abs(inverse) * (1 + np.expm1(log_error))
-    k = np.arange(1, n + 1, dtype=np.float64)[:, None]
-    powers = float(t) ** (1 - k)
-    c = of_step.rest * (inverse * powers)
-    spread = (of_step.error + 12 * UNIT_ROUNDOFF * np.abs(of_step.rest)) * (size * powers)
-    spread += np.abs(c) * np.expm1(log_error) + LOST * size * np.abs(of_step.rest)
     # h is scaled so that no coefficient is above 1
-    most = np.abs(c) + spread
+    scaled = [_scaled(group, each, rough) for group, each in zip(law.groups, found, strict=True)]
+    k = np.arange(1, n + 1, dtype=np.float64)[:, None]
     with np.errstate(divide="ignore"):
-        log_h = (np.log(most) / k).max(axis=0)
+        log_h = np.maximum.reduce([(np.log(np.abs(c) + spread) / k).max(axis=0) for c, spread in scaled])
+    if law.constant:
+        log_h = np.maximum(log_h, math.log(law.constant))
     scale = np.exp(-k * log_h)
-    most, c, spread = most * scale, c * scale, spread * scale
-    slack = (1 + UNIT_ROUNDOFF * (roundings(n, t) + 64 * n)) * (1 + SPARE)
-    largest = power(most / t, t).real * slack
-    error = care * largest[n]
-    error += np.where(rough, 0.0, np.einsum("kv,kv->v", spread, largest[:n][::-1]) * (1 + care))
-    error += UNIT_ROUNDOFF * (6 * n + 5 * n * np.abs(log_h)) * largest[n]  # of the scaling
-    return Rows(power(c / t, t)[n] * turned, log_scale + n * log_h, error, math.lgamma(n + 1))
+    values, bounds, spreads = [], [], np.zeros((n, len(r)))
+    for count, (c, spread) in zip(counts, scaled, strict=True):
+        values.append(power(c * scale / count, count))
+        bounds.append(power((np.abs(c) + spread) * scale / count, count))
+        spreads += spread * scale
+    if law.constant:
+        x = float(law.constant) * np.exp(-log_h)  # (hc)^k / k!, each from the one before
+        powers = np.cumprod(np.vstack([np.ones(len(x)), x / k]), axis=0)
+        values.append(powers.astype(np.complex128))
+        bounds.append(powers)
+    most = reduce(product, bounds) * ((1 + UNIT_ROUNDOFF * (rounded + 64 * n)) * (1 + SPARE))
+    error = care * most[n]
+    error += np.where(rough, 0.0, np.einsum("kv,kv->v", spreads, most[:n][::-1]) * (1 + care))
+    error += UNIT_ROUNDOFF * (6 * n + 5 * n * np.abs(log_h)) * most[n]  # of the scaling
+    return Rows(reduce(product, values)[n] * turned, log_scale + n * log_h, error, math.lgamma(n + 1))
+
+
+def _scaled(group: tuple[Fraction, int], found: Coefficients, rough: Bools) -> tuple[ComplexArray, Array]:
+    """``C_k = T a_k / a_0``, and bounds on the errors: of e_k, of a_0 to the power -1, roundings, and underflow."""
+    weight, count = group
+    log_size = found.log_first.real + np.where(rough, found.log_error, 0.0)
+    inverse = np.exp(-log_size - 1j * found.log_first.imag)
+    size = np.abs(inverse) * np.exp(found.log_error)
+    powers = np.array([float(count * weight**k) for k in range(1, len(found.rest) + 1)])[:, None]
+    c = found.rest * (inverse * powers)
+    spread = (found.error + 12 * UNIT_ROUNDOFF * np.abs(found.rest)) * (size * powers)
+    spread += np.abs(c) * np.expm1(found.log_error) + LOST * size * np.abs(found.rest)
+    return c, spread

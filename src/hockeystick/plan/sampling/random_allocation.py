@@ -16,7 +16,7 @@ step j, the m outcomes of every step are ``N(mu [i = j], 1)`` each, whose mean i
 one epoch with ``mu sqrt(m)``. It costs more than m draws, and must be declared by ``epochs_per_assignment``.
 
 **Steps that are not equally likely, and no step at all.** The theorem holds for any law of a record's step
-(``pairs/sampled/uneven.py``), so the pair is also tight for
+(``pairs/sampled/allocation.py``), so the pair is also tight for
 
 - a smaller last batch: each of n records draws one of the places of an epoch, ``t - 1`` steps having b of them and the
   last ``b' = n - (t - 1) b``: the step is drawn with probability b/n, or b'/n;
@@ -40,13 +40,15 @@ epochs of one step in each; mixing over them is joint convexity (Feldman, Shenfe
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.joint import JointPair
+from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, sampled_base
@@ -270,10 +272,15 @@ class RandomAllocation(Sampling):
         if 1 < self.participations_per_epoch == self.steps:  # all of several steps: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
         if self.participations_per_epoch > 1:
-            return AllocationPair(mu, self.steps, direction is Direction.ADD, self.participations_per_epoch)
-        from hockeystick.pairs.sampled.uneven import epoch
-
+            return JointPair(tuple(self._blocks(mu, direction is Direction.ADD)))
         return epoch(mu, *self._probabilities, direction is Direction.ADD)
+
+    def _blocks(self, mu: float, add: bool) -> Iterator[tuple[DominatingPair, int]]:
+        """Blocks of steps with one participation each, equal ones together."""
+        short, longer = divmod(self.steps, self.participations_per_epoch)
+        for steps, blocks in ((short, self.participations_per_epoch - longer), (short + 1, longer)):
+            if blocks:
+                yield epoch(mu, ((Fraction(1, steps), steps),), Fraction(0), add), blocks
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair."""

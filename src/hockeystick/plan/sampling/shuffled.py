@@ -38,8 +38,8 @@ datasets:
 - all other records contribute ``-u``, x contributes u, and the order is drawn anew in each epoch. The sums of the steps
   before the last are ``-b u`` without x, and with it that of one of them is larger by 2, each with probability b / n;
   none of them is, with probability b' / n, b' being the size of the last batch: then x is there. These steps are an
-  epoch at the distance 2 in which the record may be in no step, ``c = b' / n`` (``pairs/sampled/uneven.py``). The last
-  step is dropped, which is post-processing.
+  epoch at the distance 2 in which the record may be in no step, ``c = b' / n`` (``pairs/sampled/allocation.py``). The
+  last step is dropped, which is post-processing.
 
 Either one is a lower end, and direction and size determine the higher one. The second does not hold for an order drawn
 once: x would be in the last batch of all epochs or of none, and the product of mixtures is then no bound.
@@ -84,6 +84,7 @@ from typing import Annotated, Any, ClassVar
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sampled.largest_step import LEAST, MOST, largest_step
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
@@ -378,8 +379,6 @@ def _allocated(mu: float, groups: tuple[tuple[Fraction, int], ...], add: bool) -
     ((weight, steps),) = groups
     present = weight * steps
     if LEAST_MU <= mu <= MOST_MU and steps <= MOST_STEPS:
-        from hockeystick.pairs.sampled.uneven import epoch
-
         return epoch(mu, groups, 1 - present, add)
     summed = GaussianPair(next_down(mu / math.sqrt(steps), SPARE))
     if present == 1:

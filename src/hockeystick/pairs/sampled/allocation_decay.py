@@ -1,6 +1,14 @@
-"""How fast the moments of an epoch fall off whose likelihood ratio has a constant part, ``Lambda = c + S``, c > 0.
+"""How fast the moments of an epoch fall off along a vertical line, ``Lambda = c + S`` (``allocation_law.py``).
 
-**The bound.** The integrand over ``x in R^T`` is entire as long as Lambda avoids the negative reals and 0. Let
+**Without a constant part**, c = 0, the integrand over ``x in R^T`` is entire. Moving every coordinate from ``x_j`` to
+``x_j + iy`` multiplies ``Lambda`` by ``e^(i mu y)``, whatever the probabilities, and the modulus of the normal density
+by ``e^(T y^2/2)``, so that for all real y
+
+    |A(alpha + is)| <= e^(T y^2/2 - s mu y) A(alpha) ,
+
+with ``y = mu s / T`` at most ``e^(-(mu s)^2 / (2T)) A(alpha)``, which falls with s.
+
+**With a constant part**, c > 0, the integrand is analytic as long as Lambda avoids the negative reals and 0. Let
 ``0 < theta = mu y <= pi/2`` and move every coordinate by ``iy``: S turns into ``S e^(i theta)``, and the modulus of the
 normal density grows by ``e^(T y^2/2)``. With ``psi(S) = arg(c + S e^(i theta))``, for s >= 0,
 
@@ -20,25 +28,24 @@ Either way it is the mean of a function f of S that falls, between places ``0 = 
     E_Q f(S) <= f(x_m) + sum_(i=1)^m (f(x_(i-1)) - f(x_i)) F(x_i) ,        F(x) >= Q(S < x) .
 
 that is ``f(0) F(x_1) + sum_i f(x_i) (F(x_(i+1)) - F(x_i)) + f(x_m) (1 - F(x_m))``, in which all terms are positive.
-F is Markov's inequality, ``Q(S < x) <= e^(rx) E e^(-rS)`` at several r (``uneven_series.py``, on the real ray). The
+F is Markov's inequality, ``Q(S < x) <= e^(rx) E e^(-rS)`` at several r (``allocation_series.py``, on the real ray). The
 least over several y is taken. Each of these bounds falls with s, and so does their minimum: what holds at an edge holds
 beyond it.
-
-For c = 0 the angle is theta for every S, and the best y gives the decay of ``uneven_law.py``.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
-from hockeystick.pairs.sampled.uneven_law import UnevenLaw
-from hockeystick.pairs.sampled.uneven_series import UnevenSeries
+from hockeystick.pairs.sampled.allocation_series import on_rays
 
 Array = npt.NDArray[np.float64]
 
@@ -51,23 +58,30 @@ PLACES = len(OFFSETS) + 1  # with 0
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantEnvelope:
-    """The decay where there is a constant part.
+class AllocationEnvelope:
+    """The decay.
 
     Args:
-        law: the epoch, its constant above 0.
+        law: the epoch.
         alpha: real part of the exponent.
     """
 
-    law: UnevenLaw
+    law: AllocationLaw
     alpha: float
 
     @property
     def cost(self) -> float:
-        """Evaluations that one edge takes: a mean over places for each shift."""
-        return float(PLACES * len(LIFTS))
+        """Evaluations that one edge takes: a closed form, or a mean over places for each shift."""
+        return float(PLACES * len(LIFTS)) if self.law.constant else 1.0
 
     def log_bound(self, edges: Array) -> Array:
+        """Upper bounds, at most 0, on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on."""
+        if self.law.constant:
+            return self._with_constant(edges)
+        decay: Array = -0.5 * np.square(self.law.mu * edges) / self.law.steps * (1 - SPARE)
+        return decay
+
+    def _with_constant(self, edges: Array) -> Array:
         """The least of the bounds over all shifts y, at most 0."""
         law, alpha = self.law, min(self.alpha, 0.0)
         constant, mu = float(law.constant), law.mu
@@ -91,11 +105,11 @@ class ConstantEnvelope:
 
 
 @lru_cache(maxsize=32)
-def _below(law: UnevenLaw) -> tuple[Array, Array]:
+def _below(law: AllocationLaw) -> tuple[Array, Array]:
     """Places ``x_0 = 0 < x_1 < ... < x_m`` and logarithms of bounds on ``Q(S < x_i)``, i >= 1, which rise."""
     mean = float(1 - law.constant)
     place = mean * np.exp(-OFFSETS[::-1])
-    rows = UnevenSeries(law, 0, 0.0, shifted=False).rows(SIZES, WIDE)
+    (rows,) = on_rays(replace(law, constant=Fraction(0)), 0, [(0.0, None, SIZES)], WIDE)
     with np.errstate(over="ignore"):
         log_above = rows.log_scale + np.log(np.abs(rows.value) + rows.error)
         r = np.exp(SIZES) / float(law.groups[0][0])
@@ -116,7 +130,7 @@ def _log_weights(log_below: Array) -> Array:
 
 
 @lru_cache(maxsize=32)
-def _log_least(law: UnevenLaw, alpha: float) -> float:
+def _log_least(law: AllocationLaw, alpha: float) -> float:
     """A lower bound on ``log A(alpha)``, alpha < 0: by quadrature, and at least 0."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-6)
     if not line.usable:
