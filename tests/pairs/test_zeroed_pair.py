@@ -14,8 +14,8 @@ from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.cells import Mesh, Reach, integrate
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.pairs import Composition, GaussianPair, WithoutReplacementPair
+from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.sampled.opposed_draws import _add, opposed_draws
-from hockeystick.pairs.sampled.zeroed_instance import OppositePair
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
 
 Array = npt.NDArray[np.float64]
@@ -38,6 +38,12 @@ def hockey_stick(p: Law, q: Law, b: Any, bounds: tuple[float, float] | None = No
         middle = (mp.mpf(low) + high) / 2
         low, high = (low, middle) if apart(middle) > 0 else (middle, high)
     return sum(w * mp.ncdf(c - high) for w, c in p) - b * sum(w * mp.ncdf(c - high) for w, c in q)
+
+
+def one_draw(mu: float, q: float, restored: bool = False) -> FinitePair:
+    """What tests of the instance tell."""
+    drawn = opposed_draws((mu,), (q,), 1 - q, 0.0)
+    return drawn.mirrored if restored else drawn
 
 
 def opposite(mu: float, q: float) -> tuple[Law, Law]:
@@ -141,7 +147,7 @@ def lattice(pair: str, mu: float, q: float, rounds: int, gap: float, span: float
 @pytest.mark.parametrize("kind", ["above", "opposite"])
 def test_compositions_lie_between_laws_on_a_lattice(kind: str, mu: float, q: float, rounds: int) -> None:
     losses, down, up = lattice(kind, mu, q, rounds, 1e-3, 14.0)
-    pair: Any = ZeroedPair(mu, q) if kind == "above" else OppositePair(mu, q)
+    pair: Any = ZeroedPair(mu, q) if kind == "above" else one_draw(mu, q)
     for epsilon in (0.0, 0.5, 1.5):
         share = np.maximum(-np.expm1(np.minimum(epsilon - losses, 0.0)), 0.0)
         low, high = float((down * share).sum()), float((up * share).sum())
@@ -151,31 +157,8 @@ def test_compositions_lie_between_laws_on_a_lattice(kind: str, mu: float, q: flo
         assert high < 1.2 * low
 
 
-@pytest.mark.parametrize(("mu", "q"), [(1.0, 0.01), (0.01, 0.3), (5.0, 0.9), (2.0, 1e-6), (0.3, 0.999)])
 @pytest.mark.parametrize("restored", [False, True])
-def test_the_cells_are_laws_whose_losses_are_those_of_their_masses(mu: float, q: float, restored: bool) -> None:
-    """In 40 digits: masses of cells by distribution functions; each loss to its stated error, relative to itself."""
-    pair = OppositePair(mu, q, restored)
-    atoms = pair.atoms
-    assert float(np.exp(atoms.log_p).sum()) == pytest.approx(1.0, abs=1e-13)
-    assert float(np.exp(atoms.log_q).sum()) == pytest.approx(1.0, abs=1e-13)
-    assert (np.diff(atoms.loss) >= 0).all()
-    np.testing.assert_allclose(atoms.log_p - atoms.log_q, atoms.loss, atol=1e-12)
-    below, above = -10.0, 2 * mu + 10.0
-    with mp.workdps(40):
-        for low, high in ((None, below), (above, None)):  # the outer cells
-
-            def mass(shift: float, low: Any = low, high: Any = high) -> Any:
-                return mp.ncdf(mp.mpf(high) - shift) if low is None else mp.ncdf(shift - mp.mpf(low))
-
-            p, zeroed = ((1 - mp.mpf(q)) * mass(0.0) + mp.mpf(q) * mass(shift) for shift in (2 * mu, mu))
-            true = mp.log(zeroed / p) if restored else mp.log(p / zeroed)
-            nearest = atoms.loss[np.argmin(np.abs(atoms.loss - float(true)))]
-            assert abs(nearest - float(true)) <= 2.0**20 * 2.0**-53 * abs(float(true))
-
-
-@pytest.mark.parametrize("restored", [False, True])
-def test_cells_are_below_the_instance_and_close_to_it(restored: bool) -> None:
+def test_tests_of_one_draw_are_below_the_instance_and_close_to_it(restored: bool) -> None:
     mu, q, epsilon = 1.0, 0.1, 0.01 if restored else 0.3
     with mp.workdps(30):
         p, zeroed = opposite(mu, q)
@@ -190,23 +173,9 @@ def test_cells_are_below_the_instance_and_close_to_it(restored: bool) -> None:
             true = float(mp.log(inner))
         else:
             true = float(mp.log(hockey_stick(p, zeroed, b, (1.4, 40.0))))
-    found = DirectEngine(Composition([(OppositePair(mu, q, restored), 1)])).log_delta(epsilon, None)
+    found = DirectEngine(Composition([(one_draw(mu, q, restored), 1)])).log_delta(epsilon, None)
     assert found.upper <= true + 1e-3  # the quadrature of a function with corners
     assert found.lower >= true - 2e-2
-
-
-@pytest.mark.parametrize(("mu", "q", "rounds"), [(0.5, 0.05, 20), (1.0, 0.01, 100)])
-@pytest.mark.parametrize("restored", [False, True])
-def test_tests_of_draws_agree_with_the_cells_where_there_is_one_draw(
-    mu: float, q: float, rounds: int, restored: bool
-) -> None:
-    """Two ways to one lower end that share nothing: cells of the outcome, and rates of tests."""
-    drawn = opposed_draws((mu,), (q,), 1 - q, 0.0)
-    by_tests, by_cells = (
-        GridEngine(Composition([(pair, rounds)])).log_delta(0.4, 1e-3)
-        for pair in (drawn.mirrored if restored else drawn, OppositePair(mu, q, restored))
-    )
-    assert by_tests.estimate == pytest.approx(by_cells.estimate, abs=0.02)
 
 
 def test_what_is_cut_off_draws_counts_against_every_test() -> None:

@@ -1,14 +1,21 @@
-"""What a round of draws with replacement tells of a record whose contribution is set to nothing: a pair from below.
+"""What a drawn batch tells of a record whose contribution is set to nothing: a pair from below, made of tests.
 
-All other records contribute -1, the record 1 or nothing, in units of the norm bound, K of the m draws are the record,
-with probabilities p_k, and mu is 1 in units of the noise. Less what m draws of the others add up to, the sum is
+All other records contribute -1, the record 1 or nothing, in units of the norm bound, K of the draws of a round are the
+record, with probabilities p_k, and mu is 1 in units of the noise. Less what the draws of the others add up to, the sum
+is
 
     P = sum_k p_k N(2 k mu, 1)  with,      Q = sum_k p_k N(k mu, 1)  without,
 
-an instance of every round. What is composed is the pair of some tests of the sum: "with" where it is above c, or below
-d. Their rates of false alarms, ``Q(x > c) + Q(x < d)``, and of misses, ``P(d <= x <= c)``, are rounded up, and the pair
-made as in ``largest_step.py``: it is dominated by the instance, in both orders of the laws. Which tests are tried is
-free: those of the likelihood ratio, which falls from 1 at minus infinity before it rises.
+an instance of every round; of a batch of fixed size without replacement K is 0 or 1.
+
+**The pair** is that of some tests of the sum: "with" where it is above c, or below d. A test that is worse in both
+rates results from giving a wrong answer now and then, so that the rates of false alarms, ``Q(x > c) + Q(x < d)``, and
+of misses, ``P(d <= x <= c)``, may be rounded *up*; and tests may be drawn by lot. So the trade-off function whose
+corners are the lower convex hull of such points, of (0, 1) and of (1, 0), is attained by tests: that of the instance is
+nowhere above it, and the pair with these corners in exact numbers (``pairs/points.py``) is dominated by the instance,
+in both orders of the laws (Dong, Roth, Su 2022 [DRS22], Theorem 2.10: a trade-off function that is larger everywhere is
+that of processed outcomes). Which tests are tried is free: those of the likelihood ratio, which falls from 1 at minus
+infinity before it rises.
 
 **Rounding.** A term of a rate is a weight, within UNITS roundings, times a normal tail, which is good to as many and to
 ``8 (|x| + the largest shift)^2``. The difference of two masses below is rounded up by what both are off. Of k where the
@@ -29,7 +36,7 @@ from hockeystick.pairs.points import of_tests
 LEAST, MOST = 0.01, 20.0
 """The mu of which tests are made: below, nothing hides more than the others do; above, draws are told apart anyway."""
 
-TESTS = 160
+TESTS = 320
 """Tests that are tried: of more the lower end gains little."""
 
 LOOKED = 4001

@@ -56,15 +56,10 @@ a whole batch is dropped: adding or removing one is refused.
 
 **Setting a record's contribution to zero.** The record keeps its place, and no other moves, for any number of batches.
 *Above*: as for replacing it, with the mechanism's own pair of one record in place of that under replacement, at half
-the distance for noise on a sum; a guarantee for this very relation applies as it is. *Below, for Gaussian noise*: two
-datasets, in either order of the laws. All other records contribute 0, the record u: the sums are 0 without the
-contribution, and with it that of one step is u: random allocation at the noise s, by the averaging above. Or all others
-contribute -u, the record u: the step of the record is the only one in which the sum, centred, is 2 with the
-contribution and 1 without, and the largest step of an epoch is a statistic that reveals it
-(``pairs/sampled/largest_step.py``), whatever the orders. With noise of at most a few norm bounds the second is far
-larger. If a last batch is dropped, the first is an epoch in which the record is in each step with probability b / n and
-in none with probability d / n, and the second is omitted: a dropped record changes no step, and the largest step
-reveals less.
+the distance for noise on a sum; a guarantee for this very relation applies as it is. *Below, for Gaussian noise*, in
+either order of the laws: all other records contribute 0, the record u: the sums are 0 without the contribution, and
+with it that of one step is u: random allocation at the noise s, by the averaging above. If a last batch is dropped, it
+is an epoch in which the record is in each step with probability b / n and in none with probability d / n.
 
 **Outside the range of the moments** of random allocation (:data:`LEAST_MU` and the constants beside it), the pair below
 is the sum of all steps of an epoch, ``N(mu, t)`` against ``N(0, t)``, or its mixture with the latter if the record may
@@ -85,7 +80,6 @@ from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.allocation import epoch
-from hockeystick.pairs.sampled.largest_step import LEAST, MOST, largest_step
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, own_known, own_pair
@@ -136,11 +130,6 @@ _ANOTHER_NUMBER = Claim(
 WHY = (
     "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
     "stands one data set, whose record is hidden as by random allocation"
-)
-
-WHY_ZEROED = (
-    "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
-    "stand two data sets: a record that is hidden as by random allocation, and one of which the largest step tells"
 )
 
 CAUTION = (
@@ -295,8 +284,7 @@ class Shuffled(Sampling):
         if direction is Direction.REPLACE_ONE:
             ends = [self._instance(_mu(above), add) for add in (False, True)]
         elif direction.zeroes:
-            found = self._zeroed(_mu(above), direction is Direction.RESTORE)
-            return Between(above, found, WHY if self.dropped else WHY_ZEROED)
+            ends = [self._instance(_mu(above), direction is Direction.RESTORE)]
         else:
             mu, add = _mu(mechanism.with_against_without()), direction is Direction.ADD
             ends = [self._instance(2 * mu, add)] if self.dropped else self._both(mu, add)
@@ -319,17 +307,6 @@ class Shuffled(Sampling):
         assert self.dataset_size is not None
         opposed = ((Fraction(self.batch_size, self.dataset_size), self.steps - 1),)
         return [_allocated(2 * mu, opposed, add), _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)]
-
-    def _zeroed(self, mu: float, restored: bool) -> tuple[DominatingPair, ...]:
-        """Pairs attained by two datasets if a contribution is set to zero, in one order of the laws.
-
-        If records are dropped, there is only one: the record of the other may be in no step.
-        """
-        allocated = self._instance(mu, restored)
-        if self.dropped or not LEAST <= mu <= MOST:
-            return (allocated,)
-        largest = largest_step(mu, self.steps)
-        return allocated, largest.mirrored if restored else largest
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """Return the curve of one unsampled round an epoch, even if the mechanism has a curve and no pair.

@@ -27,8 +27,8 @@ guarantee reports the presence of x in the batch by randomised response: the sam
 **Setting a record's contribution to zero**: it keeps its place in the batch, which another record would have if it were
 not drawn. *Gaussian noise, upper*: the pair of ``pairs/sampled/zeroed_pair.py``, with the proof: attained by one round
 at every b, by one instance above ``b = 1`` and by another below. *Lower*: the first of these, all other records -u and
-the record u (``pairs/sampled/zeroed_instance.py``); if its cells are not computed, all other records 0, which is
-Poisson sampling at the rate q. *Any other noise on a sum, upper*: the pair of a replaced record, since the replacement
+the record u (``pairs/sampled/opposed_draws.py``); if no tests are made of it, all other records 0, which is Poisson
+sampling at the rate q. *Any other noise on a sum, upper*: the pair of a replaced record, since the replacement
 may contribute 0. Batch = dataset is no sampling: the mechanism's own pair.
 
 The gap is one of theory: the worst datasets of one round need not be the worst of many (Lebeda, Regehr, Kamath, Steinke
@@ -54,8 +54,8 @@ from hockeystick.pairs import (
     WithoutReplacementPair,
 )
 from hockeystick.pairs.exact import ExactRound, sampled
+from hockeystick.pairs.sampled.opposed_draws import LEAST, MOST, opposed_draws
 from hockeystick.pairs.sampled.poisson import BasePair
-from hockeystick.pairs.sampled.zeroed_instance import LEAST, MOST, OppositePair
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
 from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status
@@ -100,7 +100,7 @@ _NOT_FILLED = Claim(
 _ZEROED = Claim(
     Status.BRACKET,
     "proof in pairs/sampled/zeroed_pair.py, by Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2; below an instance in "
-    "pairs/sampled/zeroed_instance.py",
+    "pairs/sampled/opposed_draws.py",
 )
 
 _AS_REPLACED = "a contribution of nothing is one with which a record may be replaced"
@@ -230,7 +230,8 @@ class WithoutReplacement(Sampling):
         """Pair of the instance with all other records opposite to the one, or zero."""
         mu, restored = _mu(mechanism), direction is Direction.RESTORE
         if LEAST <= mu <= MOST:
-            return OppositePair(mu, self.rate, restored)
+            opposed = opposed_draws((mu,), (self.rate,), 1 - self.rate, 0.0)
+            return opposed.mirrored if restored else opposed
         return (PoissonAddPair if restored else PoissonRemovePair)(GaussianPair(mu), self.rate)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
