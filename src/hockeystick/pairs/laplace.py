@@ -23,10 +23,10 @@ from hockeystick.numerics.rounding import next_up
 from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
-from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
+from hockeystick.pairs.window_transform import WindowTransform
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
 PANEL = 40.0  # units of work of one panel
@@ -127,9 +127,9 @@ class LaplacePair(DominatingPair):
         return decimal(self.distance) / decimal(self.scale)
 
     @property
-    def transform(self) -> LaplaceTransform:
+    def transform(self) -> WindowTransform:
         """The characteristic function in closed form."""
-        return LaplaceTransform(self.theta)
+        return WindowTransform.laplace(self.theta)
 
     @property
     def rho(self) -> float:

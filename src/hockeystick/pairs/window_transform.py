@@ -10,9 +10,13 @@ have, ``a + b = 1``,
 
     m / F - 1 = 2 a sinh(h (1 + z)) sinh(h z) / cosh(h)  +  b (S(hW) - S(h)) / (1 + S(h)) .
 
-**Envelope.** As for the Laplace loss (``laplace_transform.py``), with these two factors. With ``p = h (2t + 1)`` and
-``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``, and ``|sinh(hW)/W|`` is at most ``sinh(p) / (2t + 1)`` and
-at most ``cosh(p) / 2s``.
+**Envelope.** With ``p = h (2t + 1)`` and ``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``; ``|sinh(hW)/W|`` is at
+most ``sinh(p) / (2t + 1)``, the mean of ``|e^(hWU)|`` over U uniform on [-1, 1], times h; and at most ``cosh(p) / 2s``.
+The atoms alone never lose more than the smooth part's share for good: y returns to multiples of pi. What is left, to
+the power of many rounds, is small all the same.
+
+The loss of Laplace noise has the window ``w = theta`` = distance / scale, ``a = (1 + e^-w) / 2`` and ``b = (1 - e^-w) /
+2``: atoms of mass ``1/2`` at theta and ``e^(-theta) / 2`` at -theta, density ``e^((l - theta)/2) / 4`` between them.
 """
 
 from __future__ import annotations
@@ -25,11 +29,15 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
-from hockeystick.pairs.laplace_transform import LARGEST, LaplaceEnvelope, sinh, sinh_ratio
 from hockeystick.pairs.transform import line_upper, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
+
+LARGEST = 300.0  # of |Re hW|: beyond, squares leave the range of a double
+SERIES = 1.0  # |hW| up to which S is summed
+END = np.array([np.inf])  # of the last edge
+SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 
 MASS_UNITS = 6000.0
 """Units in the last place of the mass of infinite loss: eight roundings of an exponent that is at most 745."""
@@ -53,6 +61,11 @@ class WindowTransform:
     log_finite: float
     infinite: float
 
+    @classmethod
+    def laplace(cls, theta: float) -> WindowTransform:
+        """The loss of Laplace noise at distance theta in scales."""
+        return cls(theta, 0.5 * (1 + math.exp(-theta)), -0.5 * math.expm1(-theta), 0.0, 0.0)
+
     @property
     def highest_tilt(self) -> float:
         """Lines are had at every tilt."""
@@ -62,9 +75,9 @@ class WindowTransform:
         """The line through t, in closed form: it has no remainder but rounding."""
         return WindowLine(self, t)
 
-    def envelope(self, t: float, count: int) -> LaplaceEnvelope:
-        """The envelope at tilt t, whatever the count: as of Laplace noise, with other shares."""
-        return LaplaceEnvelope(self.width, t, (self.ends, self.between))
+    def envelope(self, t: float, count: int) -> WindowEnvelope:
+        """The envelope at tilt t, whatever the count."""
+        return WindowEnvelope(self, t)
 
     def upper(self, t: float, slack: float) -> float:
         """K(t) in closed form, plus its rounding."""
@@ -127,3 +140,64 @@ class WindowLine:
         shifted = h * math.tanh(h) * (at_ends * math.cosh(p) + inside * math.sinh(p) / p)
         found, error = safe_log_one_plus(value, UNIT_ROUNDOFF * (64 * size + 16 * slope * far + 16 * shifted))
         return found + self.of.log_finite, error + self.of.finite_error
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEnvelope:
+    """How far m can fall.
+
+    Attributes:
+        of: the transform.
+        t: the tilt.
+    """
+
+    of: WindowTransform
+    t: float
+
+    @property
+    def cost(self) -> float:
+        """One evaluation an edge: the bound is a closed form."""
+        return 1.0
+
+    def log_bound(self, edges: Array) -> Array:
+        """The worst from each edge on: between two edges, and beyond the last, where b has returned to 0."""
+        h, w = 0.5 * self.of.width, 2 * self.t + 1
+        a = h * w
+        if not a < LARGEST:
+            return np.zeros(len(edges))
+        ends = np.concatenate((edges, END))
+        b_low, b_high = 2 * h * ends[:-1], 2 * h * ends[1:]
+        crossed = np.floor(b_low / math.pi) != np.floor(b_high / math.pi)
+        least = np.minimum(np.square(np.sin(b_low)), np.square(np.sin(np.where(crossed, 0.0, b_high))))
+        least = np.where(crossed, 0.0, least)
+        cosh, smooth = math.cosh(a), math.sinh(a) / w
+        at_ends, inside = self.of.ends / math.cosh(h), self.of.between / math.sinh(h)
+        drop = at_ends * least / (cosh + np.sqrt(np.maximum(cosh * cosh - least, 0.0)))
+        drop = drop + inside * np.maximum(smooth - 0.5 * cosh / edges, 0.0)
+        share = np.minimum(drop * (1 - SPARE) / (at_ends * cosh + inside * smooth), 1 - 1e-9)
+        out: Array = np.log1p(-share)
+        # nothing between two edges is smaller than what comes later is allowed to be
+        return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
+
+
+def sinh(real: float, imaginary: Array) -> ComplexArray:
+    """sinh of ``real + i imaginary``."""
+    out: ComplexArray = math.sinh(real) * np.cos(imaginary) + 1j * (math.cosh(real) * np.sin(imaginary))
+    return out
+
+
+def sinh_ratio(a: float, b: Array) -> ComplexArray:
+    """``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1: by its series near 0."""
+    x = a + 1j * b
+    small = np.abs(x) < SERIES
+    if not small.any():
+        whole: ComplexArray = sinh(a, b) / x - 1
+        return whole
+    near = np.where(small, x, 0.0)
+    square = near * near
+    series = np.ones_like(near)
+    for n in range(10, 1, -1):  # x^2/6 (1 + x^2/20 (1 + ...)): what follows is below 2^-53 of the sum
+        series = 1 + square / (2 * n * (2 * n + 1)) * series
+    far = np.where(small, 1.0, x)
+    out: ComplexArray = np.where(small, square / 6 * series, sinh(a, b) / far - 1)
+    return out
