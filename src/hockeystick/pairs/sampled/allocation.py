@@ -39,7 +39,6 @@ from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
-from hockeystick.pairs.sampled.allocation_guide import standing_in
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
@@ -54,6 +53,8 @@ SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
 MOMENT, EVALUATION = 2e6, 15.0  # units of work of a moment, besides its evaluations, and of one of these
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
+VALUES = 40  # of each of two numbers whose sum stands in for Lambda
+LARGEST, DEEPEST = 300.0, 600.0  # of the logarithm of a value; minus that of a density, in the range of a double
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +169,13 @@ class AllocationPair(DominatingPair):
     @property
     def limit_variance(self) -> float:
         """``E_Q (Lambda - 1)^2 = (e^(mu^2) - 1) sum_j w_j^2``."""
-        return math.expm1(min(self.law.mu * self.law.mu, 700.0)) * self.law.squares
+        return math.expm1(min(self.law.mu * self.law.mu, 2 * LARGEST)) * self.law.squares
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""
-        return standing_in(self.law, self.add, log_floor)
+        ratio, log_mass = _likely_ratios(self.law, log_floor)
+        log = np.log(ratio)
+        return (-log, log_mass) if self.add else (log, log_mass + log)
 
 
 def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> DominatingPair:
@@ -207,6 +210,25 @@ def _log(share: Fraction) -> float:
     if not share:
         return -math.inf
     return math.log(share) if share < Fraction(1, 2) else math.log1p(-float(1 - share))
+
+
+def _likely_ratios(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
+    """Values of Lambda and log-masses under Q that stand in for its law: where to look, not what to answer.
+
+    One step of the first group is what it is, and the sum of all others a lognormal number of its mean and variance:
+    far out one step makes a sum of lognormals large. Nothing is certified from it.
+    """
+    first, present = float(law.groups[0][0]), float(1 - law.constant)
+    reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
+    x = np.linspace(-reach, reach + 2 * law.mu + 1, VALUES)
+    log_mass = -0.5 * np.square(x)
+    log_mass -= math.log(float(np.exp(log_mass).sum()))
+    rest = present - first
+    variance = math.expm1(min(law.mu * law.mu, LARGEST)) * max(law.squares - first * first, 0.0)
+    width = math.sqrt(math.log1p(variance / rest**2)) if rest > 0 else 0.0
+    one = first * np.exp(np.clip(law.mu * x - 0.5 * law.mu * law.mu, -LARGEST, LARGEST))
+    others = rest * np.exp(np.clip(width * x - 0.5 * width * width, -LARGEST, LARGEST))
+    return (float(law.constant) + np.add.outer(one, others)).ravel(), np.add.outer(log_mass, log_mass).ravel()
 
 
 _NO_LAW = (
