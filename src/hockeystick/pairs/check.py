@@ -8,14 +8,13 @@ right pair of another mechanism passes: that one dominates is for the proof, and
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import numpy as np
 
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.base import Array, DominatingPair, SmoothPart, kink_of, rounding_of
-from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import InvalidInputError
 
 NEAR = 1e-9  # what the quadrature may miss, of masses and of moments
@@ -52,9 +51,8 @@ def check_pair(pair: DominatingPair) -> None:
         return
     _check(pair)
     if pair.smooth is None:
-        base = cast(BasePair, pair)
         for made in (PoissonRemovePair, PoissonAddPair):
-            _check(made(base, RATE))
+            _check(made(pair, RATE))
 
 
 def _check(pair: DominatingPair) -> None:

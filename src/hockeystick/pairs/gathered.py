@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from hockeystick import pairs  # those of families that are rare are imported wh
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -186,13 +186,11 @@ def _family(pair: DominatingPair) -> Family | None:
 
 def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair) -> Family | None:
     """The family of a pair that is made of a base pair and a rate: ordered by the rate, and as the base is."""
-    base, kind = _family(cast(DominatingPair, pair.base)), type(pair)
+    base, kind = _family(pair.base), type(pair)
     if base is None:
         return None
     inner = base.made
-    return Family(
-        (kind, base.key), lambda of: kind(cast(BasePair, inner(of[:-1])), of[-1]), (*base.parameters, pair.rate)
-    )
+    return Family((kind, base.key), lambda of: kind(inner(of[:-1]), of[-1]), (*base.parameters, pair.rate))
 
 
 def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:

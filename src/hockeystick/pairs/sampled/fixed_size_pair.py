@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -61,7 +61,6 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothP
 from hockeystick.pairs.sampled.poisson import (
     SAMPLED_MOMENT,
     SAMPLED_SECONDS,
-    BasePair,
     BasePart,
     PoissonRemovePair,
     PoissonSmooth,
@@ -162,7 +161,7 @@ class MirroredSmooth:
 class WithoutReplacementPair(DominatingPair):
     """(P*, Q*), for a base pair that is its own mirror image and dominates under replacement; 0 < rate < 1."""
 
-    base: BasePair
+    base: DominatingPair
     rate: float
 
     seconds: ClassVar[float] = SAMPLED_SECONDS
@@ -209,7 +208,7 @@ class WithoutReplacementPair(DominatingPair):
     @property
     def smooth(self) -> SmoothPart | None:
         """The densities above loss 0 and their mirror image; None where the base has none."""
-        smooth = self.base.smooth
+        smooth = cast(BasePart | None, self.base.smooth)
         return None if smooth is None else MirroredSmooth(smooth, self.rate, _start(smooth))
 
     @property
@@ -288,7 +287,7 @@ class WithoutReplacementPair(DominatingPair):
         return min(ends)[0], math.exp(LOG_TAIL + 1e-9)
 
 
-def _start(smooth: BasePart) -> float:
+def _start(smooth: SmoothPart) -> float:
     """The outcome at which the base loss is 0."""
     return float(smooth.outcome(np.zeros(1))[0])
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -33,62 +33,6 @@ class BasePart(SmoothPart, Protocol):
 
     def log_q(self, x: Array) -> Array:
         """The logarithm of the density under Q at each x."""
-        ...
-
-
-class BasePair(Protocol):
-    """What is asked of the base: a record's presence tells P (with) from Q (without)."""
-
-    @property
-    def atoms(self) -> Atoms:
-        """The point masses of the base."""
-        ...
-
-    @property
-    def smooth(self) -> BasePart | None:
-        """The densities of the base; None where it has atoms only."""
-        ...
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """Range of the base loss."""
-        ...
-
-    @property
-    def supremum_error(self) -> float:
-        """Bound on the rounding of the upper end of the range."""
-        ...
-
-    def log_moment(self, t: float) -> float:
-        """An upper bound on ``log E_P [e^(tL); L < inf]``."""
-        ...
-
-    @property
-    def rho(self) -> float:
-        """A rho of zero-concentrated privacy; infinite where none is known."""
-        ...
-
-    @property
-    def mirrored_rho(self) -> float:
-        """A rho with P and Q exchanged; infinite where none is known."""
-        ...
-
-    @property
-    def stands_in(self) -> bool:
-        """Whether masses stand for outcomes farther out; see the pairs."""
-        ...
-
-    @property
-    def variation(self) -> float:
-        """An upper bound on the total variation distance of both laws."""
-        ...
-
-    def sampled_transform(self, rate: float, add: bool) -> Transform | None:
-        """The characteristic function after sampling, if known."""
-        ...
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """An upper bound on the cumulant generating function after sampling; asked where there is a smooth part."""
         ...
 
 
@@ -213,7 +157,7 @@ class PoissonSmooth:
         return (low, high) if self.sign > 0 else (-high, -low)
 
 
-def limit_variance(base: BasePair, rate: float) -> float | None:
+def limit_variance(base: DominatingPair, rate: float) -> float | None:
     """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 [BDLS20].
 
     Infinite where that is beyond the range of a double.
@@ -246,7 +190,7 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
 class _PoissonPair(DominatingPair):
     """What the pairs of both directions have in common: what they ask of the base, which is told the direction."""
 
-    base: BasePair
+    base: DominatingPair
     rate: float
 
     add: ClassVar[bool]
@@ -293,7 +237,7 @@ class _PoissonPair(DominatingPair):
 class PoissonRemovePair(_PoissonPair):
     """((1 - q) O + q W, O), for the base pair (W, O) and 0 < q < 1."""
 
-    base: BasePair
+    base: DominatingPair
     rate: float
 
     add: ClassVar[bool] = False
@@ -309,7 +253,7 @@ class PoissonRemovePair(_PoissonPair):
     @property
     def smooth(self) -> SmoothPart | None:
         """The base densities, mixed by psi; None where the base has none."""
-        return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, +1)
+        return None if self.base.smooth is None else PoissonSmooth(cast(BasePart, self.base.smooth), self.rate, +1)
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -343,7 +287,7 @@ class PoissonRemovePair(_PoissonPair):
 class PoissonAddPair(_PoissonPair):
     """(O, (1 - q) O + q W), for the base pair (W, O) and 0 < q < 1."""
 
-    base: BasePair
+    base: DominatingPair
     rate: float
 
     add: ClassVar[bool] = True
@@ -360,7 +304,7 @@ class PoissonAddPair(_PoissonPair):
     @property
     def smooth(self) -> SmoothPart | None:
         """The base densities, x reversed so that the loss increases."""
-        return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, -1)
+        return None if self.base.smooth is None else PoissonSmooth(cast(BasePart, self.base.smooth), self.rate, -1)
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -400,7 +344,7 @@ class PoissonAddPair(_PoissonPair):
         return self.rate, self.base.mirrored_rho
 
 
-def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:
+def _psi_range(base: DominatingPair, rate: float) -> tuple[float, float]:
     low, high = base.loss_range
     if low == -math.inf and high == math.inf:
         return math.log1p(-rate), math.inf

@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.values.adjacency import Direction
@@ -171,7 +170,7 @@ class Mechanism(metaclass=NamedArguments):
         pair = self.pair(direction)
         return Tight(pair) if self.claims[direction].status is Status.TIGHT else Above(pair)
 
-    def with_against_without(self) -> BasePair:
+    def with_against_without(self) -> DominatingPair:
         """Return the pair (law with the record, law without it), from which sampling builds its own in both directions.
 
         If both are claimed, it dominates when a record is removed, and its mirror image when one is added.

@@ -40,7 +40,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, cast
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -55,7 +55,6 @@ from hockeystick.pairs import (
 )
 from hockeystick.pairs.exact import ExactRound, sampled
 from hockeystick.pairs.sampled.opposed_draws import LEAST, MOST, opposed_draws
-from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
 from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status
@@ -268,9 +267,9 @@ def _as_known(claim: Claim, attained: bool) -> Claim:
     return Claim(Status.UPPER, claim.cited)
 
 
-def _base(mechanism: Mechanism) -> BasePair:
+def _base(mechanism: Mechanism) -> DominatingPair:
     """The mechanism's pair under replacement, from which sampling starts."""
-    return cast(BasePair, own_pair(mechanism, Direction.REPLACE_ONE))
+    return own_pair(mechanism, Direction.REPLACE_ONE)
 
 
 def _mu(mechanism: Mechanism) -> float:
@@ -280,7 +279,7 @@ def _mu(mechanism: Mechanism) -> float:
     return base.mu
 
 
-def _mirrored(base: BasePair) -> BasePair:
+def _mirrored(base: DominatingPair) -> DominatingPair:
     """The pair, if it is its own mirror image.
 
     Raises:
