@@ -18,7 +18,6 @@ from fuzz.draws import DELTAS, NEAR_ONE, Draw
 from fuzz.laws import Held
 
 import hockeystick as hs
-from hockeystick import conversions
 from hockeystick.cli import main
 from hockeystick.integrations import frames
 from hockeystick.plan.group_profile import GroupProfile
@@ -90,7 +89,6 @@ def public_names() -> Iterator[str]:
             yield from (f"{name}.{each}" for each in _of_module(thing))
         elif name != "__version__":
             yield from _with_methods(name, thing)
-    yield from (f"conversions.{name}" for name in _of_module(conversions))
     yield from (f"integrations.frames.{name}" for name in frames.__all__)
     yield "integrations.noise.least_noise_multiplier"
     yield from _with_methods("GroupProfile", GroupProfile)

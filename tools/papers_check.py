@@ -249,7 +249,7 @@ def _koskela() -> list[Claim]:
     return [
         row(
             "Lemmas 5, 7, 8, Corollary 9",
-            "`plan.delta`, `hockeystick.conversions`",
+            "`plan.delta`",
             "delta as an integral over the density of the loss",
             "every engine starts from it; the tests hold them against quadrature of the two densities",
             HOLDS,
@@ -463,9 +463,9 @@ def _gopi() -> list[Claim]:
         row(
             GOPI,
             "Theorems 3.2, 3.3, 3.5",
-            "`hockeystick.conversions`, `Plan`",
+            "`Plan`, `Pmf`, `Tradeoff`",
             "curves and privacy loss random variables, sums",
-            "converted both ways",
+            "sums of losses are what a plan composes",
             HOLDS,
         ),
         row(

@@ -71,7 +71,6 @@ LATE = {
     "Sweep": "questions.sweeps.table",
     "ReportNoisyMax": "plan.mechanisms.report_noisy_max",
     "Round": "plan.round",
-    "SampledLoss": "questions.simulated",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
     "Table": "questions.tables.table",
@@ -86,7 +85,6 @@ LATE = {
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "clipping_norm": "plan.joint",
-    "conversions": "conversions",
     "deltas": "questions.many",
     "doctor": "numerics.doctor",
     "dp_sgd": "plan.dp_sgd",
@@ -104,7 +102,7 @@ LATE = {
 """The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
 if TYPE_CHECKING:
-    from hockeystick import conversions, filters, plot, targets
+    from hockeystick import filters, plot, targets
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.explorer.serve import explore
     from hockeystick.numerics.doctor import doctor
@@ -152,7 +150,6 @@ if TYPE_CHECKING:
     from hockeystick.questions.many import deltas, epsilons
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.samplings import samplings
-    from hockeystick.questions.simulated import SampledLoss
     from hockeystick.questions.stepper import Accountant
     from hockeystick.questions.sweeps.sweep import sweep
     from hockeystick.questions.sweeps.table import Sweep
@@ -219,7 +216,6 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "Round",
-    "SampledLoss",
     "Shuffled",
     "SparseVector",
     "Staircase",
@@ -236,7 +232,6 @@ __all__ = [
     "__version__",
     "calibrate",
     "clipping_norm",
-    "conversions",
     "deltas",
     "doctor",
     "dp_sgd",

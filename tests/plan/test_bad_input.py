@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import hockeystick as hs
@@ -473,18 +472,6 @@ LAW = hk.Round(hk.Gaussian(1))
         (lambda: ONE.profile().to_csv("no.csv", "x"), "epsilon must be a number or an array of numbers; received 'x'"),
         (lambda: ONE.profile().to_json("no.json", [[1], []]), "epsilon must be a number or an array of numbers; recei"),
         (lambda: ONE.profile().to_csv(None, 1.0), "None: cannot be written: "),
-        (
-            lambda: hk.conversions.LossDistribution("x", [1.0], [1.0]),
-            "losses must be a number or an array of numbers",
-        ),
-        (
-            lambda: hk.conversions.LossDistribution([0.0], [1.0], [1.0], "x"),
-            "p_infinite must be a number from 0 to 1",
-        ),
-        (
-            lambda: hk.conversions.LossDistribution.of_masses([0.0], [0.5, 0.5]),
-            "losses and p must be one-dim",
-        ),
     ],
 )
 def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
@@ -534,22 +521,6 @@ def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | 
 )
 def test_names_of_other_tools_are_understood(keys: str, hint: str) -> None:
     assert refusal(f"[[round]]\n{keys}\n").endswith(hint)
-
-
-def test_lists_do_for_arrays_in_conversions() -> None:
-    conversions: Any = hs.conversions
-    response = conversions.LossDistribution.of_masses([-1.0, 1.0], [1 / (1 + math.e), math.e / (1 + math.e)])
-    again = conversions.LossDistribution([-1, 1], response.p.tolist(), response.q.tolist())
-    assert again.delta([0, 0.5]).tolist() == response.delta(np.array([0.0, 0.5])).tolist()
-    assert again.delta(0.0) == pytest.approx((math.e - 1) / (math.e + 1))
-    f = conversions.trade_off(response)
-    copy = conversions.TradeOff(f.alpha.tolist(), f.beta.tolist())
-    assert copy([0, 0.1]).tolist() == f(np.array([0.0, 0.1])).tolist()
-    curve = conversions.curve_of_trade_off(copy, f.alpha.tolist())
-    assert curve([0, 0.5]) == pytest.approx(response.delta([0, 0.5]))
-    assert conversions.dominating_pair(response.delta, [-1, 1]).delta([0.3]) == pytest.approx(response.delta([0.3]))
-    p_above, q_above = conversions.tails_of_curve(lambda e: 1 - np.exp(e - 1), lambda e: -np.exp(e - 1))
-    assert conversions.curve_of_tails(p_above, q_above)([0.5]) == pytest.approx(1 - math.exp(-0.5))
 
 
 def test_numbers_of_every_type_are_numbers() -> None:

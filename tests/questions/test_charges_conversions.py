@@ -23,8 +23,6 @@ from scipy.stats import binom
 
 import hockeystick as hs
 from hockeystick import targets
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
-from hockeystick.conversions import LossDistribution, dominating_pair, loss_of_trade_off, subsampled, trade_off
 from hockeystick.directions import one_sided
 from hockeystick.directions.curve import DirectionCurve
 from hockeystick.directions.epsilons import _searched
@@ -35,7 +33,6 @@ from hockeystick.directions.two_sided import delta_of
 from hockeystick.pairs import (
     BlackBoxPair,
     Composition,
-    GaussianPair,
 )
 from hockeystick.plan.profile import Profile
 from hockeystick.targets import Target
@@ -355,36 +352,3 @@ def test_both_ends_of_mass_at_infinity_are_added(monkeypatch: pytest.MonkeyPatch
     found = curve.log_delta(np.zeros(1))
     assert found.lower[0] == pytest.approx(math.log(0.1))
     assert found.upper[0] == pytest.approx(math.log(0.2))
-
-
-# Conversions ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_pair_that_dominates_has_all_that_is_beyond_its_losses() -> None:
-    """Few losses: what lies above the last counts as infinite, what lies below the first is nowhere forgotten."""
-    curve = PrivacyCurve(GaussianPair(1.0)).delta
-    at = np.linspace(-6.0, 6.0, 101)
-    for losses in (np.array([0.5]), np.array([-1.0, 0.0, 1.0]), np.linspace(-0.5, 2.0, 5)):
-        pair = dominating_pair(curve, losses)
-        assert (pair.delta(at) >= curve(at) - 1e-13).all()
-        assert pair.p.sum() + pair.p_infinite == pytest.approx(1.0, abs=1e-14)
-        assert pair.q.sum() + pair.q_infinite == pytest.approx(1.0, abs=1e-14)
-
-
-def test_masses_that_one_law_lacks_stay_in_the_other() -> None:
-    """Through sampling, through the mirror and through the trade-off function and back."""
-    mass, losses = np.array([0.3, 0.6]), np.array([-0.4, 0.6])
-    other = mass * np.exp(-losses)
-    loss = LossDistribution(losses, mass, other, 0.1, 1 - float(other.sum()))
-    back = loss_of_trade_off(trade_off(loss))
-    for found in (back, loss.mirrored().mirrored(), LossDistribution.of_masses(loss.losses, loss.p, 0.1)):
-        assert (found.p_infinite, found.q_infinite) == pytest.approx((loss.p_infinite, loss.q_infinite), abs=1e-12)
-    rate = 0.25
-    removed = subsampled(loss, rate)
-    p, q = np.append(loss.p, [0.1, 0.0]), np.append(loss.q, [0.0, loss.q_infinite])
-    for epsilon in (-1.0, -0.2, 0.0, 0.1, 1.0):
-        mixed = rate * p + (1 - rate) * q
-        at = np.array([epsilon])
-        assert removed.delta(at)[0] == pytest.approx(np.maximum(mixed - math.exp(epsilon) * q, 0).sum(), abs=1e-13)
-        added = np.maximum(q - math.exp(epsilon) * mixed, 0).sum()
-        assert subsampled(loss, rate, "add").delta(at)[0] == pytest.approx(added, abs=1e-13)

@@ -1,1 +1,1 @@
-"""Questions about plans: the value that meets a target, budgets, remaining steps, conversions."""
+"""Questions about plans: the value that meets a target, budgets, remaining steps."""
