@@ -16,7 +16,6 @@ import pytest
 import hockeystick as hs
 from hockeystick.questions.parameters import PARAMETERS
 from hockeystick.questions.sweeps import grid as grids
-from hockeystick.questions.sweeps.front import front
 from hockeystick.questions.sweeps.rows import Job
 from hockeystick.questions.sweeps.run import MOST, jobs_of
 from hockeystick.targets import Advantage, Epsilon
@@ -260,7 +259,7 @@ def test_processes_of_this_machine_give_the_same_rows() -> None:
 
 @pytest.mark.parametrize(("points", "processes"), [(1, 1), (8, 4), (9, 1), (1000, 3), (10**6, 2)])
 def test_jobs_hold_each_point_once(points: int, processes: int) -> None:
-    whole = Job(PLAN, grids.Grid(()), None, 0, points, "row")  # type: ignore[arg-type]  # it is not asked
+    whole = Job(PLAN, grids.Grid({}), None, 0, points, "row")  # type: ignore[arg-type]  # it is not asked
     jobs = jobs_of(whole, processes)
     assert [number for job in jobs for number in range(job.start, job.stop)] == list(range(points))
     assert max(job.stop - job.start for job in jobs) <= MOST
@@ -324,8 +323,14 @@ def test_the_front_without_a_target_wants_a_limit() -> None:
 
 
 def test_equal_places_of_a_front_are_one() -> None:
-    assert front([1.0, 1.0, 1.0, 2.0], [3.0, 2.0, 2.0, 2.0], range(4)) == [1]
-    assert front([1.0, 1.0, 1.0, 2.0], [3.0, 2.0, 2.0, 1.0], [0, 3]) == [0, 3]
+    columns = {
+        "gradients": (1.0, 1.0, 1.0, 2.0), "noise_per_coordinate": (3.0, 2.0, 2.0, 2.0), "steps": (1, 2, 3, 4),
+        "upper": (1.0,) * 4, "guarantee": ("certified",) * 4,
+    }  # fmt: skip
+    assert hs.Sweep("", {}, "epsilon", "noise_multiplier", columns).pareto().columns["steps"] == (2,)
+    columns["noise_per_coordinate"] = (3.0, math.nan, math.nan, 1.0)
+    columns["guarantee"] = ("certified", "refused", "refused", "certified")
+    assert hs.Sweep("", {}, "epsilon", "noise_multiplier", columns).pareto().columns["steps"] == (1, 4)
 
 
 def test_a_notebook_shows_ends_rounded_outward_and_no_more_than_a_cell_holds() -> None:
@@ -358,7 +363,7 @@ def test_what_is_not_installed_is_said_before_anything_is_computed(
 
     monkeypatch.setattr(importlib, "import_module", missing)
     monkeypatch.setattr("hockeystick.questions.sweeps.sweep.answered", None)
-    with pytest.raises(hs.HockeystickError, match=r"pyarrow or polars, which are both missing.*`pip install pyarrow`"):
+    with pytest.raises(hs.HockeystickError, match="a Parquet file needs pyarrow: install it with `pip in"):
         hs.sweep(STEPPED, SMALL, output=tmp_path / "a.parquet")
     monkeypatch.undo()
     monkeypatch.setattr(importlib, "import_module", missing)

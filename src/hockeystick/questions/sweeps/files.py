@@ -15,17 +15,15 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 ENDINGS = (".csv", ".parquet")  # suffixes of sweep files
 
-PARQUET = ("pyarrow", "polars")  # packages that write Parquet, in order of preference
-
 FRAMES = ("pandas", "polars")  # packages with data frames, in order of preference
 
 
 def checked_ending(path: str | Path) -> str:
-    """Return the suffix of a sweep's file, if its folder exists and the package that writes it is installed.
+    """Return the suffix of a sweep's file, if its folder exists and what writes it is installed.
 
     Raises:
         InvalidInputError: another ending, or a folder that does not exist.
-        HockeystickError: nothing that writes Parquet is installed.
+        HockeystickError: pyarrow is not installed, which writes Parquet.
     """
     try:
         ending = Path(path).suffix.lower()
@@ -39,7 +37,7 @@ def checked_ending(path: str | Path) -> str:
     if not Path(path).absolute().parent.is_dir():
         raise InvalidInputError(f"{place(path)}: its folder does not exist: make it, or name another file", "output")
     if ending == ".parquet":
-        _one_of(PARQUET, "a Parquet file", "pyarrow", " (a .csv file needs nothing)")
+        _one_of(("pyarrow",), "a Parquet file")
     return ending
 
 
@@ -48,7 +46,7 @@ def written(columns: Mapping[str, Sequence[Any]], path: str | Path) -> bytes:
 
     Raises:
         InvalidInputError: the suffix is another.
-        HockeystickError: no package that writes Parquet is installed.
+        HockeystickError: pyarrow is not installed, which writes Parquet.
     """
     return as_csv(columns).encode() if checked_ending(path) == ".csv" else _as_parquet(columns)
 
@@ -75,21 +73,17 @@ def _cell(value: Any) -> str:
 
 def _as_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
     """Columns as a Parquet file of doubles, whole numbers and texts, with ``null`` for missing numbers."""
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {float: pyarrow.float64(), int: pyarrow.int64(), str: pyarrow.string()}
+    arrays = {}
+    for name, column in columns.items():
+        kinds = {type(value) for value in column}
+        kind = float if float in kinds else kinds.pop()  # doubles if one value is a double
+        arrays[name] = pyarrow.array([None if value != value else value for value in column], types[kind])
     out = io.BytesIO()
-    values = {name: [None if value != value else value for value in column] for name, column in columns.items()}
-    if _one_of(PARQUET, "a Parquet file", "pyarrow") == "pyarrow":
-        import pyarrow
-        import pyarrow.parquet
-
-        kinds = {float: pyarrow.float64(), int: pyarrow.int64(), str: pyarrow.string()}
-        arrays = [pyarrow.array(column, kinds[_kind(columns[name])]) for name, column in values.items()]
-        pyarrow.parquet.write_table(pyarrow.table(arrays, names=list(values)), out)
-    else:
-        import polars
-
-        types = {float: polars.Float64, int: polars.Int64, str: polars.String}
-        series = [polars.Series(name, column, dtype=types[_kind(columns[name])]) for name, column in values.items()]
-        polars.DataFrame(series).write_parquet(out)
+    pyarrow.parquet.write_table(pyarrow.table(arrays), out)
     return out.getvalue()
 
 
@@ -106,31 +100,19 @@ def frame_of(columns: Mapping[str, Sequence[Any]], kind: str | None) -> Any:
     """
     if kind is not None and kind not in FRAMES:
         raise InvalidInputError(f"kind must be 'pandas' or 'polars'; received {shown(kind)}", "kind")
-    name = _one_of(FRAMES if kind is None else (kind,), "a data frame", kind or FRAMES[0])
-    module = importlib.import_module(name)
+    module = _one_of(FRAMES if kind is None else (kind,), "a data frame")
     return module.DataFrame({key: list(values) for key, values in columns.items()})
 
 
-def _kind(values: Sequence[Any]) -> type:
-    """Type of a column: doubles if one value is a double."""
-    kinds = {type(value) for value in values}
-    return next(kind for kind in (str, float, int) if kind in kinds)
-
-
-def _one_of(names: Sequence[str], what: str, remedy: str, otherwise: str = "") -> str:
-    """The first installed one of these packages.
+def _one_of(names: Sequence[str], what: str) -> Any:
+    """The first of these packages that is installed.
 
     Raises:
         HockeystickError: none is installed.
     """
     for name in names:
         try:
-            importlib.import_module(name)
+            return importlib.import_module(name)
         except ImportError:
             continue
-        return name
-    missing = " or ".join(names)
-    raise HockeystickError(
-        f"{what} needs {missing}, which {'is' if len(names) == 1 else 'are both'} missing: install it with "
-        f"`pip install {remedy}`{otherwise}"
-    )
+    raise HockeystickError(f"{what} needs {' or '.join(names)}: install it with `pip install {names[0]}`")

@@ -8,9 +8,11 @@ therefore keeps them, whatever the batch size, and the point alone determines th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import PARAMETERS, build_of
@@ -40,28 +42,8 @@ MOST_POINTS = 10**7
 
 NUMBER = domains.Domain("a finite number", {})  # the plan validates the value, row by row
 
-MOST_AXES = 8  # largest number of parameters in one plan, delta included
-
 Point = tuple[float, ...]
-"""Value of each parameter at a point, in the order of the grid."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Parameter and its values.
-
-    Attributes:
-        name: name as a column, such as ``"noise_multiplier"``.
-        values: distinct values in the order of the grid.
-    """
-
-    name: str
-    values: Point
-
-    @property
-    def parameter(self) -> str:
-        """Name of the parameter, such as ``"noise-multiplier"``; count is steps."""
-        return parameter_of(self.name)
+"""Values of one axis, in the order of the grid."""
 
 
 @dataclass(frozen=True)
@@ -69,31 +51,27 @@ class Grid:
     """Axes of a sweep.
 
     Attributes:
-        axes: axes, of which the first changes slowest.
+        axes: distinct values of each parameter, by its name as a column; the first changes slowest.
     """
 
-    axes: tuple[Axis, ...]
+    axes: Mapping[str, Point]
 
     def __len__(self) -> int:
-        return math.prod(len(axis.values) for axis in self.axes)
+        return math.prod(map(len, self.axes.values()))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the axes as columns."""
-        return tuple(axis.name for axis in self.axes)
+    def parameters(self) -> list[str]:
+        """Names of the parameters in the order of the axes; count is steps."""
+        return [parameter_of(name) for name in self.axes]
 
-    def point(self, number: int) -> Point:
-        """Return the values at the point of this number.
+    def point(self, number: int) -> dict[str, float]:
+        """Return the value of each parameter at the point of this number.
 
-        >>> grid = Grid((Axis("noise_multiplier", (1.0, 2.0)), Axis("steps", (10, 20, 30))))
-        >>> grid.point(4)
-        (2.0, 20)
+        >>> Grid({"noise_multiplier": (1.0, 2.0), "steps": (10, 20, 30)}).point(4)
+        {'noise_multiplier': 2.0, 'steps': 20}
         """
-        found: list[float] = []
-        for axis in reversed(self.axes):
-            number, at = divmod(number, len(axis.values))
-            found.append(axis.values[at])
-        return tuple(reversed(found))
+        places = np.unravel_index(number, [len(values) for values in self.axes.values()])
+        return {name: values[place] for (name, values), place in zip(self.axes.items(), places, strict=True)}
 
 
 def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
@@ -109,9 +87,8 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
             parameters override each other, a value is no number, or there are more points than :data:`MOST_POINTS`.
 
     >>> from hockeystick import dp_sgd
-    >>> grid = grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "count": 100})
-    >>> grid.names, len(grid)
-    (('noise_multiplier', 'count'), 2)
+    >>> grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "count": 100})
+    Grid(axes={'noise_multiplier': (1.0, 2.0), 'count': (100,)})
     """
     if not isinstance(given, Mapping) or not given:
         raise InvalidInputError(
@@ -119,23 +96,28 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
             f"{shown(given)}",
             "grid",
         )
-    if len(given) > MOST_AXES:
-        raise InvalidInputError(f"grid: at most {MOST_AXES} parameters; received {len(given)}", "grid")
-    axes: list[Axis] = []
+    axes: dict[str, Point] = {}
     for key, values in given.items():
         name = _name(key)
-        if parameter_of(name) in [axis.parameter for axis in axes]:
+        if parameter_of(name) in map(parameter_of, axes):
             raise InvalidInputError(f"grid: {name} is given twice; give it once", "grid")
-        axes.append(Axis(name, _values(name, values)))
-    _check_together([axis.parameter for axis in axes], free)
-    grid = Grid(tuple(axes))
+        axes[name] = _values(name, values)
+    grid = Grid(axes)
+    _check_together(grid.parameters, free)
     if len(grid) > MOST_POINTS:
         raise InvalidInputError(f"grid: at most {MOST_POINTS:,} points; received {len(grid):,}", "grid")
-    _check_had(template, grid, free)
+    for parameter in [*grid.parameters, *([] if free is None else [free])]:
+        if parameter != DELTA:
+            build_of(template, parameter)  # refuses a parameter that the plan lacks
+    several = max(item.sampling.steps_per_round for item in template.rounds)
+    if COUNT in axes and several > 1:
+        raise InvalidInputError(
+            f"grid: count is ambiguous where a round is {several} steps: give steps or epochs", "grid"
+        )
     return grid
 
 
-def plan_at(template: Plan, grid: Grid, point: Sequence[float]) -> Plan:
+def plan_at(template: Plan, point: Mapping[str, float]) -> Plan:
     """Return the plan at a point.
 
     Raises:
@@ -143,30 +125,24 @@ def plan_at(template: Plan, grid: Grid, point: Sequence[float]) -> Plan:
 
     >>> from hockeystick import dp_sgd
     >>> template = dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=10)
-    >>> grid = Grid((Axis("batch_size", (512,)), Axis("noise_multiplier", (2.0,))))
-    >>> plan_at(template, grid, (512, 2.0)).rounds[0]  # 10 epochs, as the template says
+    >>> plan_at(template, {"batch_size": 512, "noise_multiplier": 2.0}).rounds[0]  # 10 epochs, as the template says
     Round(mechanism=Gaussian(noise_multiplier=2.0, ...batch_size=512, dataset_size=60000), epochs=10)
     """
     plan = template
-    for place in _order(grid):
-        axis, value = grid.axes[place], point[place]
-        if axis.parameter == "batch-size" and plan.dataset_size is not None and value > plan.dataset_size:
+    given = {parameter_of(name): value for name, value in point.items() if name != DELTA}
+    for parameter in sorted(given, key=SETTING.index):
+        value = given[parameter]
+        if parameter == "batch-size" and plan.dataset_size is not None and value > plan.dataset_size:
             raise InvalidInputError(
                 f"batch_size must be at most dataset_size; received {value!r} and {plan.dataset_size}", "batch_size"
             )
-        plan = build_of(plan, axis.parameter)(value)
+        plan = build_of(plan, parameter)(value)
     return plan
 
 
 def parameter_of(name: str) -> str:
     """Return the parameter of a column."""
     return "steps" if name == COUNT else name.replace("_", "-")
-
-
-def _order(grid: Grid) -> list[int]:
-    """Indices of the axes that are parameters of the plan, in the order in which they are set."""
-    places = [place for place, axis in enumerate(grid.axes) if axis.name != DELTA]
-    return sorted(places, key=lambda place: SETTING.index(grid.axes[place].parameter))
 
 
 def _name(key: object) -> str:
@@ -196,29 +172,9 @@ def _values(name: str, given: Any) -> Point:
     return tuple(found)
 
 
-def _check_together(parameters: Sequence[str], free: str | None) -> None:
-    together = [*parameters, *([] if free is None else [free])]
-    if free is not None and free in parameters:
+def _check_together(parameters: list[str], free: str | None) -> None:
+    if free in parameters:
         raise InvalidInputError(f"grid: {free} is what is calibrated; leave it out of the grid", "grid")
     for one, other in APART:
-        if one in together and other in together:
+        if {one, other} <= {*parameters, free}:
             raise InvalidInputError(f"grid: {one} and {other} say the same; leave one of them out", "grid")
-
-
-def _check_had(template: Plan, grid: Grid, free: str | None) -> None:
-    """Refuse a parameter that the template lacks, and counts of rounds of several steps.
-
-    Raises:
-        InvalidInputError: there is one; the message names what the plan lacks.
-    """
-    for axis in grid.axes:
-        if axis.name == DELTA:
-            continue
-        build_of(template, axis.parameter)
-        several = max(item.sampling.steps_per_round for item in template.rounds)
-        if axis.name == COUNT and several > 1:
-            raise InvalidInputError(
-                f"grid: count is ambiguous where a round is {several} steps: give steps or epochs", "grid"
-            )
-    if free is not None:
-        build_of(template, free)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.questions.parameters import named
-from hockeystick.questions.sweeps.grid import DELTA, Grid, Point
-from hockeystick.questions.targets import Epsilon, Target
+from hockeystick.questions.sweeps.grid import DELTA
+from hockeystick.questions.targets import TARGET_EPSILON, Epsilon, Target
 from hockeystick.values import domains
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import shortest
-
-Kind = Literal["epsilon", "delta", "target"]
 
 FREE = "noise-multiplier"  # default of the calibrated parameter
 
@@ -25,53 +23,54 @@ class Question:
     """Question at every point, the same except for delta, which may be an axis.
 
     Attributes:
-        kind: ``"epsilon"`` (at a delta), ``"delta"`` (at an epsilon) or ``"target"`` (the value that meets one).
-        delta: delta of every point, for ``"epsilon"`` and a target epsilon; ``None`` if it is an axis.
-        epsilon: epsilon of ``"delta"``, or the target epsilon.
-        target: target, unless it is epsilon at the delta of the point.
-        free: calibrated parameter, if any.
+        delta: delta of every point, for epsilon and a target epsilon; ``None`` if it is an axis.
+        epsilon: epsilon at which delta is asked.
+        target: target: an epsilon at the delta of the point, or another one.
+        free: parameter calibrated to the target.
         gap: widest relative width wanted of the intervals; the default of the engines if ``None``.
         tolerance: relative, on the value that is calibrated.
     """
 
-    kind: Kind
     delta: float | None = None
     epsilon: float | None = None
-    target: Target | None = None
+    target: float | Target | None = None
     free: str | None = None
     gap: float | None = None
     tolerance: float = TOLERANCE
 
-    def delta_at(self, grid: Grid, point: Point) -> float | None:
-        """Return the delta at a point."""
-        return point[grid.names.index(DELTA)] if DELTA in grid.names else self.delta
+    @property
+    def quantity(self) -> str:
+        """Name of the number whose ends are asked."""
+        if isinstance(self.target, Target):
+            return self.target.name
+        return "epsilon" if self.epsilon is None else "delta"
 
-    def target_at(self, grid: Grid, point: Point) -> Target:
-        """Return the target at a point, for a question with one."""
-        if self.target is not None:
-            return self.target
-        delta = self.delta_at(grid, point)
-        assert self.epsilon is not None  # otherwise the target is not epsilon
+    def delta_at(self, point: Mapping[str, float]) -> float:
+        """Return the delta at a point, for a question that has one."""
+        delta = point.get(DELTA, self.delta)
         assert delta is not None
-        return Epsilon(self.epsilon, delta)
+        return delta
+
+    def target_at(self, point: Mapping[str, float]) -> Target:
+        """Return the target at a point, for a question with one."""
+        assert self.target is not None
+        return self.target if isinstance(self.target, Target) else Epsilon(self.target, self.delta_at(point))
 
     def said(self) -> str:
         """Return the question in words.
 
-        >>> Question("epsilon", delta=1e-5).said()
+        >>> Question(delta=1e-5).said()
         'epsilon at delta = 1e-5'
         """
         at = "" if self.delta is None else f" at delta = {shortest(self.delta)}"
-        epsilon = None if self.epsilon is None else shortest(self.epsilon)
-        if self.kind == "epsilon":
-            return f"epsilon{at}"
-        if self.kind == "delta":
-            return f"delta at epsilon = {epsilon}"
+        if self.epsilon is not None:
+            return f"delta at epsilon = {shortest(self.epsilon)}"
         if self.target is None:
-            return f"{self.free} for epsilon = {epsilon}{at}"
-        return f"{self.free} for " + ", ".join(
-            f"{key} = {shortest(value)}" for key, value in self.target.described().items()
-        )
+            return f"epsilon{at}"
+        if not isinstance(self.target, Target):
+            return f"{self.free} for epsilon = {shortest(self.target)}{at}"
+        numbers = self.target.described().items()
+        return f"{self.free} for " + ", ".join(f"{key} = {shortest(value)}" for key, value in numbers)
 
 
 def question_of(
@@ -106,52 +105,43 @@ def question_of(
         raise InvalidInputError(f"{key} is of a calibration: give target, too, or leave {key} out", key)
     if target is not None and epsilon is not None:
         raise InvalidInputError("epsilon asks for delta at it, and target for a value: give one of them", "epsilon")
-    if isinstance(target, Target):
+    asked = Question(gap=gap)
+    if target is not None:
+        free = FREE if parameter is None else named(parameter).name
+        near = TOLERANCE if tolerance is None else domains.share(tolerance, "tolerance", "of what is calibrated")
+        asked = replace(asked, target=_target(target), free=free, tolerance=near)
+    if isinstance(target, Target) or epsilon is not None:
         if has_delta or delta is not None:
-            raise InvalidInputError(
-                "target says itself at which delta, if at any; leave delta out, or give the target epsilon as a number",
-                "delta",
+            line = (
+                "target says itself at which delta, if at any; leave delta out, or give the target epsilon as a number"
+                if epsilon is None
+                else "epsilon asks for delta at it: leave delta out, or give target in place of epsilon for what meets "
+                "that epsilon"
             )
-        return Question("target", target=target, **_free(parameter, tolerance), gap=gap)
-    if epsilon is not None:
-        if has_delta or delta is not None:
-            raise InvalidInputError(
-                "epsilon asks for delta at it: leave delta out, or give target in place of epsilon for what meets "
-                "that epsilon",
-                "delta",
-            )
-        return Question("delta", epsilon=domains.epsilon(epsilon, "epsilon", "at which delta is asked"), gap=gap)
-    at = _delta(template, has_delta, delta)
-    if target is None:
-        return Question("epsilon", delta=at, gap=gap)
-    try:
-        wanted = domains.epsilon(target, "target", "the target epsilon")
-    except InvalidInputError:
-        raise InvalidInputError(
-            "target must be an epsilon from 0 to 1e4, or one of hockeystick.targets, such as Advantage(0.1); "
-            f"received {shown(target)}",
-            "target",
-        ) from None
-    return Question("target", delta=at, epsilon=wanted, **_free(parameter, tolerance), gap=gap)
-
-
-def _free(parameter: str | None, tolerance: float | None) -> dict[str, Any]:
-    name = FREE if parameter is None else named(parameter).name
-    return {
-        "free": name,
-        "tolerance": TOLERANCE if tolerance is None else domains.share(tolerance, "tolerance", "of what is calibrated"),
-    }
-
-
-def _delta(template: Plan, has_delta: bool, delta: float | None) -> float | None:
-    if has_delta and delta is not None:
-        raise InvalidInputError("delta is in the grid, too; leave one of them out", "delta")
+            raise InvalidInputError(line, "delta")
+        at = None if epsilon is None else domains.epsilon(epsilon, "epsilon", "at which delta is asked")
+        return replace(asked, epsilon=at)
     if has_delta:
-        return None
+        if delta is not None:
+            raise InvalidInputError("delta is in the grid, too; leave one of them out", "delta")
+        return asked
     at = template.delta_target if delta is None else delta
     if at is None:
         raise InvalidInputError(
             "no delta: the plan has no default target; pass delta=, put delta into the grid, or set it in the plan",
             "delta",
         )
-    return domains.delta(at)
+    return replace(asked, delta=domains.delta(at))
+
+
+def _target(given: object) -> float | Target:
+    if isinstance(given, Target):
+        return given
+    try:
+        return TARGET_EPSILON.check(given, "target")
+    except InvalidInputError:
+        raise InvalidInputError(
+            "target must be an epsilon, 0 or from 1e-9 to 1e4, or one of hockeystick.targets, such as Advantage(0.1); "
+            f"received {shown(given)}",
+            "target",
+        ) from None

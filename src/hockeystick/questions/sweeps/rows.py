@@ -6,8 +6,8 @@ A row depends on its point alone, to the last bit: neither on the other points, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -83,115 +83,84 @@ def answered(job: Job) -> list[Row]:
         HockeystickError: a point has no answer, and errors stop the sweep; the message begins with the row's number and
             values.
     """
-    return _targets(job) if job.question.kind == "target" else _bounds(job)
+    numbers = range(job.start, job.stop)
+    rows: dict[int, Row] = {}
+    plans: dict[int, Plan] = {}
+    for number in numbers:
+        made = _tried(job, number, partial(plan_at, job.template, job.grid.point(number)))
+        if isinstance(made, Row):
+            rows[number] = made
+        else:
+            plans[number] = made
+    together, alone = (_bounds, _bound) if job.question.target is None else (_noises, _target)
+    rows |= together(job.question, job.grid, plans)
+    for number, plan in plans.items():
+        if number not in rows:
+            rows[number] = _tried(job, number, partial(alone, job.question, job.grid.point(number), plan))
+    return [rows[number] for number in numbers]
 
 
 def place_of(grid: Grid, number: int) -> str:
     """Return a row's name in messages: its number from 0, and its values.
 
-    >>> from hockeystick.questions.sweeps.grid import Axis
-    >>> place_of(Grid((Axis("noise_multiplier", (1.0, 2.0)), Axis("steps", (10, 20)))), 3)
+    >>> place_of(Grid({"noise_multiplier": (1.0, 2.0), "steps": (10, 20)}), 3)
     'row 3 (noise_multiplier=2.0, steps=20)'
     """
-    said = ", ".join(f"{name}={value!r}" for name, value in zip(grid.names, grid.point(number), strict=True))
+    said = ", ".join(f"{name}={value!r}" for name, value in grid.point(number).items())
     return f"row {number} ({said})"
 
 
-def _bounds(job: Job) -> list[Row]:
-    """Epsilons or deltas, together for plans that the batch handles, one by one for all others."""
-    grid, question = job.grid, job.question
-    rows: dict[int, Row] = {}
-    plans: dict[int, Plan] = {}
-    for number in range(job.start, job.stop):
-        made = _tried(job, number, partial(plan_at, job.template, grid, grid.point(number)))
-        if isinstance(made, Row):
-            rows[number] = made
-        else:
-            plans[number] = made
-
-    def asked(numbers: Sequence[int]) -> list[Row]:
-        those = [plans[number] for number in numbers]
-        if question.kind == "delta":
-            assert question.epsilon is not None
-            band = deltas(those, question.epsilon, gap=question.gap)
-        else:
-            at = [question.delta_at(grid, grid.point(number)) for number in numbers]
-            band = epsilons(those, at, gap=question.gap)  # type: ignore[arg-type]  # a delta is somewhere
-        return [
-            _row(plan, math.nan, ends, accountant, guarantee, reason)
-            for plan, *ends, accountant, guarantee, reason in zip(
-                those, *band.columns().values(), band.accountants, band.guarantees, band.reasons, strict=True
-            )
-        ]
-
-    def alone(number: int) -> Row:
-        return asked([number])[0]
-
-    together = [number for number, plan in plans.items() if side_by_side(plan)]
+def _bounds(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
+    """Rows of the plans that the batch handles side by side; of none if one of them is refused."""
+    those = {number: plan for number, plan in plans.items() if side_by_side(plan)}
     try:
-        rows |= zip(together, asked(together), strict=True) if together else ()
-    except HockeystickError:  # a plan raised it: computing one by one below finds it and answers the others
-        together = []
-    for number in plans:
-        if number not in rows:
-            rows[number] = _tried(job, number, partial(alone, number))
-    return [rows[number] for number in range(job.start, job.stop)]
+        found = _asked(question, [grid.point(number) for number in those], list(those.values()))
+    except HockeystickError:
+        return {}
+    return dict(zip(those, found, strict=True))
 
 
-def _targets(job: Job) -> list[Row]:
-    """The value that meets the target at each point, with the interval of the plan with that value.
-
-    Noise multipliers for an epsilon are searched side by side; the remaining points are calibrated one by one.
-    """
-    together = _noises(job) if job.question.free == FREE else {}
-    return [
-        together[number] if number in together else _tried(job, number, partial(_target, job, number))
-        for number in range(job.start, job.stop)
-    ]
+def _bound(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
+    """Row of one plan."""
+    return _asked(question, [point], [plan])[0]
 
 
-def _noises(job: Job) -> dict[int, Row]:
-    """Rows whose noise multiplier is found side by side with others, by number."""
-    leaving = replace(job, errors="row")  # errors are raised when a point is calibrated alone
-    numbers, plans, targets = [], [], []
-    for number in range(job.start, job.stop):
-        point = job.grid.point(number)
-        target = _tried(leaving, number, partial(job.question.target_at, job.grid, point))
-        plan = _tried(leaving, number, partial(plan_at, job.template, job.grid, point))
-        if isinstance(plan, Plan) and isinstance(target, Epsilon):
-            numbers.append(number)
-            plans.append(plan)
-            targets.append(target)
-    found = noises(
-        plans,
-        [target.epsilon for target in targets],
-        [target.delta for target in targets],
-        job.question.tolerance,
-        job.question.gap,
-    )
+def _asked(question: Question, points: Sequence[Mapping[str, float]], plans: list[Plan]) -> list[Row]:
+    """Rows of epsilons or deltas."""
+    if question.epsilon is None:
+        band = epsilons(plans, [question.delta_at(point) for point in points], gap=question.gap)
+    else:
+        band = deltas(plans, question.epsilon, gap=question.gap)
+    columns = plans, *band.columns().values(), band.accountants, band.guarantees, band.reasons
+    return [_row(plan, math.nan, each[:3], *each[3:]) for plan, *each in zip(*columns, strict=True)]
+
+
+def _noises(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
+    """Rows whose noise multiplier for an epsilon is found side by side with others."""
+    targets = {number: question.target_at(grid.point(number)) for number in plans}
+    those = {number: target for number, target in targets.items() if isinstance(target, Epsilon)}
+    if question.free != FREE or not those:
+        return {}
+    epsilon, delta = zip(*((target.epsilon, target.delta) for target in those.values()), strict=True)
+    found = noises([plans[number] for number in those], epsilon, delta, question.tolerance, question.gap)
     rows = {}
-    for number, plan, noise in zip(numbers, plans, found, strict=True):
+    for number, noise in zip(those, found, strict=True):
         if noise is not None:
             ends = noise.achieved.lower, noise.achieved.estimate, noise.achieved.upper
-            made = build_of(plan, FREE)(noise.value)
-            rows[number] = _row(made, noise.value, ends, "contour", "certified", noise.achieved.reason)
+            plan = build_of(plans[number], FREE)(noise.value)
+            rows[number] = _row(plan, noise.value, ends, "contour", "certified", noise.achieved.reason)
     return rows
 
 
-def _target(job: Job, number: int) -> Row:
-    grid, question = job.grid, job.question
+def _target(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
+    """Row of the value that meets the target, with the interval of the plan with that value."""
     assert question.free is not None
-    point = grid.point(number)
-    plan = plan_at(job.template, grid, point)
-    target = question.target_at(grid, point)
+    target = question.target_at(point)
     found = calibrate(plan, question.free, target, tolerance=question.tolerance, gap=question.gap)
     bound = found.achieved
-    whole = named(question.free).whole
-    value = int(found.value) if whole else found.value
-    reason = found.limited or bound.reason
-    return _row(
-        found.plan, value, (bound.lower, bound.estimate, bound.upper), bound.accountant, bound.guarantee, reason
-    )
+    value = int(found.value) if named(question.free).whole else found.value
+    ends = bound.lower, bound.estimate, bound.upper
+    return _row(found.plan, value, ends, bound.accountant, bound.guarantee, found.limited or bound.reason)
 
 
 def _row(plan: Plan, value: float, ends: Sequence[float], accountant: str, guarantee: str, reason: str | None) -> Row:

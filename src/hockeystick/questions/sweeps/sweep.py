@@ -10,8 +10,8 @@ from typing import Any
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.sweeps.files import checked_ending, written
-from hockeystick.questions.sweeps.grid import DELTA, Grid, grid_of
-from hockeystick.questions.sweeps.question import Question, question_of
+from hockeystick.questions.sweeps.grid import DELTA, grid_of
+from hockeystick.questions.sweeps.question import question_of
 from hockeystick.questions.sweeps.rows import Errors, Job, Row, answered
 from hockeystick.questions.sweeps.run import jobs_of, processes
 from hockeystick.questions.sweeps.table import Sweep, sweep_of
@@ -74,7 +74,7 @@ def sweep(
             ``errors="stop"``, a point raises it.
         UnsupportedError: with ``errors="stop"``, a point raises it.
         UnreachableError: with ``errors="stop"``, no value meets the target at a point.
-        HockeystickError: no package that writes Parquet is installed, or processes cannot be started.
+        HockeystickError: pyarrow is not installed, which writes Parquet, or processes cannot be started.
 
     >>> import hockeystick as hs
     >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
@@ -93,39 +93,20 @@ def sweep(
         )
     if output is not None:
         checked_ending(output)
-    has_delta = _has_delta(grid)
+    given: Any = grid
+    has_delta = isinstance(given, Mapping) and DELTA in given
     question = question_of(template, has_delta, delta, epsilon, target, parameter, gap, tolerance)
     axes = grid_of(template, grid, question.free)
-    return _answers(template, axes, question, errors, output, jobs, executor, progress)
-
-
-def _has_delta(grid: object) -> bool:
-    return isinstance(grid, Mapping) and DELTA in grid
-
-
-def _answers(
-    template: Plan,
-    grid: Grid,
-    question: Question,
-    errors: Errors,
-    output: str | Path | None,
-    jobs: int,
-    executor: Executor | None,
-    progress: Told | None,
-) -> Sweep:
-    """The table; it is written to the output, if any, at the end."""
-    whole = Job(template, grid, question, 0, len(grid), errors)
-    pieces = jobs_of(whole, jobs)
+    pieces = jobs_of(Job(template, axes, question, 0, len(axes), errors), jobs)
     rows: list[Row] = []
-    if progress is not None:
-        progress(0, len(grid))
-    here = executor is None and (jobs == 1 or len(pieces) == 1)
-    with nullcontext(executor) if here or executor is not None else processes(min(jobs, len(pieces))) as who:
+    tell = progress or (lambda done, of: None)
+    tell(0, len(axes))
+    several = executor is None and jobs > 1 and len(pieces) > 1
+    with processes(min(jobs, len(pieces))) if several else nullcontext(executor) as who:
         for found in (map if who is None else who.map)(answered, pieces):
             rows += found
-            if progress is not None:
-                progress(len(rows), len(grid))
-    table = sweep_of(template, grid, question, rows)
+            tell(len(rows), len(axes))
+    table = sweep_of(template, axes, question, rows)
     if output is not None:
         write_bytes(output, written(table.columns, output))
     return table

@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.plan.caveats import warnings_of
-from hockeystick.plan.pictured import sweep_figure
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import named
 from hockeystick.questions.sweeps.files import as_csv, frame_of, written
-from hockeystick.questions.sweeps.front import front
-from hockeystick.questions.sweeps.grid import DELTA, Axis, Grid
+from hockeystick.questions.sweeps.grid import DELTA, Grid
 from hockeystick.questions.sweeps.question import Question
 from hockeystick.questions.sweeps.rows import FAILED, REFUSED, Row
+from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import write_bytes
+from hockeystick.values.late import found
 from hockeystick.values.outward import DIGITS, DOWN, NEAREST, UP, html_table, rounded
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Sweep:
 
         Raises:
             InvalidInputError: the suffix is another, or the file cannot be written.
-            HockeystickError: neither pyarrow nor Polars is installed.
+            HockeystickError: pyarrow is not installed.
         """
         if Path(path).suffix.lower() != ".parquet":
             raise InvalidInputError(f"a Parquet file ends in .parquet; received {domains.shown(str(path))}", "path")
@@ -131,7 +132,11 @@ class Sweep:
         ['256 10 0.00307', '1024 20 0.00137']
         """
         places = self.choices(at_most, least_steps)
-        kept = front(self.columns[GRADIENTS], self.columns[NOISE], places)
+        cost, noise = self.columns[GRADIENTS], self.columns[NOISE]
+        kept: list[int] = []
+        for place in sorted(places, key=lambda place: (cost[place], noise[place])):
+            if not kept or noise[place] < noise[kept[-1]]:
+                kept.append(place)
         chosen = {key: tuple(values[place] for place in kept) for key, values in self.columns.items()}
         return replace(self, columns=chosen)
 
@@ -181,7 +186,8 @@ class Sweep:
             InvalidInputError: the kind or an option is unknown, or the sweep has no such figure.
             HockeystickError: matplotlib is missing.
         """
-        return sweep_figure(kind, self, **options)
+        figure: Figure = found("hockeystick.plot.sweeps:swept")(kind, self, **options)  # above this floor
+        return figure
 
     def _repr_html_(self) -> str:
         """Return the table as notebooks show it: ends rounded outward, the first rows of many."""
@@ -220,33 +226,28 @@ def sweep_of(template: Plan, grid: Grid, question: Question, rows: Sequence[Row]
         question: question of the sweep.
         rows: row of each point, in the order of the grid.
     """
-    points = [grid.point(number) for number in range(len(grid))]
-    columns: dict[str, tuple[Any, ...]] = {
-        axis.name: tuple(point[place] for point in points) for place, axis in enumerate(grid.axes)
-    }
+    columns: dict[str, tuple[Any, ...]] = dict(
+        zip(grid.axes, zip(*product(*grid.axes.values()), strict=True), strict=True)
+    )
     calibrated = None if question.free is None else question.free.replace("-", "_")
+    found = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
     if calibrated is not None:
-        columns[calibrated] = tuple(row.value for row in rows)
-    if calibrated != "steps" and "steps" not in [axis.parameter for axis in grid.axes]:
-        columns["steps"] = tuple(row.steps for row in rows)
+        columns[calibrated] = found["value"]
+    if calibrated != "steps" and "steps" not in grid.parameters:
+        columns["steps"] = found["steps"]
     for key in ("lower", "estimate", "upper", "accountant", "guarantee", "reason"):
-        columns[key] = tuple(getattr(row, key) for row in rows)
-    if any(row.noise == row.noise for row in rows):
-        columns[NOISE] = tuple(row.noise for row in rows)
-        columns[GRADIENTS] = tuple(row.gradients for row in rows)
+        columns[key] = found[key]
+    if not all(map(math.isnan, found["noise"])):
+        columns |= {NOISE: found["noise"], GRADIENTS: found["gradients"]}
+    delta = max(grid.axes.get(DELTA, [question.delta or 0.0]))  # the largest of the answers
+    if isinstance(question.target, Target):
+        delta = question.target.at_delta or 0.0
     return Sweep(
         question.said(),
-        {axis.name: axis.values for axis in grid.axes},
-        question.kind if question.kind != "target" else "epsilon" if question.target is None else question.target.name,
+        grid.axes,
+        question.quantity,
         calibrated,
         columns,
         tuple(f"{label}: {text}" for label, text in template.premises.items()),
-        warnings_of(template.samplings, _largest_delta(grid.axes, question)),
+        warnings_of(template.samplings, delta or None),
     )
-
-
-def _largest_delta(axes: Sequence[Axis], question: Question) -> float | None:
-    """Largest delta of the answers; ``None`` if they have none, or one each."""
-    if question.target is not None:
-        return question.target.at_delta
-    return next((max(axis.values) for axis in axes if axis.name == DELTA), question.delta)
