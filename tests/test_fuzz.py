@@ -20,7 +20,7 @@ from fuzz.laws import Held
 import hockeystick as hs
 from hockeystick.cli import main
 from hockeystick.integrations import frames
-from hockeystick.plan.group_profile import GroupProfile
+from hockeystick.plan.users import GroupProfile
 from hockeystick.values.bounds import Answer
 
 SEED = 20261122

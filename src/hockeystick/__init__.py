@@ -33,7 +33,7 @@ LATE = {
     "Band": "values.band",
     "Binomial": "plan.mechanisms.binomial",
     "Bound": "values.bounds",
-    "BestOf": "plan.best_of",
+    "BestOf": "plan.selection",
     "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
     "CyclicPoisson": "plan.sampling.cyclic_poisson",
@@ -106,7 +106,6 @@ if TYPE_CHECKING:
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.explorer.serve import explore
     from hockeystick.numerics.doctor import doctor
-    from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
     from hockeystick.plan.joint import clipping_norm, joint_noise_multiplier
@@ -145,6 +144,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
     from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
+    from hockeystick.plan.selection import BestOf
     from hockeystick.questions.audited import unrejected_noise
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.many import deltas, epsilons

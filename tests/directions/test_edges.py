@@ -27,7 +27,7 @@ from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAdd
 from hockeystick.pairs.renyi import renyi_log_delta
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.plan import group_profile
+from hockeystick.plan import users
 from hockeystick.targets import Delta, Epsilon
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -61,7 +61,7 @@ class TestGroups:
         truth = ndtr(ndtri(fpr) + size * mu)
         assert (truth <= band.upper).all()
         assert (band.upper <= 1).all()
-        assert (band.reason is None) == (size - 1 <= group_profile.MOST_STEPS)
+        assert (band.reason is None) == (size - 1 <= users.MOST_STEPS)
 
     @pytest.mark.parametrize("steps", [0, 1, 3])
     def test_steps_that_are_not_taken_cost_width_only(self, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ class TestGroups:
         epsilon, size, fpr = 0.3, 5, np.array([1e-4, 0.2, 0.6])
         profile = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon))]).profile()
         exact = profile.group(size).tpr(fpr).upper
-        monkeypatch.setattr(group_profile, "MOST_STEPS", steps)
+        monkeypatch.setattr(users, "MOST_STEPS", steps)
         wide = profile.group(size).tpr(fpr)
         assert (exact <= wide.upper * (1 + 1e-12)).all()
         assert (wide.upper < 1).all()

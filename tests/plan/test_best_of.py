@@ -9,7 +9,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick import BestOf, InvalidInputError, Plan, UnsupportedError
-from hockeystick.plan.hinges import Side
+from hockeystick.plan.selection import Side
 from hockeystick.targets import Advantage, Delta, Epsilon
 
 ONE = hs.dp_sgd(1.0, 0.01, 1000, delta=1e-6)

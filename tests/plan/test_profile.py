@@ -22,7 +22,7 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 from hockeystick.directions.directions import compositions
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.plan.group_profile import GroupProfile
+from hockeystick.plan.users import GroupProfile
 from hockeystick.targets import GaussianDP
 
 Array = npt.NDArray[np.float64]

@@ -25,9 +25,7 @@ from hockeystick import (
     Round,
     UpperBound,
 )
-from hockeystick.plan.hinges import _gathered, _hinges
-from hockeystick.plan.number_of_runs import PoissonRuns, TruncatedRuns
-from hockeystick.plan.selection import FIRST, Selection
+from hockeystick.plan.selection import FIRST, BestOf, _gathered, _hinges
 
 LAWS: list[tuple[Any, float, float | None]] = [
     ("geometric", 5.0, None),
@@ -71,8 +69,7 @@ def generating(law: np.ndarray, x: Any) -> np.ndarray:
 @pytest.mark.parametrize(("runs", "mean", "shape"), LAWS)
 def test_laws_are_what_they_are_called(runs: Any, mean: float, shape: float | None) -> None:
     """Weight and release against the generating function that the probabilities of 0, 1, 2, ... runs make."""
-    eta = {"geometric": 1.0, "logarithmic": 0.0}.get(runs, shape)
-    made = PoissonRuns(mean) if eta is None else TruncatedRuns.of(mean, eta)
+    made = BestOf(runs, mean, shape)
     law = weights(runs, mean, shape)
     assert (np.arange(len(law)) * law).sum() == pytest.approx(mean, rel=1e-6)
     u = np.array([0.0, 1e-3, 0.1, 0.5, 0.99])
@@ -104,7 +101,7 @@ def test_every_order_of_few_outputs_lies_below_the_upper_end(runs: Any, mean: fl
     p, q = np.array([p[0], p[1] + p[2], p[3]]), np.array([q[0], q[1] + q[2], q[3]])
     epsilons = [0.0, 0.3, 1.0, 1.8, 2.5, 4.0]
     truth = delta_of_orders(p, q, weights(runs, mean, shape), epsilons, 2)
-    selection = Selection(Plan([Round(RandomizedResponse(0.7), count=2)]), runs, mean, shape)
+    selection = Plan([Round(RandomizedResponse(0.7), count=2)]).selection(runs, mean, shape)
     for epsilon, largest in zip(epsilons, truth, strict=True):
         found = selection.delta(epsilon)
         assert largest <= found.upper * (1 + 1e-6)
@@ -129,7 +126,7 @@ def test_the_lower_end_is_that_of_an_order(runs: Any, mean: float, shape: float 
     starts = [(x, y) for x in (-3.0, -1.0, 0.0) for y in (2.0, 4.0)]
     found_at = [minimize(of, np.array(start), method="Nelder-Mead", options={"maxiter": 120}) for start in starts]
     largest = -min(float(one.fun) for one in found_at)
-    found = Selection(Plan([Round(Gaussian(1 / mu))]), runs, mean, shape).delta(epsilon)
+    found = Plan([Round(Gaussian(1 / mu))]).selection(runs, mean, shape).delta(epsilon)
     assert isinstance(found, DeltaBound)
     assert largest * 0.9 <= found.lower <= largest * (1 + 1e-6)
     assert largest <= found.upper
@@ -137,7 +134,7 @@ def test_the_lower_end_is_that_of_an_order(runs: Any, mean: float, shape: float 
 
 def published(mu: float, delta: float, eta: float, mean: float) -> float:
     """Papernot and Steinke 2022, Theorem 2, for one Gaussian round: both orders by search, converted at the first."""
-    g = TruncatedRuns.of(mean, eta).success
+    g = 1 / (1 + BestOf("negative-binomial", mean, eta).odds)
     rho = mu * mu / 2
 
     def shift(t: float) -> float:  # (1 - 1/l) D_l + log(1/g) / l at l = 1 + t
@@ -158,7 +155,7 @@ def published(mu: float, delta: float, eta: float, mean: float) -> float:
 @pytest.mark.share(7)
 def test_never_above_the_published_bounds(runs: Any, eta: float, mean: float, mu: float) -> None:
     """And the two ends are near each other: what is proven leaves little to be gained."""
-    found = Selection(Plan([Round(Gaussian(1 / mu))]), runs, mean).epsilon(1e-6)
+    found = Plan([Round(Gaussian(1 / mu))]).selection(runs, mean).epsilon(1e-6)
     assert isinstance(found, Bound)
     assert found.upper <= published(mu, 1e-6, eta, mean)
     assert found.upper - found.lower <= 0.05 * found.upper + 0.01
@@ -181,7 +178,7 @@ def test_below_the_bound_with_one_shift(mean: float, single: float) -> None:
         e = 0.5 * (least + most)
         least, most = (least, e) if mean * delta(e) <= 1e-6 else (e, most)
     assert 2 * high + most == pytest.approx(single, abs=1e-4)
-    found = Selection(Plan([Round(Gaussian(2.0))]), "geometric", mean).epsilon(1e-6)
+    found = Plan([Round(Gaussian(2.0))]).selection("geometric", mean).epsilon(1e-6)
     assert found.upper < 2 * high + most - 0.05
 
 
@@ -235,8 +232,8 @@ def test_a_probability_below_the_range_of_a_double_proves_no_epsilon() -> None:
 def test_one_run_or_hardly_more_costs_as_much_as_the_plan() -> None:
     plan = Plan([Round(Gaussian(2.0), Poisson(0.1), 10)])
     once = plan.epsilon(1e-6).upper
-    assert Selection(plan, "geometric", 1.0001).epsilon(1e-6).upper == pytest.approx(once, rel=2e-3)
-    assert Selection(plan, "geometric", 3.0).epsilon(1e-6).upper > once
+    assert plan.selection("geometric", 1.0001).epsilon(1e-6).upper == pytest.approx(once, rel=2e-3)
+    assert plan.selection("geometric", 3.0).epsilon(1e-6).upper > once
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from hockeystick.values.words import nearest, shown
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
-UNITS = ("record", "user")  # as in plan/unit.py, which would slow down --help
+UNITS = ("record", "user")  # as in plan/users.py, which would slow down --help
 
 STANDARD_INPUT = "-"  # file name that means standard input
 

@@ -16,7 +16,7 @@ from hockeystick.numerics.work import USED_UP, one_call, part, short
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling import Poisson
-from hockeystick.plan.whole import refusal
+from hockeystick.plan.users import refusal
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.partly_run import partly_run

@@ -12,14 +12,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hockeystick.plan.best_of import BestOf
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.lists import with_lists
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
-from hockeystick.plan.unit import RECORD
+from hockeystick.plan.selection import BestOf
+from hockeystick.plan.users import RECORD
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError

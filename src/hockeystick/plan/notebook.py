@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hockeystick.plan.unit import USER
+from hockeystick.plan.users import USER
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.outward import UP, html_table, rounded, shortest

@@ -19,12 +19,13 @@ from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
-from hockeystick.plan.unit import USER, check_unit, checked_unit, premise
+from hockeystick.plan.users import USER, OfUnit, as_whole, check_route, check_unit, checked_unit, premise, refusal
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.frozen import FrozenDict
+from hockeystick.values.late import found
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hockeystick.plan.audit import Audit
-    from hockeystick.plan.best_of import BestOf, Runs
-    from hockeystick.plan.pictured import Comparison
     from hockeystick.plan.profile import Profile
-    from hockeystick.plan.selection import Selection
+    from hockeystick.plan.selection import BestOf, Runs
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
 __all__ = ["Certified", "Plan", "Round", "target_delta"]
@@ -54,7 +53,7 @@ class Plan(metaclass=NamedArguments):
         delta: default target of :meth:`epsilon`, from 1e-300 to 1.
         published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
         unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
-            of one user (``plan/unit.py``).
+            of one user (``plan/users.py``).
         records_per_unit: of users, the most records that one has in the dataset, or in one partition of it.
         partitions_per_unit: most partitions of the data with records of one unit, where every round is run on each
             partition by itself; 1 for single records. By default the data are not split.
@@ -115,7 +114,7 @@ class Plan(metaclass=NamedArguments):
         object.__setattr__(self, "records_per_unit", records)
         object.__setattr__(self, "partitions_per_unit", partitions)
         if best_of is not None:
-            from hockeystick.plan.best_of import BestOf  # late, as below: few plans release the best of several runs
+            from hockeystick.plan.selection import BestOf  # late, as below: few plans release the best of several runs
 
             if not isinstance(best_of, BestOf):
                 raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
@@ -211,7 +210,7 @@ class Plan(metaclass=NamedArguments):
         if self.unit == USER or self.partitions_per_unit is not None:
             said[f"unit {self.unit}"] = premise(self)
         if self.best_of is not None:
-            from hockeystick.plan.best_of import SECRET
+            from hockeystick.plan.selection import SECRET
 
             said["selection"] = SECRET
         return said
@@ -239,7 +238,7 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def whole(self) -> bool:
-        """Whether the plan is answered for as a whole (``plan/whole.py``), and not by composing pairs."""
+        """Whether the plan is answered for as a whole (``plan/users.py``), and not by composing pairs."""
         return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
 
     @cached_property
@@ -255,19 +254,14 @@ class Plan(metaclass=NamedArguments):
             UnsupportedError: a plan that is answered for as a whole.
         """
         if self.whole:
-            from hockeystick.plan.whole import refusal  # late, as below: few plans are answered for as a whole
-
             raise refusal(self)
         if not self.of_records:
-            from hockeystick.plan.of_unit import OfUnit  # late: few plans are about users
-
             check_unit(self)
             times, records = self.partitions_per_unit or 1, self.records_per_unit
             of_unit = ((OfUnit(item, records) if records > 1 else item, times * count) for item, count in self.kinds)
             return Directions(self.adjacency, tuple((kind, count) for kind, count in of_unit if count))
-        found = self.kinds
-        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in found]
-        uneven = [at for at, (item, count) in enumerate(found) if not item.sampling.same_for_all(count)]
+        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in self.kinds]
+        uneven = [at for at, (item, count) in enumerate(self.kinds) if not item.sampling.same_for_all(count)]
         if len(uneven) > 1:
             from hockeystick.directions.kinds import FromAbove
 
@@ -351,13 +345,11 @@ class Plan(metaclass=NamedArguments):
         target = self.delta_target if delta is None else domains.delta(delta)
         assert target is not None
         if self.whole:
-            from hockeystick.plan.whole import check_route, whole_epsilon
-
             check_route(self, accountant, proof, options)
-            return whole_epsilon(self, target, gap)
+            return as_whole(self).epsilon(target, gap)
         chosen = accountant_named(accountant, proof, options)
-        found = chosen.within(self.directions, target).epsilon(self.directions, target, gap)
-        return told(found if self._has_lower(chosen) else from_above(found), self, target)
+        answer = chosen.within(self.directions, target).epsilon(self.directions, target, gap)
+        return told(answer if self._has_lower(chosen) else from_above(answer), self, target)
 
     @overload
     def delta(
@@ -402,13 +394,11 @@ class Plan(metaclass=NamedArguments):
         """
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         if self.whole:
-            from hockeystick.plan.whole import check_route, whole_delta
-
             check_route(self, accountant, proof, options)
-            return whole_delta(self, epsilon, gap)
+            return as_whole(self).delta(epsilon, gap)
         chosen = accountant_named(accountant, proof, options)
-        found = chosen.within(self.directions).delta(self.directions, epsilon, gap)
-        return told(found if self._has_lower(chosen) else from_above(found), self, found.quoted)
+        answer = chosen.within(self.directions).delta(self.directions, epsilon, gap)
+        return told(answer if self._has_lower(chosen) else from_above(answer), self, answer.quoted)
 
     def _has_lower(self, accountant: Accountant) -> bool:
         """Whether the interval of an accountant has a lower end: that of tight pairs, or of the pairs below."""
@@ -439,7 +429,7 @@ class Plan(metaclass=NamedArguments):
 
         return Profile(self, gap)
 
-    def selection(self, runs: Runs, mean: float, shape: float | None = None) -> Selection:
+    def selection(self, runs: Runs, mean: float, shape: float | None = None) -> Plan:
         """The release of the best of a random number of runs of this plan, as hyperparameters are tuned.
 
         Args:
@@ -451,20 +441,22 @@ class Plan(metaclass=NamedArguments):
         Raises:
             InvalidInputError: an unknown law, a mean or a shape outside its domain, a shape of another law, or a plan
                 that has a selection of its own.
-            UnsupportedError: a round for which no dominating pair is proven.
+            UnsupportedError: a plan for users for whom no pair is proven.
 
         >>> import hockeystick as hs
         >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
         >>> print(f"{one.epsilon(1e-6):.2f} {one.selection('geometric', mean=20).epsilon(1e-6):.2f}")
         2.13 3.23
         """
-        from hockeystick.plan.selection import Selection
+        from hockeystick.plan.selection import BestOf
 
         if self.best_of is not None:
             raise InvalidInputError(
                 "the plan has a selection of its own (best_of); leave one of the two out", "best_of"
             )
-        return Selection(self, runs, mean, shape)
+        if self.by_group:
+            raise refusal(self)
+        return replace(self, best_of=BestOf(runs, mean, shape))
 
     def audit(self, canaries: int, guesses: int, correct: int, significance: float = 0.05) -> Audit:
         """Whether an attack on one run contradicts this plan.
@@ -513,11 +505,10 @@ class Plan(metaclass=NamedArguments):
         >>> one, other = (hs.dp_sgd(noise, 0.01, 1000, delta=1e-5) for noise in (1.0, 2.0))
         >>> figure = one.plot(other, labels=["noise 1", "noise 2"], title="Two runs")  # doctest: +SKIP
         """
-        from hockeystick.plan.pictured import figure_of
+        figure: Figure = found("hockeystick.plot.shown:plotted")(kind, self, *others, **options)  # above this floor
+        return figure
 
-        return figure_of(kind, self, *others, **options)
-
-    def compare(self, delta: float | None = None, *, epsilon: float | None = None) -> Comparison:
+    def compare(self, delta: float | None = None, *, epsilon: float | None = None) -> Any:
         """What every accountant says of this plan, side by side, as ``hockeystick compare`` does.
 
         Args:
@@ -532,9 +523,7 @@ class Plan(metaclass=NamedArguments):
         >>> print(rows["rdp"].answer, rows["auto"].answer, sep="; ")
         at most 2.10133 (upper bound); 1.82823 to 1.82824 (certified)
         """
-        from hockeystick.plan.pictured import comparison_of
-
-        return comparison_of(self, delta, epsilon)
+        return found("hockeystick.report.comparison:compared")(self, delta, epsilon)  # above this floor
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

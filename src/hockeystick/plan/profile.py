@@ -20,25 +20,22 @@ from hockeystick.directions.curve import SidedCurve
 from hockeystick.directions.epsilons import epsilons
 from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOffs
-from hockeystick.numerics.work import USED_UP, part, short
+from hockeystick.numerics.work import USED_UP, counted, part, short
 from hockeystick.pairs.sides import width_of
-from hockeystick.plan.by_group import check_chain
 from hockeystick.plan.caveats import told
-from hockeystick.plan.pictured import gradient_of
-from hockeystick.plan.places import SLIP, checked, one_call_each
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.users import SLIP, GroupProfile, check_chain
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound, Estimate
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.interval import Ends
+from hockeystick.values.late import found
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from hockeystick.plan.group_profile import GroupProfile
 
 Array = npt.NDArray[np.float64]
 
@@ -73,7 +70,6 @@ class Profile:
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
         self.plan = plan
         self._gap = None if gap is None else domains.share(gap, "gap", "widest relative width wanted of delta")
-        self._kinds = len(plan.kinds)
         self._curve = SidedCurve(plan.directions, self._gap)
 
     def __repr__(self) -> str:
@@ -95,25 +91,25 @@ class Profile:
         """
         return self.plan.plot(kind=kind, **options)
 
-    @one_call_each
+    @counted
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
         at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._deltas(at.ravel()), at, "upper")
 
-    @one_call_each
+    @counted
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
         at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._curve.log_delta(at.ravel()), at, "upper")
 
-    @one_call_each
+    @counted
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
         at = checked(delta, domains.DELTA.of("the target delta"), "delta")
         return self._band(self._epsilons(at.ravel()), at, "upper")
 
-    @one_call_each
+    @counted
     def advantage(self) -> Bound:
         """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
@@ -123,7 +119,7 @@ class Profile:
         )  # fmt: skip
         return told(said, self.plan, None)
 
-    @one_call_each
+    @counted
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
         """The least false-negative rate at each false-positive rate; the safe end is the lower one.
 
@@ -133,7 +129,7 @@ class Profile:
         at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[1], at, "lower")
 
-    @one_call_each
+    @counted
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
 
@@ -143,7 +139,7 @@ class Profile:
         at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
-    @one_call_each
+    @counted
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
         """The least probability of error of an attacker with that prior on one of two datasets; safe below.
 
@@ -164,7 +160,7 @@ class Profile:
         upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
         return self._band(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
 
-    @one_call_each
+    @counted
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
         """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
 
@@ -177,7 +173,7 @@ class Profile:
         at = checked(baseline, RATES.of("success of guessing without the record"), "baseline")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
-    @one_call_each
+    @counted
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
         """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
 
@@ -192,13 +188,13 @@ class Profile:
         fit = fitted(self.trade_offs(least, 1 - least), least)
         return replace(fit, mu=self._told(fit.mu), regret=self._told(fit.regret))
 
-    @one_call_each
+    @counted
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
         return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
 
-    @one_call_each
+    @counted
     def gradient(self, parameter: str, *, delta: float | None = None, epsilon: float | None = None) -> Estimate:
         """The derivative of epsilon at a delta, or of delta at an epsilon, by one parameter: an estimate, not a bound.
 
@@ -226,7 +222,10 @@ class Profile:
         >>> round(slope.value, 4), slope.direction, slope.guarantee
         (-4.5778, 'remove', 'estimate')
         """
-        return gradient_of(self.plan, parameter, delta, epsilon)
+        slope: Estimate = found("hockeystick.questions.gradient:gradient")(
+            self.plan, parameter, delta=delta, epsilon=epsilon
+        )  # above this floor
+        return slope
 
     def group(self, size: int) -> GroupProfile:
         """What holds for groups of up to ``size`` records (or users, of a plan for users), from this profile alone.
@@ -235,8 +234,6 @@ class Profile:
             InvalidInputError: a size that is no whole number from 1 on.
             UnsupportedError: a sampling scheme that is another one for the dataset without some of the records.
         """
-        from hockeystick.plan.group_profile import GroupProfile
-
         check_chain(self.plan)
         return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
 
@@ -361,3 +358,16 @@ RATES_INSIDE = domains.Domain(
 
 PRIORS = domains.Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of the prior of an attacker, of which 0 and 1 leave nothing to find out."""
+
+
+def checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
+    """The value as an array of floats, each checked to be in the domain.
+
+    Raises:
+        InvalidInputError: what is no number, or one outside the domain.
+    """
+    at = domains.array(value, key)
+    rest = at[at != domain.also]
+    for one in (rest.min(), rest.max()) if rest.size else ():
+        domain.check(float(one), key)
+    return at

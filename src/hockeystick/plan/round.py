@@ -179,7 +179,7 @@ class Round(metaclass=NamedArguments):
         return found
 
     def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """What is known of one round of the records of one user, at most so many; see ``plan/unit.py``.
+        """What is known of one round of the records of one user, at most so many; see ``plan/users.py``.
 
         Args:
             direction: which of the two datasets holds them.

@@ -16,13 +16,13 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any
 
-from hockeystick.plan.best_of import MEAN, RUNS, SHAPE
 from hockeystick.plan.labels import LABELS, MEANINGS, checked_label
 from hockeystick.plan.labels import LONGEST as LONGEST_LABEL
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.other_names import MECHANISM_NAMES, key_meant, name_meant, scheme_refusal
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
-from hockeystick.plan.unit import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
+from hockeystick.plan.selection import MEAN, RUNS, SHAPE
+from hockeystick.plan.users import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import (
     AT_LEAST_ZERO,

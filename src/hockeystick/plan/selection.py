@@ -49,41 +49,193 @@ trade-off function, which exists for relations with both orderings; for others t
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
+from hockeystick.numerics.roots import root
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, one_call, part, short
 from hockeystick.pairs.sides import WIDTH
-from hockeystick.plan.best_of import BestOf, Runs
 from hockeystick.plan.caveats import told
-from hockeystick.plan.hinges import SPARE, Side
-from hockeystick.plan.number_of_runs import Law, PoissonRuns, TruncatedRuns
-from hockeystick.plan.plan import Plan
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
+from hockeystick.values.bounds import Bound, from_above
 from hockeystick.values.errors import InvalidInputError
 
-Array = npt.NDArray[np.float64]
-Found = TypeVar("Found", bound=Bound | UpperBound)  # an answer, with or without a lower end
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+    from hockeystick.plan.profile import Profile
+    from hockeystick.values.bounds import Answer, DeltaAnswer
 
-REVERSE = {
-    Direction.REMOVE: Adjacency.ADD,
-    Direction.ADD: Adjacency.REMOVE,
+Array = npt.NDArray[np.float64]
+
+Runs = Literal["geometric", "logarithmic", "negative-binomial", "poisson"]
+
+RUNS: tuple[Runs, ...] = ("geometric", "logarithmic", "negative-binomial", "poisson")
+"""The laws of the number of runs."""
+
+SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
+"""The shape eta of the truncated negative binomial laws that have a name of their own."""
+
+MEAN = domains.Domain("a number greater than 0 and at most 1e12", {"exclusiveMinimum": 0, "maximum": 1e12}).of(
+    "expected number of runs"
+)
+"""The expected numbers of runs."""
+
+SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMinimum": -1, "maximum": 1e6}).of(
+    "shape of the law of runs"
+)
+"""The shapes of a truncated negative binomial law."""
+
+SECRET = "the number of runs is drawn anew from its law, is not published, and nothing but the best run is released"  # noqa: S105
+"""What every answer assumes of the program."""
+
+
+@dataclass(frozen=True)
+class BestOf:
+    """The release of the best of a random number of runs.
+
+    Args:
+        runs: the law of the number of runs: ``"geometric"`` and ``"logarithmic"`` on 1, 2, ...;
+            ``"negative-binomial"``, of which these are the shapes 1 and 0; or ``"poisson"``, under which there may be
+            none.
+        mean: the expected number of runs; above 1 but for ``"poisson"``.
+        shape: of ``"negative-binomial"``, greater than -1.
+
+    Raises:
+        InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape of another law.
+
+    >>> BestOf("geometric", 20).keys()
+    {'runs': 'geometric', 'mean': 20.0}
+    """
+
+    runs: Runs
+    mean: float
+    shape: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.runs not in RUNS:
+            raise InvalidInputError(domains.choice("runs", self.runs, RUNS), "runs")
+        if (self.shape is None) == (self.runs == "negative-binomial"):
+            raise InvalidInputError(
+                "shape belongs to runs 'negative-binomial', and to no other law; received runs "
+                f"{self.runs!r} and shape {domains.shown(self.shape)}",
+                "shape",
+            )
+        object.__setattr__(self, "mean", MEAN.check(self.mean, "mean"))
+        if self.shape is not None:
+            object.__setattr__(self, "shape", SHAPE.check(self.shape, "shape"))
+        if self.runs != "poisson" and not self.mean > 1:
+            raise InvalidInputError(
+                f"mean must be greater than 1 with runs {self.runs!r}, of which there is at least one; received "
+                f"{self.mean!r}",
+                "mean",
+            )
+        self.odds  # noqa: B018  # refuses a mean that the law cannot have
+
+    @property
+    def eta(self) -> float | None:
+        """The shape, also of laws with a name of their own; ``None`` for ``"poisson"``."""
+        return SHAPES.get(self.runs) if self.shape is None else self.shape
+
+    def keys(self) -> dict[str, Any]:
+        """The keys of the table ``[selection]`` of a plan file."""
+        keys = {"runs": self.runs, "mean": self.mean}
+        return keys if self.shape is None else {**keys, "shape": self.shape}
+
+    @cached_property
+    def odds(self) -> float:
+        """``(1 - g) / g`` of the success probability g of a truncated law, within a few roundings; 0 of ``"poisson"``.
+
+        The mean is ``eta (1 - g) / (g (1 - g^eta))``, and ``(1 - g) / (g log(1/g))`` at eta = 0.
+
+        Raises:
+            InvalidInputError: a mean that is hardly above 1, or so far above it that g is no normal double.
+        """
+        eta = self.eta
+        if eta is None:
+            return 0.0
+
+        def excess(log: float) -> float:
+            share = -log if abs(eta * log) < UNIT_ROUNDOFF else -math.expm1(eta * log) / eta
+            return math.log(-math.expm1(log) * math.exp(-log) / share) - math.log(self.mean)
+
+        least, most = -300.0 / max(1.0, -eta), -1e-9
+        if not excess(least) > 0 > excess(most):
+            raise InvalidInputError(
+                f"mean must be above 1 + 1e-9, as there is always one run, and one that shape {eta!r} can have; "
+                f"received {self.mean!r}",
+                "mean",
+            )
+        log = root(excess, least, most, xtol=1e-300)
+        return -math.expm1(log) * math.exp(-log)
+
+    def log_weight(self, rates: Array) -> Array:
+        """``log f'(1 - u)`` at each u."""
+        if self.eta is None:
+            return math.log(self.mean) - self.mean * rates
+        return math.log(self.mean) - (1 + self.eta) * np.log1p(self.odds * rates)
+
+    def released(self, first: Array, then: Array) -> Array:
+        """The probability that the best run lies in the second of two sets, from the masses of both in one run."""
+        if self.eta is None:
+            return -np.exp(-self.mean * first) * np.expm1(-self.mean * then)
+        step, log = np.log1p(self.odds * then / (1 + self.odds * first)), math.log1p(self.odds)
+        if self.eta == 0:
+            return step / log
+        return (1 + self.odds * first) ** -self.eta * np.expm1(-self.eta * step) / math.expm1(-self.eta * log)
+
+
+RELATION = {
+    Direction.REMOVE: Adjacency.REMOVE,
+    Direction.ADD: Adjacency.ADD,
     Direction.REPLACE_ONE: Adjacency.REPLACE_ONE,
     Direction.ZERO_OUT: Adjacency.ZERO_OUT,
     Direction.RESTORE: Adjacency.ZERO_OUT,
 }
-"""The relation in which the two datasets of a direction are exchanged; of zero-out both orderings at once, as it has no
-relation of one ordering: the worse of two curves is above either."""
+"""The relation of a direction; of zero-out both orderings at once, as it has no relation of one ordering: the worse of
+two curves is above either."""
 
-OF = {direction: REVERSE[direction.reverse] for direction in REVERSE}
-"""The relation of a direction."""
+
+SPARE = 1e-12
+"""Relative: pays for some tens of roundings of a closed form."""
+
+RATES = np.concatenate([[0.0], np.geomspace(1e-15, 1.0, 3000)])
+"""The ends of the strata of u: within each, w and T are replaced by their largest values."""
+
+LINES = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 72)])
+"""The a, of either sign and relative to the epsilon at :data:`DEEP`, at which T is bounded by a line; any are sound."""
+
+DEEP = 1e-10
+"""The delta of one run beyond whose epsilon there are no lines: T is no smaller than that for all that counts."""
+
+PLACES = 64
+"""Places of the grid of log r to which the hinges are moved."""
+
+MARGIN = 1e-7
+"""Absolute and relative, of epsilon: by how much a root is moved out at first, to where the bound is seen to hold."""
+
+LEAST_WEIGHT = 1e-305
+"""What a smaller weight of a hinge is raised to: below the range of a double they would be lost."""
+
+Line = tuple[float, float]
+"""The logarithms of a and b of a line ``a - b r``."""
+
+ZERO: Line = (-math.inf, -math.inf)
+"""The line that is 0 everywhere."""
+
+LARGEST = 600.0
+"""The largest a of a line: its exponential is formed."""
+
+LOWEST = -1e4
+"""The logarithm of delta below which the search for epsilon takes all for the same."""
+
 
 TESTS = np.geomspace(1e-14, 0.9, 90)
 """Levels phi of the tests that are tried for the lower end; any of them is sound."""
@@ -114,97 +266,56 @@ ONE_ORDERING = "no lower end: it is found among tests, which need both orderings
 
 
 class Selection:
-    """What the release of the best of a random number of runs of a plan costs.
+    """The release of the best of a random number of runs.
 
     Args:
-        plan: one run, with whatever else it releases, the score for one.
-        runs: the law of the number of runs: ``"geometric"`` and ``"logarithmic"`` on 1, 2, ...;
-            ``"negative-binomial"``, of which these are the shapes 1 and 0; or ``"poisson"``, under which there may be
-            none.
-        mean: the expected number of runs; above 1 but for ``"poisson"``.
-        shape: of ``"negative-binomial"``, greater than -1.
+        plan: the runs, with their law; one run is the plan without it.
 
     Raises:
-        InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape of another law.
         UnsupportedError: a round of which nothing is proven in one of the directions.
-
-    >>> from hockeystick import Gaussian, Plan, Round
-    >>> one = Plan([Round(Gaussian(noise_multiplier=2.0))])
-    >>> best = Selection(one, "geometric", 20)
-    >>> print(f"{one.epsilon(1e-6):.2f} {best.epsilon(1e-6):.2f}")
-    2.26 3.58
     """
 
-    def __init__(self, plan: Plan, runs: Runs, mean: float, shape: float | None = None) -> None:
-        self.plan = plan
-        self._chosen = BestOf(runs, mean, shape)
-        self.runs, self.mean, self.shape = runs, self._chosen.mean, self._chosen.eta
-        self._law: Law = PoissonRuns(self.mean) if self.shape is None else TruncatedRuns.of(self.mean, self.shape)
-        self._profile = plan.profile()
-
-    @classmethod
-    def of(cls, plan: Plan, chosen: BestOf) -> Selection:
-        """The selection that a plan names in its table ``[selection]``.
-
-        Raises:
-            UnsupportedError: a round of which nothing is proven in one of the directions.
-        """
-        return cls(plan, chosen.runs, chosen.mean, chosen.shape)
+    def __init__(self, plan: Plan) -> None:
+        assert plan.best_of is not None
+        self.plan, self._runs = plan, plan.best_of
+        self._one = replace(plan, best_of=None)
+        self._profile = self._one.profile()
 
     @cached_property
     def _sides(self) -> list[Side]:
         """The upper ends in each direction."""
-        directions = self.plan.adjacency.directions
-        wanted = {relation[each] for each in directions for relation in (OF, REVERSE)}
-        curves = {
-            each: self._profile if each is self.plan.adjacency else replace(self.plan, adjacency=each).profile()
-            for each in wanted
-        }
-        return [
-            Side.of(direction, self._law, curves[OF[direction]], curves[REVERSE[direction]]) for direction in directions
-        ]
+        curves: dict[Adjacency, Profile] = {self.plan.adjacency: self._profile}
+        sides = []
+        for direction in self.plan.adjacency.directions:
+            both = [RELATION[direction], RELATION[direction.reverse]]
+            for relation in both:
+                if relation not in curves:
+                    curves[relation] = replace(self._one, adjacency=relation).profile()
+            sides.append(Side.of(direction, self._runs, *(curves[relation] for relation in both)))
+        return sides
 
-    def epsilon(self, delta: float | None = None) -> Bound | UpperBound:
-        """The least epsilon at a delta, of the best run.
-
-        Args:
-            delta: from 1e-100 to 1; the plan's own by default.
+    def epsilon(self, delta: float, gap: float | None = None) -> Answer:
+        """The least epsilon at a delta from 1e-100 to 1; the gap is that of a run's curve, whatever is wanted.
 
         Raises:
-            InvalidInputError: no delta anywhere, or a value outside its domain.
+            InvalidInputError: a delta outside its domain.
         """
-        delta = self.plan.delta_target if delta is None else delta
-        if delta is None:
-            raise InvalidInputError("no delta: the plan has no default target; pass delta=", "delta")
         target = TARGET.check(delta, "delta")
         with one_call(len(self.plan.kinds)):
             with part(ABOVE):
                 ends = [(side.epsilon(target), side.direction) for side in self._sides]
-            upper, worst = max(ends, key=lambda end: end[0])
-            return self._told(self._between(self._epsilon_below(target), upper, worst), target)
+            lower = max((self._epsilon_below(test, target) for test in self._tests), default=0.0)
+            found = self._between(max(lower, 0.0), *max(ends, key=lambda end: end[0]))
+            return told(found if self._tests else from_above(found), self.plan, target)
 
-    def delta(self, epsilon: float) -> DeltaBound | DeltaUpperBound:
-        """The least delta at an epsilon, of the best run.
-
-        Raises:
-            InvalidInputError: an epsilon outside its domain.
-        """
-        at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
+    def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
+        """The least delta at an epsilon."""
         with one_call(len(self.plan.kinds)):
             with part(ABOVE):
-                ends = [(side.log_delta(at), side.direction) for side in self._sides]
-            upper, worst = max(ends, key=lambda end: end[0])
-            log = self._between(self._log_delta_below(at), upper, worst, least=-math.inf)
-        if isinstance(log, Bound):
-            found = delta_of(log)
-            return self._told(found, found.upper)
-        quoted = delta_of(Bound(-math.inf, log.upper, log.upper)).upper
-        above = DeltaUpperBound(quoted, log.accountant, log.direction, reason=log.reason, log_delta=log)
-        return self._told(above, quoted)
-
-    def __repr__(self) -> str:
-        shape = "" if self.runs != "negative-binomial" else f", shape={self.shape!r}"
-        return f"Selection({self.plan!r}, runs={self.runs!r}, mean={self.mean!r}{shape})"
+                ends = [(side.log_delta(epsilon), side.direction) for side in self._sides]
+            lower = max((self._log_delta_below(test, epsilon) for test in self._tests), default=-math.inf)
+            found = delta_of(self._between(lower, *max(ends, key=lambda end: end[0])))
+            return told(found if self._tests else from_above(found), self.plan, found.upper)
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
@@ -219,34 +330,158 @@ class Selection:
             tpr, fnr = tests.rates(levels, GAP)
             first = np.concatenate([[0.0], fnr.upper[np.searchsorted(levels, higher)]])[:, None]
             tau = np.minimum(tpr.lower[np.searchsorted(levels, TESTS)], 1 - first)
-            true = self._law.released(first, tau) * (1 - SPARE)
-            false = self._law.released(FIRST[:, None], np.minimum(TESTS, 1 - FIRST[:, None])) * (1 + SPARE) + LEAST
+            true = self._runs.released(first, tau) * (1 - SPARE)
+            false = self._runs.released(FIRST[:, None], np.minimum(TESTS, 1 - FIRST[:, None])) * (1 + SPARE) + LEAST
             found.append((true[nested], false[nested]))
         return found
 
-    def _epsilon_below(self, delta: float) -> float | None:
-        ends = []
-        for true, false in self._tests:
-            rest = true - delta
-            ends.append(float(np.log(rest[rest > 0] / false[rest > 0]).max(initial=0.0)) - SPARE)
-        return max(0.0, *ends) if ends else None
+    def _epsilon_below(self, test: tuple[Array, Array], delta: float) -> float:
+        true, false = test
+        rest = true - delta
+        return float(np.log(rest[rest > 0] / false[rest > 0]).max(initial=0.0)) - SPARE
 
-    def _log_delta_below(self, epsilon: float) -> float | None:
-        ends = []
-        for true, false in self._tests:
-            rest = float((true - math.exp(min(epsilon, LARGEST)) * (1 + SPARE) * false).max())
-            ends.append(math.log(rest) - SPARE if rest > 0 else -math.inf)
-        return max(ends) if ends else None
+    def _log_delta_below(self, test: tuple[Array, Array], epsilon: float) -> float:
+        true, false = test
+        rest = float((true - math.exp(min(epsilon, LARGEST)) * (1 + SPARE) * false).max())
+        return math.log(rest) - SPARE if rest > 0 else -math.inf
 
-    def _between(self, lower: float | None, upper: float, worst: Direction, least: float = 0.0) -> Bound | UpperBound:
-        name = f"selection, {self.runs}"
-        if lower is None:
-            why = "; ".join((ONE_ORDERING, USED_UP)) if short() else ONE_ORDERING
-            return UpperBound(upper, name, worst.value, reason=why)
-        lower = max(min(lower, upper), least)
-        why = "; ".join((WHY, USED_UP)) if short() else WHY
+    def _between(self, lower: float, upper: float, worst: Direction) -> Bound:
+        lower = min(lower, upper)
         middle = 0.5 * (lower + upper) if math.isfinite(lower) and math.isfinite(upper) else upper
-        return Bound(lower, middle, upper, accountant=name, direction=worst.value, reason=why)
+        why = "; ".join(filter(None, (WHY if self._tests else ONE_ORDERING, USED_UP if short() else None)))
+        return Bound(
+            lower, middle, upper, accountant=f"selection, {self._runs.runs}", direction=worst.value, reason=why
+        )
 
-    def _told(self, found: Found, delta: float) -> Found:
-        return told(found, replace(self.plan, best_of=self._chosen), delta)
+
+@dataclass(frozen=True)
+class Side:
+    """The upper ends in one direction: ``delta_best(e) <= sum_j weights_j delta(e - shifts_j)``.
+
+    Attributes:
+        direction: of the release.
+        weights: shape (n,), k_j, of which the sum is m.
+        shifts: shape (n,), log r_j.
+        forward: the curve of one run in that direction.
+        backward: the curve with the two laws exchanged.
+    """
+
+    direction: Direction
+    weights: Array
+    shifts: Array
+    forward: Profile
+    backward: Profile
+
+    @classmethod
+    def of(cls, direction: Direction, runs: BestOf, forward: Profile, backward: Profile) -> Side:
+        """The hinges, from the law of the number of runs and the curves of one run."""
+        largest = _largest(forward, backward)
+        log_weight, log_least = runs.log_weight(RATES[:-1]), runs.log_weight(largest[1:])
+        shifts = np.maximum(log_weight - log_least, 0.0) + SPARE * (1 + np.abs(log_weight) + np.abs(log_least))
+        weights, breaks = _hinges(log_weight, shifts)
+        return cls(direction, *_gathered(weights, breaks), forward, backward)
+
+    def log_delta(self, epsilon: float) -> float:
+        """The logarithm of the bound on delta, at most 0."""
+        at = epsilon * (1 - SPARE) - self.shifts - SPARE * np.abs(self.shifts)
+        logs, ahead = np.empty(len(at)), at >= 0
+        if ahead.any():
+            logs[ahead] = self.forward._curve.log_delta(at[ahead]).upper
+        if not ahead.all():
+            rest = np.exp(at[~ahead]) * (1 - self.backward._deltas(-at[~ahead]).upper) * (1 - SPARE)
+            logs[~ahead] = np.log1p(-rest) + SPARE
+        with np.errstate(divide="ignore"):  # a place without weight
+            total = float(np.logaddexp.reduce(logs + np.log(self.weights)))
+        return min(total + SPARE * (1 + abs(total)), 0.0) if total > -math.inf else total
+
+    def epsilon(self, delta: float) -> float:
+        """An epsilon at which the bound on delta is at most delta."""
+        target = math.log(delta) - SPARE
+        at_ends = {0.0: self.log_delta(0.0)}
+        if at_ends[0.0] <= target:
+            return 0.0
+        # beyond this end each of the terms is small enough, whatever the search makes of them
+        high = self.forward.epsilon(math.exp(target) / float(self.weights.sum())).upper.item()
+        if not math.isfinite(high):
+            return math.inf
+        high = (high + max(float(self.shifts.max()), 0.0)) * (1 + MARGIN) + MARGIN
+        at_ends[high] = self.log_delta(high)
+        if at_ends[high] > target:
+            return high
+        fall = LOWEST - target
+        near = MARGIN * 1e-3
+
+        def excess(e: float) -> float:
+            # a call that has used up its work may know less of an end when it asks again
+            return max((at_ends[e] if e in at_ends else self.log_delta(e)) - target, fall)
+
+        found = root(excess, 0.0, high, xtol=near, rtol=near)
+        step = 0.01 * MARGIN * (1 + found)
+        while found < high and self.log_delta(found) > target:
+            found, step = found + step, 2 * step
+        return min(found, high)
+
+
+def _largest(forward: Profile, backward: Profile) -> Array:
+    """A bound on T at each of :data:`RATES`."""
+    ends = [curve.epsilon(DEEP).upper.item() for curve in (backward, forward)]
+    up, down = (LINES * (min(end, LARGEST) if math.isfinite(end) else -math.log(DEEP)) for end in ends)
+    rise, fall = backward.delta(up).upper, forward.delta(down).upper
+    intercepts = np.concatenate([rise, 1 - np.exp(-down) * (1 - fall)]) * (1 + SPARE)
+    slopes = np.exp(np.concatenate([up, -down])) * (1 + SPARE)
+    found: Array = np.minimum((slopes * RATES[:, None] + intercepts).min(axis=1), 1.0)
+    return found.clip(RATES)
+
+
+def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
+    """k_j and log r_j of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
+
+    A line ``a - b r`` is held as ``(log a, log b)``, since b may be far below the range of a double. Where the envelope
+    goes over from one line to the next, k is the difference of their heights a.
+    """
+    scale = float(log_weights.max())
+    heights = log_weights - scale
+    lines = sorted(
+        zip(heights.tolist(), (heights - shifts).tolist(), strict=True), key=lambda line: (-line[0], line[1])
+    )
+    hull: list[Line] = []
+    for line in [*lines, ZERO]:
+        if hull and line is not ZERO and line[1] >= hull[-1][1]:
+            continue  # below an earlier one at every r
+        while len(hull) > 1 and _crossing(hull[-1], line) <= _crossing(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(line)
+    breaks = np.array([_crossing(one, two) for one, two in pairwise(hull)])
+    falls = -np.diff(np.exp([log_height for log_height, _ in hull]))
+    return np.maximum(falls * math.exp(scale), LEAST_WEIGHT), breaks
+
+
+def _crossing(one: Line, two: Line) -> float:
+    """The logarithm of the r at which a line meets a later one, which is lower at 0 and falls less."""
+    return one[0] + _log_less(two[0] - one[0]) - one[1] - _log_less(two[1] - one[1])
+
+
+def _log_less(difference: float) -> float:
+    """``log(1 - e^difference)`` for a difference <= 0."""
+    return math.log(-math.expm1(difference)) if difference < 0 else -math.inf
+
+
+def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
+    """Hinges at :data:`PLACES` places instead: each is shared between its neighbours, with its mean of ``1/r`` kept.
+
+    Those of the least weight go to the farthest of their places, together: their places may be far beyond all others.
+    """
+    light = weights <= LEAST_WEIGHT
+    if light.any():
+        kept, places = _gathered(weights[~light], shifts[~light])
+        farthest = float(shifts[light].max())
+        return np.append(kept, weights[light].sum()), np.append(places, farthest + SPARE * (1 + abs(farthest)))
+    if len(weights) <= PLACES:
+        return weights * (1 + SPARE), shifts + SPARE * (1 + np.abs(shifts))
+    places = np.linspace(shifts.min(), shifts.max(), PLACES)
+    right = np.clip(np.searchsorted(places, shifts), 1, PLACES - 1)
+    far = np.expm1(places[right - 1] - places[right])  # each relative to the nearer place, less 1
+    share = np.clip(1 - np.expm1(places[right - 1] - shifts) / far, 0.0, 1.0)  # of the nearer place
+    moved: Array = np.bincount(right, weights * (1 - share + SPARE), PLACES).astype(np.float64)
+    moved += np.bincount(right - 1, weights * share, PLACES)
+    return moved * (1 + SPARE), places + SPARE * (1 + np.abs(places))

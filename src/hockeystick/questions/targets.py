@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.directions.rough import rough_epsilon
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.whole import whole_delta, whole_epsilon
+from hockeystick.plan.users import as_whole
 from hockeystick.values.band import Band
-from hockeystick.values.bounds import Bound, UpperBound
+from hockeystick.values.bounds import Answer, Bound
 from hockeystick.values.domains import DELTA, EPSILON, MOST_EPSILON, POSITIVE, TARGET_DELTA, Domain, check_fields
 from hockeystick.values.errors import InvalidInputError
 
@@ -113,7 +113,7 @@ class Epsilon(Target):
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's epsilon at the target's delta."""
         if plan.whole:
-            return _interval(whole_epsilon(plan, self.delta, gap))
+            return _interval(as_whole(plan).epsilon(self.delta, gap))
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
 
     @property
@@ -149,7 +149,7 @@ class Delta(Target):
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's delta at the target's epsilon."""
         if plan.whole:
-            return _interval(whole_delta(plan, self.epsilon, gap))
+            return _interval(as_whole(plan).delta(self.epsilon, gap))
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
@@ -272,11 +272,12 @@ class Reconstruction(Target):
         return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
 
 
-def _interval(found: Bound | UpperBound) -> Bound:
+def _interval(found: Answer) -> Bound:
     """The answer as an interval, from 0 on if it has no lower end."""
     if isinstance(found, Bound):
         return found
-    return Bound(0.0, found.upper, found.upper, accountant=found.accountant, reason=found.reason)
+    upper = found.ends["upper"]
+    return Bound(0.0, upper, upper, accountant=found.accountant, reason=found.reason)
 
 
 def _bound(band: Band) -> Bound:

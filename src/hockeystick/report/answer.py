@@ -10,7 +10,7 @@ from typing import Any
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.unit import USER
+from hockeystick.plan.users import USER
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 from hockeystick.values.bounds import Answer as Said

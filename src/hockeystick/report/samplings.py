@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.unit import USER
+from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import Sampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json, warning_lines
 from hockeystick.report.loaders import loaders_of

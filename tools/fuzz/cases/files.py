@@ -12,8 +12,8 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick.plan.best_of import BestOf
 from hockeystick.plan.file import parse_plan
+from hockeystick.plan.selection import BestOf
 
 TOKENS = (
     b"[[round]]", b"[round]", b"= ", b"=", b"\n", b'"', b"'''", b"{", b"}", b"[", b"]", b",", b":", b"nan", b"inf",

@@ -6,7 +6,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick.plan.best_of import RUNS
+from hockeystick.plan.selection import RUNS
 
 
 @case("selection", "Plan.selection", "Profile.trade_offs")

@@ -206,7 +206,7 @@ class Mechanism(metaclass=NamedArguments):
         """True if a record may contribute zero, so that the pair under replacement covers missing records.
 
         The pair then dominates a removal, an addition, and the product of a removal in one run and an addition in
-        another; ``plan/unit.py`` explains why replacing users needs both.
+        another; ``plan/users.py`` explains why replacing users needs both.
         """
         return False
 

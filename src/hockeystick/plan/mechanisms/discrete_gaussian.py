@@ -77,7 +77,7 @@ class DiscreteGaussian(NoiseOnSum):
         return self._at(self.sensitivity)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``).
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
 
         Raises:
             UnsupportedError: the distance is beyond 500 counts, where outcomes are not resolved.

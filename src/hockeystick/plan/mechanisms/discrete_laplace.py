@@ -63,7 +63,7 @@ class DiscreteLaplace(NoiseOnSum):
         return DiscreteLaplacePair(self.sensitivity, decimal(self.scale))
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``).
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
 
         Raises:
             UnsupportedError: the distance has more counts than losses are resolved.

@@ -60,7 +60,7 @@ class Gaussian(NoiseOnSum):
         return GaussianPair(1 / self.noise_multiplier)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``)."""
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``)."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return Tight(GaussianPair(records * distance / self.noise_multiplier))
 

@@ -54,7 +54,7 @@ class Laplace(NoiseOnSum):
         return LaplacePair(1.0, self.scale)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/unit.py``)."""
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``)."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return Tight(LaplacePair(records * distance, self.scale))
 

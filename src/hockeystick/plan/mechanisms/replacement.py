@@ -38,7 +38,7 @@ class NoiseOnSum(Mechanism):
 
     @property
     def null_record(self) -> bool:
-        """True at the full distance, twice that of adding or removing a record; proof in ``plan/unit.py``."""
+        """True at the full distance, twice that of adding or removing a record; proof in ``plan/users.py``."""
         return self.replace_one_distance == FULL_DISTANCE
 
     @property

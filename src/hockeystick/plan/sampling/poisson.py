@@ -160,7 +160,7 @@ class Poisson(Sampling):
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
         """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.
 
-        See ``plan/unit.py``; the binomial law is cut as for draws with replacement. If a batch holds more than 20 of a
+        See ``plan/users.py``; the binomial law is cut as for draws with replacement. If a batch holds more than 20 of a
         user's records on average, the pair above has all of them in every batch, the largest law, and the one below is
         that of a user with fewer records.
         """

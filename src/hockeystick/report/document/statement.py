@@ -10,7 +10,7 @@ from typing import Any
 
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
-from hockeystick.plan.unit import USER
+from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.envelope import digest

@@ -1,0 +1,497 @@
+"""Who is protected: single records, or users with several of them.
+
+Of a plan whose unit is ``user``, neighbouring datasets differ in all records of one user, at most K of them. Each
+record is clipped by itself, and not what a user's records add up to; the dataset was cut to K records a user before any
+batch is drawn, by a rule that looks at the user's own records alone. In which order the two are done matters: where
+users are drawn, and then at most K records of each that is drawn, a user is in a batch with the sample rate, and the
+unit is the user with a single contribution of norm K: a plan of records.
+
+**Noise on a sum, unsampled.** K records of norm at most C move the sum by at most K C (triangle inequality), which K
+equal ones do: the mechanism's pair at K times the distance, tight as it is for one record. Replacing a user by another
+moves it by at most K times what replacing a record does.
+
+**Poisson-sampled normal noise**, a user added or removed (``Poisson.of_many``). Of k <= K records each enters the
+batch by itself with probability q: their number has the law Bin(k, q), and given which ones, the sum moves by a vector
+of norm at most that number. So the round is dominated by the mixture of ``pairs/mixture.py`` (Charles et al. 2024
+[CGM+24]),
+
+    sum_j Bin(K, q)(j) N(j, s^2)    against    N(0, s^2),
+
+as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
+A user whose contribution is set to nothing leaves the sum of the others: the same two laws.
+
+**Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run by itself. A user who has
+records in at most L of them, at most M in each, changes the outcomes of L runs and no others, each by M records: L
+times the pair for M records (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10, the other runs having the same law on both
+sides). *Attained* by M equal records in each of L partitions. For normal noise that is the distance sqrt(L) M, for
+Laplace noise L rounds at the distance M, and no more than one at L M. A single record is in one partition (M = L = 1).
+Sampled rounds are refused: one draw decides on batches in all partitions, which the product does not say.
+
+**Users who are replaced** (``replace-one``). The user who comes may have other records than the one who leaves, fewer
+or more of them, and records in other partitions: of L partitions each, j are shared, L - j lose M records, and L - j
+others gain M. A guarantee for replaced records says nothing of a run that loses or gains one: the exact number of
+records is private under replacement. So every mechanism must say (``Mechanism.null_record``) that the pair under
+replacement dominates
+
+- a removal, or an addition, alone: a missing record is one that contributes nothing, of norm 0. Then the chain of K
+  replacements and K times the distance hold for two users of different numbers of records. The sampling scheme must
+  treat such a record as an absent one, which a batch of a fixed size does not;
+- the product of a removal in one run and an addition in another one. Then j = L is the worst at every epsilon, as each
+  further partition that both users have replaces the removal and the addition by one replacement.
+
+*Noise on a sum* at the distance 2 says both. Its law is log-concave and symmetric, so that shifts u and v of two
+coordinates are dominated by the shift |u| + |v| of one (``pairs/laplace.py``): with u = M and v = -M that is the shift
+2 M. The proof there holds word for word for whole numbers and whole shifts: trade-off functions have their knots at
+the half-lines, and a shift takes the knots of one to those of the other. *Thresholds of keys* are shown to have the
+pair of L removed and L added keys when a person is replaced (``plan/mechanisms/key_threshold.py``).
+
+**Everything else**, by group privacy: datasets that differ in the K records of a user are the ends of a chain of K
+steps, each of which adds, takes away or replaces one record. The program is the same at each: the curve delta of the
+whole plan bounds every step, so that the inequality of one step, K times in a row, gives ``delta_K(eps) <= sum_(i<K)
+e^(i eps / K) delta(eps / K)`` (Vadhan 2017 [Vad17], Lemma 2.2; :class:`GroupProfile`). That needs a sampling scheme
+which means the same for the dataset without the record: a rate does, a batch size out of n records does not, as n
+changes from step to step. Where contributions are set to nothing, n stays. From below a user with a single record is a
+user, too. Nothing is lost but tightness, and a lot of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.directions.two_sided import delta_of
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
+from hockeystick.numerics.work import counted, spent
+from hockeystick.pairs import RenyiCurve
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Known
+from hockeystick.plan.caveats import told
+from hockeystick.plan.sampling.base import Zeroed
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.band import Band
+from hockeystick.values.bounds import Bound, from_above
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+    from hockeystick.plan.profile import Profile
+    from hockeystick.plan.round import Round
+    from hockeystick.plan.selection import Selection
+    from hockeystick.values.bounds import Answer, DeltaAnswer
+
+Array = npt.NDArray[np.float64]
+
+RECORD, USER = "record", "user"  # names of the units
+UNITS = (RECORD, USER)
+"""Whom a plan may protect."""
+
+MOST_RECORDS = 10**9
+"""Most records of a user: beyond, no plan that is worth the name protects one."""
+
+RECORDS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of("most records that one user has in the dataset")
+"""Domain of the key ``records_per_unit``."""
+
+
+PARTITIONS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of(
+    "most partitions in which one user has records, where each round is run on all partitions"
+)
+"""Domain of the key ``partitions_per_unit``."""
+
+GROUP_PRIVACY = "group privacy"  # the accountant of answers that follow from the curve of one record
+
+WHY = (
+    "by group privacy from the certified curve of one record, the looser route: no pair is proven for a user's records "
+    "together; from below, a user with one record"
+)
+"""Why the ends are apart."""
+
+SLIP = 16 * UNIT_ROUNDOFF  # relative error that pays for some roundings of a number read off delta
+MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
+GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
+PLACES = 17  # epsilons that are looked at at once, each time
+TOLERANCE = 1e-7  # relative, of the epsilon: a tenth of what intervals are asked for
+FARTHEST = 1e6  # epsilon beyond which none is looked for: it promises nothing, and takes seconds to find
+
+
+def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int | None]:
+    """The unit, how many records one has at most, and in how many partitions; ``None`` where the data are not split.
+
+    Raises:
+        InvalidInputError: no unit, users without a number of records, or numbers above 1 for single records.
+
+    >>> checked_unit("user", 4)
+    ('user', 4, None)
+    """
+    if unit not in UNITS:
+        raise InvalidInputError(domains.choice("unit", unit, UNITS), "unit")
+    most = None if partitions is None else int(PARTITIONS_PER_UNIT.check(partitions, "partitions_per_unit"))
+    if unit == USER:
+        if records is None:
+            raise InvalidInputError(
+                "records_per_unit is missing; unit 'user' needs it: the most records that one user has in the dataset",
+                "records_per_unit",
+            )
+        return USER, int(RECORDS_PER_UNIT.check(records, "records_per_unit")), most
+    for key, value in (("records_per_unit", records), ("partitions_per_unit", partitions)):
+        if value is not None and value != 1:
+            raise InvalidInputError(
+                f"{key} goes with unit 'user'; received {domains.shown(value)} with unit 'record'", key
+            )
+    return RECORD, 1, most
+
+
+def check_unit(plan: Plan) -> None:
+    """Raise unless the proofs of this module cover every round of a plan for users, or on partitions.
+
+    Raises:
+        UnsupportedError: a sampled round on partitions, more rounds than can be composed, or, where users are replaced,
+            a round of which nothing is known for a record that leaves and none that takes its place.
+    """
+    rounds = [item for item in plan.rounds if item.count]
+    if plan.partitions_per_unit is not None:
+        for item in rounds:
+            if item.sampling.name != "none":
+                raise UnsupportedError(
+                    f"partitions_per_unit goes with unsampled rounds; received sampling {item.sampling.name!r}: one "
+                    "draw decides on a user's records in all partitions, of which no pair is proven"
+                )
+        if plan.steps * plan.partitions_per_unit > domains.MAX_COUNT:
+            raise UnsupportedError(
+                f"partitions_per_unit times the rounds must be at most 1e12; received {plan.partitions_per_unit} and "
+                f"{plan.steps}"
+            )
+    if plan.adjacency is not Adjacency.REPLACE_ONE or plan.of_records:
+        return
+    for item in rounds:
+        absent = vars(type(item.sampling)).get("zeroed") is Zeroed.AS_ABSENT
+        if not (absent and item.mechanism.null_record):
+            differ = (
+                "have different numbers of records"
+                if plan.partitions_per_unit is None
+                else "be in different partitions"
+            )
+            raise UnsupportedError(
+                f"mechanism {item.mechanism.name!r} with sampling {item.sampling.name!r} under 'replace-one': the two "
+                f"{plan.unit}s may {differ}, so that records come or go and none takes their place, of which nothing "
+                "is proven; use adjacency 'add-or-remove' or 'zero-out', or noise on a sum with replace_one_distance 2"
+            )
+
+
+def premise(plan: Plan) -> str:
+    """What an answer about users, or on partitions, assumes of the program."""
+    records, partitions = plan.records_per_unit, plan.partitions_per_unit
+    replaced = plan.adjacency is Adjacency.REPLACE_ONE
+    if partitions is not None:
+        cut = "each record is in one partition"
+        if plan.unit == USER:
+            cut = (
+                f"no user has records in more than {partitions} partitions, nor more than {records} in one of them, to "
+                "which the dataset is cut before, by a rule that looks at the user's own records alone"
+            )
+        other = f"; the {plan.unit} in another one's place may be in other partitions" if replaced else ""
+        return (
+            "each round is run on every partition of the data by itself, with noise of its own; "
+            f"{cut}; which partitions there are is public{other}"
+        )
+    several = replaced and records > 1  # a user with one record gives way to one with one
+    other = "; the user in another one's place may have fewer records or more, up to as many" if several else ""
+    return (
+        f"no user has more than {records} records in the dataset, which is cut to that before batches are drawn, by a "
+        "rule that looks at the user's own records alone; each record is clipped by itself, and records are sampled, "
+        f"not users{other}"
+    )
+
+
+@dataclass(frozen=True)
+class OfUnit:
+    """A kind of rounds as a user with several records sees it.
+
+    Attributes:
+        round: what is run.
+        records: most records of one user; at least 2.
+    """
+
+    round: Round
+    records: int
+
+    def known(self, direction: Direction) -> Known:
+        """The pair of one round for a user, with its side.
+
+        Raises:
+            UnsupportedError: none is proven, or only Renyi divergences are known.
+        """
+        found = self._found(direction)
+        if isinstance(found, RenyiCurve):
+            raise UnsupportedError(
+                f"of mechanism {self.round.mechanism.name!r} only the Renyi divergence for users is bounded: use "
+                'accountant="rdp" or "auto"'
+            )
+        return found
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round for a user.
+
+        Raises:
+            UnsupportedError: none is proven.
+        """
+        found = self._found(direction)
+        return found if isinstance(found, RenyiCurve) else found.above
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """Refused: proofs know rounds of single records.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError("no proof is implemented for users with several records; leave proof out")
+
+    def _found(self, direction: Direction) -> Known | RenyiCurve:
+        found = self.round.of_many(direction, self.records)
+        if found is None:
+            raise UnsupportedError(
+                f"mechanism {self.round.mechanism.name!r} with sampling {self.round.sampling.name!r} under "
+                f"{direction.value!r}: no pair is proven for users with several records"
+            )
+        return found
+
+
+def check_chain(plan: Plan) -> None:
+    """Raise unless a user's records can be taken away one by one under the same sampling scheme.
+
+    Raises:
+        UnsupportedError: a scheme that names the number of records, where that changes.
+    """
+    if plan.adjacency.directions[0].keeps_places:
+        return
+    for sampling in plan.samplings:
+        if vars(type(sampling)).get("zeroed") is not Zeroed.AS_ABSENT:
+            raise UnsupportedError(
+                f"sampling {sampling.name!r} under {plan.adjacency.value!r}: batches of a fixed size are drawn "
+                "otherwise from a dataset without some of the records, so that group privacy from the curve of one "
+                "record does not apply; use adjacency 'zero-out', where their number stays"
+            )
+
+
+def as_whole(plan: Plan) -> ByGroup | Selection:
+    """The route to an answer for a plan that no pairs are composed for: a selection, or users by group privacy.
+
+    Such a plan has no pairs, curves or profile of its own (``Plan.directions`` refuses), so that a question which knows
+    nothing of this cannot answer for another release.
+    """
+    if plan.best_of is None:
+        return ByGroup(plan)
+    from hockeystick.plan.selection import Selection
+
+    return Selection(plan)
+
+
+def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, float]) -> None:
+    """Raise unless such a plan is asked by the one route there is.
+
+    Raises:
+        UnsupportedError: another accountant, a proof, or options.
+    """
+    if accountant != "auto" or proof or options:
+        accountant = "an option" if accountant == "auto" else f"accountant {domains.shown(accountant)}"
+        route = "selection" if plan.best_of is not None else GROUP_PRIVACY
+        what = "a proof" if proof else accountant
+        raise UnsupportedError(f"{what} does not go with {route}, which has a route of its own: use accountant 'auto'")
+
+
+def refusal(plan: Plan) -> UnsupportedError:
+    """The refusal of a question that needs the pairs of such a plan."""
+    if plan.best_of is not None:
+        return UnsupportedError(
+            "the plan releases the best of a random number of runs (selection), of which this question is not "
+            "answered: ask for epsilon or delta, calibrate noise to them, or leave the table [selection] out to ask of "
+            "one run"
+        )
+    return UnsupportedError(
+        f"no pair is proven for users with {plan.records_per_unit} records of this plan, so that epsilon and delta "
+        f"follow by {GROUP_PRIVACY} alone and this question is not answered; unit 'record' asks it of single records"
+    )
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """A plan for users, answered from the curve of one record.
+
+    Attributes:
+        plan: of users.
+    """
+
+    plan: Plan
+
+    def epsilon(self, delta: float, gap: float | None = None) -> Answer:
+        """The least epsilon at a delta.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
+        """
+        group = self._group(gap)
+        band = group.epsilon(delta)
+        lower, upper = float(band.lower), float(band.upper)
+        found = Bound(lower, upper, upper, accountant=GROUP_PRIVACY, reason=WHY)
+        return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, delta)
+
+    def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
+        """The least delta at an epsilon.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
+        """
+        group = self._group(gap)
+        upper = float(group.delta(epsilon).upper)
+        high = next_up(math.log(upper), 4) if upper > 0 else -math.inf
+        low = min(float(group.profile.log_delta(epsilon).lower), high)
+        found = delta_of(Bound(low, high, high, accountant=GROUP_PRIVACY, reason=WHY))
+        return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, found.upper)
+
+    def _group(self, gap: float | None) -> GroupProfile:
+        """The profile of a user's records in all partitions: each step of the chain changes one, in one partition."""
+        check_chain(self.plan)
+        check_unit(self.plan)
+        single = replace(self.plan, unit=RECORD, records_per_unit=1, partitions_per_unit=None)
+        return single.profile(gap).group(self.plan.records_per_unit * (self.plan.partitions_per_unit or 1))
+
+
+@dataclass(frozen=True)
+class GroupProfile:
+    """What a plan promises to a group of up to ``size`` records, whatever the mechanism does to them together.
+
+    Upper ends are proven; the lower ones are those of a single record, which is a group too.
+
+    Attributes:
+        profile: of one record.
+        size: number of records k.
+    """
+
+    profile: Profile
+    size: int
+    _told: list[tuple[float, float]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        """The plan as notebooks show it, under the size of the group."""
+        from hockeystick.plan.notebook import plan_html
+        from hockeystick.values.outward import html_table
+
+        return html_table(f"Groups of up to {self.size} records", []) + plan_html(self.profile.plan)
+
+    @counted
+    def delta(self, epsilon: npt.ArrayLike) -> Band:
+        """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
+
+        (Vadhan 2017 [Vad17], Lemma 2.2.) What :meth:`epsilon` has told of the group is kept: where work is short,
+        single bounds depend on which others they are asked with.
+        """
+        single = self.profile.delta(epsilon)  # which checks it
+        at = np.asarray(epsilon, dtype=np.float64)
+        upper = np.minimum(self._deltas(at), self._kept(at))
+        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
+        return Band(np.minimum(single.lower, upper), upper, upper, "upper")
+
+    @counted
+    def epsilon(self, delta: npt.ArrayLike) -> Band:
+        """The least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` where none below 1e6.
+
+        An epsilon with ``delta_k(eps) <= delta`` is one that was looked at; the lower end is that of a single record.
+        """
+        single = self.profile.epsilon(delta)  # which checks it
+        at = np.asarray(delta, dtype=np.float64)
+        upper = single.upper
+        if self.size > 1:
+            starts = np.where(np.isfinite(upper), self.size * upper, 1.0)
+            pairs = zip(at.ravel().tolist(), starts.ravel().tolist(), strict=True)
+            found = [least_epsilon(self._deltas, target, start) for target, start in pairs]
+            self._told.extend(zip(found, at.ravel().tolist(), strict=True))
+            upper = np.maximum(np.array(found).reshape(at.shape), single.lower)
+        return Band(single.lower, upper, upper, "upper")
+
+    def _kept(self, at: Array) -> Array:
+        """The least delta that was told at each epsilon or a smaller one: delta does not rise with epsilon."""
+        known = sorted(self._told)
+        least = np.minimum.accumulate([1.0, *(delta for _, delta in known)])
+        kept: Array = least[np.searchsorted([epsilon for epsilon, _ in known], at, side="right")]
+        return kept
+
+    def _deltas(self, at: Array) -> Array:
+        """Upper ends of delta of the group."""
+        share = np.nextafter(at / self.size, -math.inf).clip(0.0)
+        each = self.profile._curve.log_delta(share.ravel()).upper.reshape(share.shape)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # (e^eps - 1) / (e^(eps/k) - 1), in logarithms: both may be beyond the range of a double
+            ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))
+            log = each + np.where(share > 0, ratio, math.log(self.size))
+            log += SLIP * (4 + at + np.abs(each))
+        upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
+        return upper
+
+    @counted
+    def tpr(self, fpr: npt.ArrayLike) -> Band:
+        """The largest true-positive rate: k steps of the one of a single record ([DRS22], Theorem 2.14).
+
+        Each step has its evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
+        dataset then has a rate of at most ``T`` on the one m records away; for the n = k - m records that are left, as
+        groups of n are ``(eps, delta_n(eps))``-private both ways for every eps,
+
+            tpr <= e^eps T + delta_n(eps)      and      1 - tpr >= e^-eps (1 - delta_n(eps) - T) .
+        """
+        single = self.profile.tpr(fpr)
+        upper, reason = single.upper, None
+        rest = self.size - 1
+        while rest > max(self.size - 1 - MOST_STEPS, 0) and not spent():
+            before, upper = upper, self.profile.tpr(upper).upper
+            if np.array_equal(before, upper):  # 1, as a rule: it stays there
+                return Band(single.lower, upper, upper, "upper")
+            rest -= 1
+        if rest:
+            upper = GroupProfile(self.profile, rest)._by_delta(upper)
+            reason = f"the last {rest} of {self.size} records of the group by its delta, not one by one"
+        return Band(single.lower, upper, upper, "upper", reason)
+
+    def _by_delta(self, fpr: Array) -> Array:
+        """Upper ends of the true-positive rate from delta of the group at a few epsilons."""
+        flat = np.ravel(fpr)
+        delta = self._deltas(GROUP_EPSILONS)
+        growth = np.exp(GROUP_EPSILONS)
+        steep = (np.multiply.outer(flat, growth) + delta) * (1 + SLIP)
+        flatter = 1 - (1 - delta - flat[:, None]) / growth * (1 - SLIP) + SLIP
+        # where 1 - delta - T is negative the second line says nothing: it is above 1
+        least = np.minimum(steep, flatter).min(axis=1)
+        out: Array = np.minimum(np.maximum(least, flat), 1.0).reshape(np.shape(fpr))
+        return out
+
+
+def least_epsilon(delta_at: Callable[[Array], Array], target: float, start: float) -> float:
+    """The least epsilon found at which a certified delta is at most the target; ``inf`` where none was found.
+
+    Whatever the search does, delta was seen to be small enough at its answer, which is an upper bound, were the deltas
+    not even monotone.
+
+    Args:
+        delta_at: certified upper ends of delta at an array of epsilons.
+        target: the delta that is wanted.
+        start: an epsilon to look from, such as the number of records times that of one of them; greater than 0.
+
+    >>> least_epsilon(lambda epsilon: np.exp(-epsilon), math.exp(-3), 1.0) - 3 < 1e-6
+    True
+    """
+    if delta_at(np.zeros(1))[0] <= target:
+        return 0.0
+    low, high = 0.0, max(start, 1e-9)
+    while not delta_at(np.array([high]))[0] <= target:
+        low, high = high, 4 * high
+        if high > FARTHEST:
+            return math.inf
+    while high - low > TOLERANCE * max(high, TOLERANCE):
+        places = np.linspace(low, high, PLACES + 2)
+        met = np.append(delta_at(places[1:-1]) <= target, True)  # at the last it was seen
+        first = int(met.argmax()) + 1
+        low, high = float(places[first - 1]), float(places[first])
+    return high
