@@ -19,7 +19,6 @@ import pytest
 import hockeystick as hs
 from hockeystick.questions.tables import files, knots
 from hockeystick.questions.tables.axes import SIGNS, Axis, axis_of
-from hockeystick.questions.tables.table import CHUNK
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
@@ -125,7 +124,7 @@ def test_the_corners_of_an_axis(table: hs.Table, name: str) -> None:
 
 
 def test_corners_are_those_of_a_search() -> None:
-    """By buckets, and by a search where knots are too close for buckets, at knots, beside them and between."""
+    """At knots, however close, beside them and between."""
     draw = np.random.default_rng(5)
     for given in (
         np.geomspace(1e-8, 1e8, 40),
@@ -200,14 +199,15 @@ def test_rows_outside_are_refused_or_asked(table: hs.Table) -> None:
     assert np.all(wide.upper - wide.lower <= 1e-3 * wide.upper)
 
 
-def test_rows_of_several_chunks(table: hs.Table) -> None:
-    """What is looked up does not depend on the chunk, and rows are counted from the first of all."""
-    noise, rate, rounds, delta = drawn(3 * CHUNK + 7, seed=4)
+def test_rows_of_a_long_column(table: hs.Table) -> None:
+    """The bracket of a row does not depend on the others, and rows are counted from the first of all."""
+    many = 50_000
+    noise, rate, rounds, delta = drawn(many, seed=4)
     found = table.epsilons(noise, rate, rounds, delta)
     part = table.epsilons(noise[::-1][:100], rate[::-1][:100], rounds[::-1][:100], delta[::-1][:100])
     assert np.array_equal(found.upper[::-1][:100], part.upper)
-    noise[2 * CHUNK + 1] = math.nan
-    with pytest.raises(InvalidInputError, match=f"row {2 * CHUNK + 1}: noise must be .*; received nan"):
+    noise[many - 3] = math.nan
+    with pytest.raises(InvalidInputError, match=f"row {many - 3}: noise must be .*; received nan"):
         table.epsilons(noise, rate, rounds, delta, outside="ask")
 
 

@@ -1,10 +1,9 @@
 """The axes of a table: knots of one parameter in which epsilon is monotone.
 
 *Proof of monotonicity, by which knots bracket the points between them.* One round compares (1 - q) N(0, s^2) + q N(1,
-s^2) with N(0, s^2), in either
-order: noise multiplier s, rate q. Write H_a for the hockey-stick divergence. If H_a of one pair is at most that of
-another for all a >= 0, the other dominates it. Products of equally many rounds are then ordered likewise [ZDW22],
-Theorem 10, and so is epsilon at every delta.
+s^2) with N(0, s^2), in either order: noise multiplier s, rate q. Write H_a for the hockey-stick divergence. If H_a of
+one pair is at most that of another for all a >= 0, the other dominates it. Products of equally many rounds are then
+ordered likewise [ZDW22], Theorem 10, and so is epsilon at every delta.
 
 - *Noise.* Independent N(0, r^2) added to each outcome turns both laws of s into those of (s^2 + r^2)^(1/2). H_a does
 not grow under post-processing, so epsilon does not rise with the noise; nor does it fall with the sensitivity, which
@@ -22,7 +21,7 @@ noise or other sampling schemes; tables refuse them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,6 @@ from hockeystick.values.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
-
-MOST_BUCKETS = 1 << 18
-"""Largest number of buckets in the index of an axis, so that it stays in the cache; beyond it, knots are searched."""
 
 SIGNS: Mapping[str, int] = {"noise": -1, "rate": 1, "rounds": 1, "delta": -1}
 """Axes in order, each with the sign of epsilon's slope."""
@@ -65,29 +61,6 @@ class Axis:
 
     name: str
     knots: Array
-    _shift: int = field(init=False, repr=False)
-    _first: int = field(init=False, repr=False)
-    _last_knot: Places | None = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Lay out buckets of doubles with the same first bits, with at most one knot each, and the last knot before.
-
-        The bits of positive doubles, read as whole numbers, have the order of the doubles, and their first bits
-        approximate a logarithm to a fraction of an octave. A bucket is thus found without computing one.
-        """
-        bits = self.knots.view(np.int64)
-        shift, buckets = 0, None
-        for shift in range(52, 31, -1):
-            of = bits >> shift
-            many = int(of[-1] - of[0]) + 1
-            if many > MOST_BUCKETS:
-                break
-            if np.all(np.diff(of) > 0):
-                buckets = np.cumsum(np.bincount(of - of[0], minlength=many)) - 1
-                break
-        object.__setattr__(self, "_shift", shift)
-        object.__setattr__(self, "_first", int(bits[0] >> shift))
-        object.__setattr__(self, "_last_knot", None if buckets is None else buckets.astype(np.intp))
 
     def __len__(self) -> int:
         return len(self.knots)
@@ -95,29 +68,19 @@ class Axis:
     def corners(self, at: Array) -> tuple[Places, Places]:
         """Return the knots around values: those where epsilon is not larger, and those where it is not smaller.
 
-        Both are equal at a knot. The last comparison uses the knots themselves.
+        Both are equal at a knot.
 
         Args:
-            at: values from the first knot to the last, one-dimensional and contiguous.
+            at: values from the first knot to the last.
         """
-        if self._last_knot is None:
-            near = np.searchsorted(self.knots, at, side="right") - 1
-        else:
-            bucket = at.view(np.int64) >> self._shift
-            bucket -= self._first
-            near = self._last_knot.take(bucket)  # the knot in the bucket, or else the one before
-        knot = self.knots.take(near)
-        below, above = near - (knot > at), near + (knot < at)
+        above = np.searchsorted(self.knots, at)  # the first knot that is not below the value
+        below = above - (self.knots.take(above) > at)
         return (below, above) if SIGNS[self.name] > 0 else (above, below)
 
-    def without(self, at: Array) -> npt.NDArray[np.bool_]:
-        """Return a mask of the values outside the axis; NaN is outside."""
+    def within(self, at: Array) -> npt.NDArray[np.bool_]:
+        """Return a mask of the values from the first knot to the last; NaN is outside."""
         inside: npt.NDArray[np.bool_] = (at >= self.knots[0]) & (at <= self.knots[-1])
-        return ~inside
-
-    def holds(self, at: Array) -> bool:
-        """Return True if all values lie on the axis, from the first knot to the last."""
-        return bool(at.min() >= self.knots[0] and at.max() <= self.knots[-1])  # False for NaN
+        return inside
 
     def steps(self) -> Array:
         """Return the quotient of each two neighbours, or 1 if no knot fits between them.
@@ -129,15 +92,15 @@ class Axis:
 
     def split(self, into: Places) -> Axis:
         """Return the axis with each step split into ``into`` steps, equal on a logarithmic scale."""
+        logs = np.log(self.knots)
         parts = [
-            np.exp(np.linspace(np.log(low), np.log(high), many + 1)[:-1])
-            for low, high, many in zip(self.knots[:-1], self.knots[1:], into.tolist(), strict=True)
+            np.exp(np.linspace(low, high, many + 1)[1:-1])
+            for low, high, many in zip(logs[:-1], logs[1:], into.tolist(), strict=True)
         ]
-        knots = np.concatenate([*parts, self.knots[-1:]])
+        between = np.concatenate(parts) if parts else self.knots
         if self.name == "rounds":
-            knots = np.rint(knots)
-        inside = (knots > self.knots[0]) & (knots < self.knots[-1])
-        return Axis(self.name, np.union1d(knots[inside], self.knots))
+            between = np.rint(between)
+        return Axis(self.name, np.union1d(between[self.within(between)], self.knots))
 
 
 def axis_of(name: str, given: Any) -> Axis:
@@ -149,8 +112,6 @@ def axis_of(name: str, given: Any) -> Axis:
     numbers = np.unique(domains.array(given, name).ravel())
     if not numbers.size:
         raise InvalidInputError(f"{name} must be a number or a sequence of numbers; received an empty one", name)
-    for number in numbers[[0, -1]].tolist():  # NaN sorts last
+    for number in numbers.tolist():
         DOMAINS[name].check(number, name)
-    if name == "rounds" and np.any(numbers != np.floor(numbers)):
-        DOMAINS[name].check(float(numbers[numbers != np.floor(numbers)][0]), name)
     return Axis(name, numbers)

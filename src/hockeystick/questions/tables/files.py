@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from hockeystick.questions.tables.axes import DOMAINS, SIGNS, Array, Axis
+from hockeystick.questions.tables.axes import SIGNS, Array, axis_of
 from hockeystick.questions.tables.knots import Knots
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import place, shown
-from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import cause, write_bytes
 
 FORMAT, VERSION = "hockeystick table", 1
@@ -134,33 +134,23 @@ def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...
 def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
     """Numbers of a file as knots, with checked order."""
     numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
-    ends = np.cumsum([*shape, math.prod(shape)])
-    *knots, lower, upper = np.split(numbers, ends)
+    *knots, lower, upper = np.split(numbers, np.cumsum([*shape, math.prod(shape)]))
     lower, upper = lower.reshape(shape), upper.reshape(shape)
-    if not (
-        all(_ordered(name, along) for name, along in zip(SIGNS, knots, strict=True))
-        and np.all((lower >= 0) & (lower <= upper))
-        and all(_monotone(values, number) for values in (lower, upper) for number in range(len(shape)))
-    ):
-        raise InvalidInputError(
-            f"{place(path)}: no table: knots must increase within their domains, and ends must be in order and monotone"
-        )
-    return Knots(tuple(Axis(name, along) for name, along in zip(SIGNS, knots, strict=True)), lower, upper)
-
-
-def _ordered(name: str, knots: Array) -> bool:
-    """True if the knots of an axis increase, and lie in its domain."""
-    if not np.all(np.diff(knots) > 0) or (name == "rounds" and np.any(knots != np.floor(knots))):
-        return False
+    wrong = InvalidInputError(
+        f"{place(path)}: no table: knots must increase within their domains, and ends must be in order and monotone"
+    )
     try:
-        for knot in knots[[0, -1]].tolist():
-            DOMAINS[name].check(knot, name)
-    except HockeystickError:
-        return False
-    return True
+        axes = tuple(axis_of(name, along) for name, along in zip(SIGNS, knots, strict=True))
+    except InvalidInputError:
+        raise wrong from None
+    ordered = all(np.array_equal(axis.knots, along) for axis, along in zip(axes, knots, strict=True))
+    if not (ordered and np.all((lower >= 0) & (lower <= upper)) and _monotone(lower) and _monotone(upper)):
+        raise wrong
+    return Knots(axes, lower, upper)
 
 
-def _monotone(ends: Array, number: int) -> bool:
-    """True if ends are monotone along an axis in the direction of epsilon."""
-    steps = SIGNS[tuple(SIGNS)[number]] * np.sign(np.diff(ends, axis=number)) if ends.shape[number] > 1 else np.zeros(1)
-    return bool(np.all(steps >= 0))
+def _monotone(ends: Array) -> bool:
+    """True if ends are monotone along each axis in the direction of epsilon."""
+    return all(
+        bool(np.all(sign * np.sign(np.diff(ends, axis=number)) >= 0)) for number, sign in enumerate(SIGNS.values())
+    )

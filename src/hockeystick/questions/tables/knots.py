@@ -55,24 +55,16 @@ class Knots:
         """
         low, high = self.lower, self.upper
         for number, axis in enumerate(self.axes):
-            low, high = _safe(low, number, axis), _dangerous(high, number, axis)
+            low, high = _beside(low, number, axis, safe=True), _beside(high, number, axis, safe=False)
         return low, high
 
 
-def _safe(ends: Array, number: int, axis: Axis) -> Array:
-    """Ends on the side of each step where epsilon is smaller."""
+def _beside(ends: Array, number: int, axis: Axis, safe: bool) -> Array:
+    """Ends on the side of each step of an axis where epsilon is smaller (safe), or where it is larger."""
     if len(axis) == 1:
         return ends
-    left, right = np.take(ends, range(len(axis) - 1), number), np.take(ends, range(1, len(axis)), number)
-    return left if SIGNS[axis.name] > 0 else right
-
-
-def _dangerous(ends: Array, number: int, axis: Axis) -> Array:
-    """Ends on the side of each step where epsilon is larger."""
-    if len(axis) == 1:
-        return ends
-    left, right = np.take(ends, range(len(axis) - 1), number), np.take(ends, range(1, len(axis)), number)
-    return right if SIGNS[axis.name] > 0 else left
+    left = safe == (SIGNS[axis.name] > 0)
+    return np.delete(ends, -1 if left else 0, number)
 
 
 def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accuracy: float, most: int) -> Knots:
@@ -89,8 +81,9 @@ def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accu
         InvalidInputError: more knots than ``most`` are needed.
     """
     share = -math.expm1(math.log1p(-accuracy) / max(len(fine), 1))  # for k fine axes, 1 - (1 - share)^k is the accuracy
+    nowhere = tuple(Axis(axis.name, axis.knots[:0]) for axis in axes)
     _affordable(axes, most, accuracy)
-    found = _asked(axes, adjacency)
+    found = _extended(Knots(nowhere, *np.zeros((2, 0, 0, 0, 0))), axes, adjacency)
     for _ in range(MOST_PASSES):
         split = tuple(
             axis.split(_parts(found, number, share, first=len(axis) == len(axes[number])))
@@ -110,8 +103,8 @@ def _parts(found: Knots, number: int, share: float, first: bool) -> npt.NDArray[
     axis = found.axes[number]
     if len(axis) == 1:
         return np.zeros(0, dtype=np.intp)
-    low, high = _safe(found.lower, number, axis), _dangerous(found.upper, number, axis)
-    others = tuple(range(4))[:number] + tuple(range(4))[number + 1 :]
+    low, high = _beside(found.lower, number, axis, safe=True), _beside(found.upper, number, axis, safe=False)
+    others = tuple(each for each in range(low.ndim) if each != number)
     with np.errstate(divide="ignore", invalid="ignore"):
         width = np.where(high > low, np.log(high) - np.log(low), 0.0).max(axis=others)  # infinite where it falls to 0
     wide = (width > -math.log1p(-share)) & (axis.steps() > 1 + MIN_STEP * share)
@@ -144,12 +137,6 @@ def _extended(old: Knots, axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots
     at = tuple(places.T)
     lower[at], upper[at] = asked(rows, adjacency)
     return Knots(axes, lower, upper)
-
-
-def _asked(axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots:
-    grid = np.meshgrid(*(axis.knots for axis in axes), indexing="ij")
-    lower, upper = asked([along.ravel() for along in grid], adjacency)
-    return Knots(axes, lower.reshape(grid[0].shape), upper.reshape(grid[0].shape))
 
 
 def asked(points: Sequence[Array], adjacency: Adjacency) -> tuple[Array, Array]:

@@ -22,9 +22,6 @@ from hockeystick.values.outward import html_table, six_digits
 COVERED = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT, Adjacency.REMOVE, Adjacency.ADD)
 """Adjacencies for which epsilon is proved monotone (:mod:`~hockeystick.questions.tables.axes`)."""
 
-CHUNK = 1 << 14
-"""Number of rows looked up together, whose arrays stay in the cache."""
-
 MOST_KNOTS = 200_000
 """Default limit of the number of knots: a minute on one core, and a file of 3 MB."""
 
@@ -171,24 +168,16 @@ class Table:
         if gap is not None:
             gap = domains.share(gap, "gap", "widest relative width wanted of the interval")
         columns = self._columns({"noise": noise, "rate": rate, "rounds": rounds, "delta": delta})
-        many = len(columns[0])
-        lower, estimate, upper = np.empty(many), np.empty(many), np.empty(many)
-        open_: list[npt.NDArray[np.intp]] = []
-        for start in range(0, many, CHUNK):
-            part = slice(start, min(start + CHUNK, many))
-            left = self._look_up([column[part] for column in columns], start, lower[part], upper[part], outside)
-            if left is not None:
-                open_.append(start + left)
-            if gap is not None:  # False for the infinite upper end of a row outside
-                open_.append(start + np.flatnonzero(upper[part] - lower[part] > gap * upper[part]))
-            np.add(lower[part], upper[part], out=estimate[part])
-            estimate[part] *= 0.5
-        questions = 0
-        rows = np.concatenate(open_) if open_ else np.zeros(0, dtype=np.intp)
-        if rows.size:
-            questions = self._narrow(columns, rows, lower, upper)
-            estimate[rows] = 0.5 * (lower[rows] + upper[rows])
-        return TableBand(lower, estimate, upper, "upper", asked=questions)
+        inside = self._inside(columns, outside)
+        if inside.all():
+            lower, upper = self._look_up(columns)
+        else:
+            lower, upper = np.zeros(len(inside)), np.full(len(inside), np.inf)
+            lower[inside], upper[inside] = self._look_up([column[inside] for column in columns])
+        wide = ~inside if gap is None else ~inside | (upper - lower > gap * upper)
+        rows = np.flatnonzero(wide)
+        questions = self._narrow(columns, rows, lower, upper) if rows.size else 0
+        return TableBand(lower, 0.5 * (lower + upper), upper, "upper", asked=questions)
 
     def _columns(self, given: dict[str, Any]) -> list[Array]:
         """Coordinates of each row, of full length, or without a stride if constant."""
@@ -209,49 +198,38 @@ class Table:
             raise InvalidInputError(f"columns must be numbers or of one length; received the shapes {shapes}") from None
         return [np.atleast_1d(column) if column.ndim < 2 else column.ravel() for column in together]
 
-    def _look_up(
-        self, columns: list[Array], start: int, lower: Array, upper: Array, outside: str
-    ) -> npt.NDArray[np.intp] | None:
-        """Write the bracket of each row of a chunk, and return the rows outside if the engine is to compute them."""
-        axes = self._knots.axes
-        inside: npt.NDArray[np.bool_] | None = None
-        for axis, column in zip(axes, columns, strict=True):
-            if axis.name == "rounds" and (broken := np.flatnonzero(column != np.floor(column))).size:
-                _checked(axis, float(column[broken[0]]), start + int(broken[0]))
-            if not axis.holds(column):
-                without = axis.without(column)
-                self._refuse(axis, column, np.flatnonzero(without), start, outside)
-                inside = ~without if inside is None else inside & ~without
-        if inside is not None:
-            rows = np.flatnonzero(inside)
-            low, high = np.empty(len(rows)), np.empty(len(rows))
-            if len(rows):
-                self._look_up([column[rows] for column in columns], start, low, high, outside)
-            lower[:], upper[:] = 0.0, np.inf
-            lower[rows], upper[rows] = low, high
-            return np.flatnonzero(~inside)
+    def _inside(self, columns: list[Array], outside: str) -> npt.NDArray[np.bool_]:
+        """A mask of the rows on all axes; a row outside a domain is refused, or any row outside the table.
+
+        Raises:
+            InvalidInputError: there is one; the message names the first, counted from 0.
+        """
+        inside = np.ones(len(columns[0]), dtype=bool)
+        for axis, column in zip(self._knots.axes, columns, strict=True):
+            on_axis = axis.within(column)
+            whole = axis.name != "rounds" or column == np.floor(column)
+            for row in np.flatnonzero(~(on_axis & whole)).tolist():
+                value = float(column[row])
+                DOMAINS[axis.name].check(value, f"row {row}: {axis.name}")
+                if outside == "refuse":
+                    raise InvalidInputError(
+                        f"row {row}: {axis.name} must be from {axis.knots[0]:g} to {axis.knots[-1]:g}, the range of "
+                        f"the table; received {value!r}; outside='ask' asks the engine for such rows",
+                        axis.name,
+                    )
+            inside &= on_axis
+        return inside
+
+    def _look_up(self, columns: list[Array]) -> tuple[Array, Array]:
+        """The bracket of each row, of which all are inside: the ends of its safe and of its dangerous corner."""
         safe: Any = 0
         dangerous: Any = 0
-        for axis, column in zip(axes, columns, strict=True):
-            if len(axis) == 1:
-                continue
-            one, other = axis.corners(np.ascontiguousarray(column))
-            safe, dangerous = safe * len(axis) + one, dangerous * len(axis) + other
-        lower[:] = self._knots.lower.ravel().take(safe)
-        upper[:] = self._knots.upper.ravel().take(dangerous)
-        return None
-
-    def _refuse(self, axis: Axis, column: Array, rows: npt.NDArray[np.intp], start: int, outside: str) -> None:
-        """Refuse rows outside of an axis, or only those outside of its domain if the engine computes the others."""
-        for row in rows[: 1 if outside == "refuse" else None].tolist():
-            value = float(column[row])
-            _checked(axis, value, start + row)
-            if outside == "refuse":
-                raise InvalidInputError(
-                    f"row {start + row}: {axis.name} must be from {axis.knots[0]:g} to {axis.knots[-1]:g}, the range "
-                    f"of the table; received {value!r}; outside='ask' asks the engine for such rows",
-                    axis.name,
-                )
+        for axis, column in zip(self._knots.axes, columns, strict=True):
+            if len(axis) > 1:
+                one, other = axis.corners(np.ascontiguousarray(column))
+                safe, dangerous = safe * len(axis) + one, dangerous * len(axis) + other
+        many = np.zeros(len(columns[0]), dtype=np.intp)
+        return self._knots.lower.ravel().take(safe + many), self._knots.upper.ravel().take(dangerous + many)
 
     def _narrow(self, columns: list[Array], rows: npt.NDArray[np.intp], lower: Array, upper: Array) -> int:
         """Compute some rows, equal ones once, narrow their brackets, and return the number of distinct rows."""
@@ -349,12 +327,3 @@ def _fine(fine: Sequence[str]) -> tuple[str, ...]:
                 f"fine must name axes among {domains.listed(SIGNS)}; received {domains.shown(name)}", "fine"
             )
     return tuple(name for name in SIGNS if name in names)
-
-
-def _checked(axis: Axis, value: float, row: int) -> None:
-    """Refuse a value outside the domain of an axis, with its row."""
-    try:
-        DOMAINS[axis.name].check(value, axis.name)
-    except HockeystickError as error:
-        error.args = (f"row {row}: {error}", *error.args[1:])
-        raise
