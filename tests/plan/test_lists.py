@@ -77,7 +77,7 @@ def test_nothing_outside_is_read_and_nothing_is_run(tmp_path: Path, monkeypatch:
         str(outside): "p: ",
         "../outside.csv": "a relative path without '..'",
         "link.csv": "a link to outside the plan's folder",
-        "code.npy": "numbers in one dimension; received object",
+        "code.npy": "no .npy file of numbers",
         "bare.npy": "no .npy file of numbers",
         "folder.csv": "no regular file",
         "missing.csv": "cannot be read: no such file",
@@ -94,10 +94,10 @@ def test_nothing_outside_is_read_and_nothing_is_run(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "it is empty"),
-        ("a,b\n1,2\n", "no column 'p'; its first line has 'a', 'b'"),
-        ("p,p\n1,2\n", "several columns 'p'"),
-        ("p,q\n1\n", "row 2 has 1 cells where the first has 2"),
+        ("", "it must have one column 'p'; its first line has "),
+        ("a,b\n1,2\n", "it must have one column 'p'; its first line has 'a', 'b'"),
+        ("p,p\n1,2\n", "it must have one column 'p'; its first line has 'p', 'p'"),
+        ("p,q\n1\n", "row 2 has no number in that column; received ['1']"),
         ("p\n0.5\nx\n", "element 2 of p must be a number from 0 to 1"),
         ("p\n0.5\n0.4\n", "the probabilities of p must add up to 1"),
         ('p\n"0.5\n', "no CSV file in UTF-8"),

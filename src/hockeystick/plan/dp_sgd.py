@@ -8,6 +8,7 @@ from typing import Any
 
 from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.other_names import SCHEME_NAMES
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling.base import Sampling
@@ -143,12 +144,11 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     """
     schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
     if name != Poisson.name:
-        from hockeystick.plan.other_names import scheme_refusal
         from hockeystick.plan.sampling import SAMPLINGS  # late: all other schemes are imported with it
 
         schemes = {scheme.name: scheme for scheme in SAMPLINGS}
     if name not in list(schemes):  # what has no hash is refused, too
-        raise InvalidInputError(scheme_refusal(name, list(schemes)), "sampling")
+        raise InvalidInputError(domains.choice("sampling", name, list(schemes), elsewhere=SCHEME_NAMES), "sampling")
     known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
     given = {key: value for key, value in keys.items() if value is not None}
     for key in given:

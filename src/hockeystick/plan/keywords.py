@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from hockeystick.plan.other_names import key_meant
 from hockeystick.values.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from inspect import Signature
+from hockeystick.values.words import nearest, shown
 
 P = ParamSpec("P")  # the parameters of the function
 T = TypeVar("T")  # what it returns
@@ -35,10 +35,8 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except TypeError:
-            line = _unknown(function, list(kwargs))
-            if line is None:
-                raise
-            raise InvalidInputError(*line) from None
+            refuse(function, kwargs)
+            raise
 
     return called
 
@@ -56,30 +54,25 @@ class NamedArguments(ABCMeta):
             try:
                 return super().__call__(*args, **kwargs)
             except TypeError:
-                line = _unknown(cls, list(kwargs))
-                if line is None:
-                    raise
-                raise InvalidInputError(*line) from None
+                refuse(cls, kwargs)
+                raise
 
         @property
-        def __signature__(cls) -> Signature:
+        def __signature__(cls) -> Any:
             """The arguments of ``__init__``, which ``help`` would otherwise look for in what calls it."""
-            from inspect import Signature, signature  # late: only help asks for it
+            own = signature(cls.__init__)
+            return own.replace(parameters=list(own.parameters.values())[1:])
 
-            return Signature(list(signature(cls.__init__).parameters.values())[1:])
 
+def refuse(function: Callable[..., object], given: Iterable[str]) -> None:
+    """Refuse the first name that is none of the function's.
 
-def _unknown(function: Callable[..., object], given: list[str]) -> tuple[str, str] | None:
-    """The line that refuses the first name that is none of the function's, and that name; ``None`` where all are."""
-    from inspect import signature  # late: most calls are right
-
-    from hockeystick.plan.other_names import key_meant
-    from hockeystick.values.words import nearest, shown
-
+    Raises:
+        InvalidInputError: there is one; the line has the name that was meant, or all that there are.
+    """
     known = [name for name in signature(function).parameters if name not in ("self", "others")]
     for name in given:
         if name not in known:
             close = key_meant(name, known) or nearest(name, known)
             hint = f"it has {', '.join(known)}" if close is None else f"did you mean {close!r}?"
-            return f"{function.__name__} has no argument {shown(name)}; {hint}", name
-    return None
+            raise InvalidInputError(f"{function.__name__} has no argument {shown(name)}; {hint}", name) from None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,78 +73,70 @@ def _numbers(name: str, key: str, folder: Path, exact: bool) -> list[Any]:
             f"{shown(name)}",
             key,
         )
-    content = _content(name, key, folder)
-    values = _of_array(content, name, key) if ending == ".npy" else _of_csv(content, name, key, exact)
-    if len(values) > MAX_NUMBERS:
-        raise _refused(name, key, f"it has {len(values)} numbers; at most {MAX_NUMBERS} are read")
+    try:
+        path = _inside(name, folder)
+        values = _of_array(path) if ending == ".npy" else _of_csv(path, key, exact)
+        if len(values) > MAX_NUMBERS:
+            raise InvalidInputError(f"it has {len(values)} numbers; at most {MAX_NUMBERS} are read")
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{key}: {place(name)}: {error}", key) from None
+    except OSError as error:
+        raise InvalidInputError(f"{key}: {place(name)}: it cannot be read: {cause(error)}", key) from None
     return values
 
 
-def _content(name: str, key: str, folder: Path) -> bytes:
+def _inside(name: str, folder: Path) -> Path:
+    """The file of that name, which lies in the folder or below it."""
     path = Path(name)
     if path.is_absolute() or path.drive or ".." in path.parts:
-        raise _refused(name, key, "it must lie beside the plan or in a folder there: give a relative path without '..'")
+        raise InvalidInputError("it must lie beside the plan or in a folder there: give a relative path without '..'")
     try:
-        here, there = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / path))
-        if not there.is_relative_to(here):
-            raise _refused(name, key, "the file is a link to outside the plan's folder; copy it there")
-        if there.exists() and not there.is_file():
-            raise _refused(name, key, "it is no regular file")
-        with there.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise _refused(name, key, f"it cannot be read: {cause(error)}") from None
-    if len(content) > MAX_BYTES:
-        raise _refused(name, key, f"it is longer than {MAX_BYTES // 10**6} MB")
-    return content
+        there = (folder / path).resolve()
+    except ValueError:  # a name that no file can have
+        raise InvalidInputError("it cannot be read: it is no name of a file") from None
+    if not there.is_relative_to(folder.resolve()):
+        raise InvalidInputError("the file is a link to outside the plan's folder; copy it there")
+    if there.exists() and not there.is_file():
+        raise InvalidInputError("it is no regular file")
+    if there.stat().st_size > MAX_BYTES:
+        raise InvalidInputError(f"it is longer than {MAX_BYTES // 10**6} MB")
+    return there
 
 
-def _of_array(content: bytes, name: str, key: str) -> list[Any]:
-    """The numbers of a .npy file; its header is looked at first, as it may promise an array larger than the file."""
+def _of_array(path: Path) -> list[Any]:
+    """The numbers of a .npy file, which is mapped and not read: its header may promise more than it has."""
     try:
-        stream = io.BytesIO(content)
-        version = np.lib.format.read_magic(stream)
-        header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, _, kind = header(stream)
-        if len(shape) != 1 or kind.kind not in "fiu":
-            raise _refused(name, key, f"it must hold numbers in one dimension; received {kind} of shape {shape}")
-        if shape[0] * kind.itemsize > len(content):
-            raise _refused(name, key, "it is cut off: its header promises more numbers than it has")
-        found: list[Any] = np.load(io.BytesIO(content), allow_pickle=False).tolist()
-    except (ValueError, KeyError, EOFError, OSError, SyntaxError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise _refused(name, key, "it is no .npy file of numbers") from None
-    return found
+        found = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, EOFError):
+        raise InvalidInputError("it is no .npy file of numbers, or cut off") from None
+    if found.ndim != 1 or found.dtype.kind not in "fiu":
+        raise InvalidInputError(f"it must hold numbers in one dimension; received {found.dtype} of shape {found.shape}")
+    numbers: list[Any] = found.tolist()
+    return numbers
 
 
-def _of_csv(content: bytes, name: str, key: str, exact: bool) -> list[Any]:
+def _of_csv(path: Path, key: str, exact: bool) -> list[Any]:
     """The numbers of the column with the name of the key, or of the only column."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True) if row]
+        text = path.read_text(encoding="utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise _refused(name, key, f"it is no CSV file in UTF-8: {error}") from None
-    if not rows:
-        raise _refused(name, key, "it is empty")
-    heads = [cell.strip() for cell in rows[0]]
-    if key in heads:
-        if heads.count(key) > 1:
-            raise _refused(name, key, f"it has several columns {key!r}")
-        column, body, first = heads.index(key), rows[1:], 2
+        raise InvalidInputError(f"it is no CSV file in UTF-8: {error}") from None
+    heads = [cell.strip() for cell in rows[0]] if rows else []
+    if heads.count(key) == 1:
+        column, first = heads.index(key), 1
     elif len(heads) == 1 and _number(heads[0]) is not None:
-        column, body, first = 0, rows, 1
+        column, first = 0, 0
     else:
-        raise _refused(
-            name, key, f"it has no column {key!r}; its first line has {listed([cut(head, 40) for head in heads[:20]])}"
+        raise InvalidInputError(
+            f"it must have one column {key!r}; its first line has {listed([cut(head, 40) for head in heads[:20]])}"
         )
     found: list[Any] = []
-    for line, row in enumerate(body, start=first):
-        if len(row) != len(heads):
-            raise _refused(name, key, f"row {line} has {len(row)} cells where the first has {len(heads)}")
-        cell = row[column].strip()
+    for line, row in enumerate(rows[first:], start=first + 1):
+        cell = row[column].strip() if len(row) == len(heads) else ""
         value = cell if exact else _number(cell)
         if value is None or value == "":
-            raise _refused(name, key, f"row {line} has no number in that column; received {shown(cell)}")
+            raise InvalidInputError(f"row {line} has no number in that column; received {shown(row)}")
         found.append(value)
     return found
 
@@ -155,7 +146,3 @@ def _number(cell: str) -> float | None:
         return float(cell)
     except ValueError:
         return None
-
-
-def _refused(name: str, key: str, why: str) -> InvalidInputError:
-    return InvalidInputError(f"{key}: {place(name)}: {why}", key)

@@ -6,9 +6,7 @@ refuses an unknown name, and nothing is accepted by them, so that a plan file sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
-from hockeystick.values.words import choice
+from collections.abc import Iterable, Mapping
 
 MECHANISM_NAMES: Mapping[str, str] = {
     "above-threshold": "sparse-vector",
@@ -72,22 +70,3 @@ def key_meant(key: object, known: Iterable[str]) -> str | None:
     """
     names = set(known)
     return next((name for name in KEY_NAMES.get(str(key).lower(), ()) if name in names), None)
-
-
-def name_meant(name: object, names: Mapping[str, str]) -> str | None:
-    """The name here of what is called so elsewhere.
-
-    >>> name_meant("SVT", MECHANISM_NAMES), name_meant("balls_in_bins", SCHEME_NAMES), name_meant(3, SCHEME_NAMES)
-    ('sparse-vector', 'random-allocation', None)
-    """
-    return names.get(name.lower().replace("_", "-")) if isinstance(name, str) else None
-
-
-def scheme_refusal(name: object, known: Sequence[str]) -> str:
-    """The line that refuses an unknown sampling scheme, with the name here of what is called so elsewhere.
-
-    >>> scheme_refusal("bernoulli", ["poisson", "shuffled"])
-    "sampling must be one of 'poisson', 'shuffled'; received 'bernoulli'; did you mean 'poisson'?"
-    """
-    meant, line = name_meant(name, SCHEME_NAMES), choice("sampling", name, known)
-    return line if meant is None or "did you mean" in line else f"{line}; did you mean {meant!r}?"

@@ -19,7 +19,7 @@ from typing import Any
 from hockeystick.plan.labels import LABELS, MEANINGS, checked_label
 from hockeystick.plan.labels import LONGEST as LONGEST_LABEL
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
-from hockeystick.plan.other_names import MECHANISM_NAMES, key_meant, name_meant, scheme_refusal
+from hockeystick.plan.other_names import MECHANISM_NAMES, SCHEME_NAMES, key_meant
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
 from hockeystick.plan.selection import MEAN, RUNS, SHAPE
 from hockeystick.plan.users import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
@@ -32,6 +32,7 @@ from hockeystick.values.domains import (
     Domain,
     ListDomain,
     Names,
+    choice,
     domains_of,
     listed,
     nearest,
@@ -368,12 +369,14 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
             return InvalidInputError(f"unknown key {slips[0]!r}; did you mean 'mechanism'?", "mechanism")
         return InvalidInputError(f"mechanism is missing; it must be one of {few}", "mechanism")
     if item["mechanism"] not in names:
-        close = nearest(item["mechanism"], names, ANOTHER) or name_meant(item["mechanism"], MECHANISM_NAMES)
+        elsewhere = str(item["mechanism"]).lower().replace("_", "-")
+        close = nearest(item["mechanism"], names, ANOTHER) or MECHANISM_NAMES.get(elsewhere)
         absent = "; that mechanism is not there" if isinstance(item["mechanism"], str) else ""
         hint = absent if close is None else f"; did you mean {close!r}?"
         line = f"mechanism must be one of {few}; received {shown(item['mechanism'])}{hint}"
         return InvalidInputError(line, "mechanism")
-    return InvalidInputError(scheme_refusal(item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
+    schemes = [kind.name for kind in SAMPLINGS]
+    return InvalidInputError(choice("sampling", item["sampling"], schemes, elsewhere=SCHEME_NAMES), "sampling")
 
 
 def _unknown(key: object, known: Iterable[str]) -> str:
