@@ -174,7 +174,6 @@ def test_rows_that_failed_show_in_the_status(monkeypatch: pytest.MonkeyPatch) ->
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("here")
 
-    monkeypatch.setattr("hockeystick.questions.sweeps.rows.noises", lambda plans, *_: [None] * len(plans))
     monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
     result = run("sweep", *SIZES, "--grid", "epochs=10", "--target", "epsilon=3")
     assert result.exit_code == 1

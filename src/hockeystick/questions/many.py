@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +28,9 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import PlanBand
-from hockeystick.values.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 
 BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # relations with two directions, the worse of which counts
 SIDES = (*BOTH, Adjacency.REMOVE, Adjacency.ADD)  # relations whose directions the batch handles
@@ -118,31 +116,6 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
     return _answered(listed, asked, inside, _ask_deltas, gap, lambda plan, at: plan.delta(at, gap=gap))
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Known answers: three ends, accountant, direction, and the reason for a wide interval."""
-
-    ends: Array
-    accountants: list[str]
-    directions: list[str | None]
-    guarantees: list[str]
-    reasons: list[str | None]
-
-    @classmethod
-    def none(cls, many: int) -> Answers:
-        """Return missing answers to ``many`` questions."""
-        return cls(np.full((3, many), np.nan), ["contour"] * many, [None] * many, ["certified"] * many, [None] * many)
-
-
-class Kind(NamedTuple):
-    """Input of the batch for one plan: one kind of sampled Gaussian rounds, and the adjacency."""
-
-    noise: float
-    rate: float
-    rounds: int
-    adjacency: Adjacency
-
-
 Steps = tuple[tuple[float, float, int], ...]
 """Noise multiplier, sample rate and rounds of each kind, sorted, without repetition of noise and rate."""
 
@@ -153,6 +126,18 @@ class Key(NamedTuple):
     steps: Steps
     adjacency: Adjacency
     at: float
+
+
+class One(NamedTuple):
+    """Answer about one plan: its ends, its route, and the reason for a wide interval."""
+
+    lower: float
+    estimate: float
+    upper: float
+    accountant: str
+    direction: str | None
+    guarantee: str
+    reason: str | None
 
 
 Asking = Callable[[Plans, Adjacency, Array, float], Worse]
@@ -166,30 +151,36 @@ def _answered(
     gap: float | None,
     alone: Callable[[Plan, float], Any],
 ) -> PlanBand:
-    """Answer of every plan, by the batch or else alone."""
-    answers = Answers.none(len(plans))
-    keys: dict[Key, int] = {}
-    of = np.full(len(plans), -1, dtype=np.intp)
+    """Answer of every plan, by the batch or else alone, once for equal questions."""
+    keys: dict[int, Key] = {}
     for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
         steps = steps_of(plan) if may else None
         if steps is not None:
-            of[number] = keys.setdefault(Key(steps, plan.adjacency, at), len(keys))
-    if keys:
-        _by_batch(list(keys), ask, gap, of, answers)
-        if gap is None:
-            _leave_cheap_ones(list(keys), of, answers)
-    _by_itself(plans, asked, np.flatnonzero(np.isnan(answers.ends[2])), alone, answers)
+            keys[number] = Key(steps, plan.adjacency, at)
+    batch = _by_batch(list(dict.fromkeys(keys.values())), ask, gap)
+    single: dict[tuple[Plan, float], One] = {}
+    found: list[One] = []
+    for number, (plan, at) in enumerate(zip(plans, asked.tolist(), strict=True)):
+        one = batch.get(keys[number]) if number in keys else None
+        if one is None:
+            if (plan, at) not in single:
+                single[plan, at] = _by_itself(number, plan, at, alone)
+            one = single[plan, at]
+        found.append(one)
+    columns = list(zip(*found, strict=True)) if found else [()] * len(One._fields)
+    lower, estimate, upper = (np.array(column, dtype=np.float64) for column in columns[:3])
+    accountants, directions, guarantees, reasons = columns[3:]
     return PlanBand(
-        answers.ends[0],
-        answers.ends[1],
-        answers.ends[2],
+        lower,
+        estimate,
+        upper,
         safe="upper",
-        reason=next((reason for reason in answers.reasons if reason is not None), None),
-        accountants=tuple(answers.accountants),
-        directions=tuple(answers.directions),
-        guarantees=tuple(answers.guarantees),
-        reasons=tuple(answers.reasons),
-        assumptions=_assumptions(plans),
+        reason=next(filter(None, reasons), None),
+        accountants=accountants,
+        directions=directions,
+        guarantees=guarantees,
+        reasons=reasons,
+        assumptions=tuple(dict.fromkeys(f"{label}: {text}" for plan in plans for label, text in plan.premises.items())),
     )
 
 
@@ -201,37 +192,6 @@ def side_by_side(plan: Plan) -> bool:
     (True, False)
     """
     return steps_of(plan) is not None
-
-
-def epsilons_of_kinds(kinds: Sequence[Kind], delta: Array, gap: float | None = None) -> Answers:
-    """Return the epsilon of each kind by the batch, as in :func:`epsilons`; NaN where it leaves an interval open.
-
-    Args:
-        kinds: kinds of plans that the batch handles, at any noise multiplier.
-        delta: delta of each, shape (kinds,).
-        gap: widest relative width of an interval; a wider one is left open.
-
-    >>> kinds = [Kind(noise, 0.01, 1000, Adjacency.ADD) for noise in (1.0, 1e9)]
-    >>> found = epsilons_of_kinds(kinds, np.full(2, 1e-5))
-    >>> (np.ceil(found.ends[2] * 1e3) / 1e3).tolist()
-    [1.417, nan]
-    """
-    answers = Answers.none(len(kinds))
-    keys: dict[Key, int] = {}
-    of = np.full(len(kinds), -1, dtype=np.intp)
-    for number, (kind, at) in enumerate(zip(kinds, delta.tolist(), strict=True)):
-        if NOISES[0] <= kind.noise <= NOISES[1] and DELTAS[0] <= at <= DELTAS[1]:
-            key = Key(((kind.noise, kind.rate, kind.rounds),), kind.adjacency, at)
-            of[number] = keys.setdefault(key, len(keys))
-    if keys:
-        _by_batch(list(keys), _ask_epsilons, gap, of, answers)
-    return answers
-
-
-def kind_of(plan: Plan) -> Kind | None:
-    """Return the kind of a plan of one kind that the batch handles; ``None`` otherwise."""
-    steps = steps_of(plan)
-    return None if steps is None or len(plan.rounds) != 1 else Kind(*steps[0], plan.adjacency)
 
 
 def steps_of(plan: Plan) -> Steps | None:
@@ -263,27 +223,29 @@ def _sampled(kinds: Iterable[tuple[float, ...]]) -> int:
     return sum(rate < 1 for _, rate, *_ in kinds)
 
 
-def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answers: Answers) -> None:
-    """Write the batch's answers; questions that it leaves open stay so."""
-    ends = np.full((3, len(keys)), np.nan)
-    adding = np.zeros(len(keys), dtype=bool)
-    groups: dict[tuple[Adjacency, int], list[int]] = {}  # plans of one side and equally many kinds
-    for number, key in enumerate(keys):
-        groups.setdefault((key.adjacency, _sampled(key.steps)), []).append(number)
-    for (side, kinds), rows in groups.items():
-        found, adding[rows] = _of_group([keys[number] for number in rows], side, kinds, ask, gap)
+def _by_batch(keys: list[Key], ask: Asking, gap: float | None) -> dict[Key, One]:
+    """The batch's answers, without questions that it leaves open."""
+    groups: dict[tuple[Adjacency, int], list[Key]] = {}  # plans of one side and equally many kinds
+    for key in keys:
+        groups.setdefault((key.adjacency, _sampled(key.steps)), []).append(key)
+    answers: dict[Key, One] = {}
+    for (side, kinds), group in groups.items():
+        found, adding = _of_group(group, side, kinds, ask, gap)
         with np.errstate(invalid="ignore"):
-            known = np.isfinite(found.upper) & (found.upper - found.lower <= (gap or WIDE) * found.upper)
+            width = found.upper - found.lower
+            known = np.isfinite(found.upper) & (width <= (gap or WIDE) * found.upper)
             known &= found.lower <= found.upper  # intervals of one truth that contradict each other are no answer
-        ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
-    with np.errstate(invalid="ignore"):
-        wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]
-    taken = np.flatnonzero(of >= 0)
-    answers.ends[:, taken] = ends[:, of[taken]]
-    names = [key.adjacency.both[int(is_add)].value for key, is_add in zip(keys, adding.tolist(), strict=True)]
-    reasons = [LIMITED if is_wide else None for is_wide in wide.tolist()]
-    for number, key in zip(taken.tolist(), of[taken].tolist(), strict=True):
-        answers.directions[number], answers.reasons[number] = names[key], reasons[key]
+            wide = width > (gap or DEFAULT_GAP) * found.upper
+        if gap is None:  # the engine for one plan narrows the interval of many expected draws quickly
+            expected = np.array([sum(rate * count for _, rate, count in key.steps) for key in group])
+            known &= ~(wide & (expected >= MANY_EXPECTED))
+        ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
+        for place, (lower, estimate, upper) in enumerate(ends):
+            if known[place]:
+                direction = side.both[int(adding[place])].value
+                reason = LIMITED if wide[place] else None
+                answers[group[place]] = One(lower, estimate, upper, "contour", direction, "certified", reason)
+    return answers
 
 
 def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None) -> Worse:
@@ -294,15 +256,6 @@ def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: fl
     # rounds that take every record are one Gaussian of variance v
     beside = [math.fsum(times / sigma**2 for sigma, share, times in key.steps if share == 1) for key in keys]
     return ask(Plans(rows, np.array(beside), kinds), side, np.array([key.at for key in keys]), gap or DEFAULT_GAP)
-
-
-def _leave_cheap_ones(keys: list[Key], of: Places, answers: Answers) -> None:
-    """Leave wide intervals open if the engine for one plan narrows them quickly."""
-    for number, reason in enumerate(answers.reasons):
-        if reason is not None:
-            expected = sum(rate * count for _, rate, count in keys[of[number]].steps)
-            if expected >= MANY_EXPECTED:
-                answers.ends[:, number] = np.nan
 
 
 def _ask_epsilons(plans: Plans, side: Adjacency, delta: Array, gap: float) -> Worse:
@@ -334,33 +287,19 @@ def _moved(x: Array, towards: float) -> Array:
     return x
 
 
-def _by_itself(
-    plans: list[Plan], asked: Array, open_: Places, alone: Callable[[Plan, float], Any], answers: Answers
-) -> None:
-    """Write answers by the engines for one plan, once for equal questions."""
-    seen: dict[tuple[Plan, float], Any] = {}
-    for number in open_.tolist():
-        key = plans[number], float(asked[number])
-        if key not in seen:
-            try:
-                seen[key] = alone(*key)
-            except HockeystickError as error:
-                error.args = (f"plan {number}: {error}", *error.args[1:])
-                raise
-        found = seen[key]
-        if isinstance(found, Bound | DeltaBound):
-            answers.ends[:, number] = found.lower, found.estimate, found.upper
-        else:
-            assert isinstance(found, UpperBound | DeltaUpperBound)  # 'auto' returns no estimates
-            answers.ends[:, number] = 0.0, found.upper, found.upper
-        answers.accountants[number], answers.directions[number] = found.accountant, found.direction
-        answers.guarantees[number], answers.reasons[number] = found.guarantee, found.reason
-
-
-def _assumptions(plans: list[Plan]) -> tuple[str, ...]:
-    """Assumptions of all answers, each once."""
-    said = {f"{label}: {text}": None for plan in plans for label, text in plan.premises.items()}
-    return tuple(said)
+def _by_itself(number: int, plan: Plan, at: float, alone: Callable[[Plan, float], Any]) -> One:
+    """The answer by the engines for one plan, whose refusal names the plan."""
+    try:
+        found = alone(plan, at)
+    except HockeystickError as error:
+        error.args = (f"plan {number}: {error}", *error.args[1:])
+        raise
+    ends = found.ends  # 'auto' returns no estimates
+    upper = ends["upper"]
+    return One(
+        ends.get("lower", 0.0), ends.get("estimate", upper), upper, found.accountant, found.direction, found.guarantee,
+        found.reason,
+    )  # fmt: skip
 
 
 def _listed(plans: Iterable[Plan]) -> list[Plan]:

@@ -14,11 +14,9 @@ from typing import Any, Literal, NamedTuple
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.many import deltas, epsilons, side_by_side
-from hockeystick.questions.noises import noises
-from hockeystick.questions.parameters import batch_of, build_of, named
+from hockeystick.questions.parameters import batch_of, named
 from hockeystick.questions.sweeps.grid import Grid, plan_at
-from hockeystick.questions.sweeps.question import FREE, Question
-from hockeystick.questions.targets import Epsilon
+from hockeystick.questions.sweeps.question import Question
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import one_line
 
@@ -92,8 +90,9 @@ def answered(job: Job) -> list[Row]:
             rows[number] = made
         else:
             plans[number] = made
-    together, alone = (_bounds, _bound) if job.question.target is None else (_noises, _target)
-    rows |= together(job.question, job.grid, plans)
+    alone = _bound if job.question.target is None else _target
+    if job.question.target is None:
+        rows |= _bounds(job.question, job.grid, plans)
     for number, plan in plans.items():
         if number not in rows:
             rows[number] = _tried(job, number, partial(alone, job.question, job.grid.point(number), plan))
@@ -133,23 +132,6 @@ def _asked(question: Question, points: Sequence[Mapping[str, float]], plans: lis
         band = deltas(plans, question.epsilon, gap=question.gap)
     columns = plans, *band.columns().values(), band.accountants, band.guarantees, band.reasons
     return [_row(plan, math.nan, each[:3], *each[3:]) for plan, *each in zip(*columns, strict=True)]
-
-
-def _noises(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
-    """Rows whose noise multiplier for an epsilon is found side by side with others."""
-    targets = {number: question.target_at(grid.point(number)) for number in plans}
-    those = {number: target for number, target in targets.items() if isinstance(target, Epsilon)}
-    if question.free != FREE or not those:
-        return {}
-    epsilon, delta = zip(*((target.epsilon, target.delta) for target in those.values()), strict=True)
-    found = noises([plans[number] for number in those], epsilon, delta, question.tolerance, question.gap)
-    rows = {}
-    for number, noise in zip(those, found, strict=True):
-        if noise is not None:
-            ends = noise.achieved.lower, noise.achieved.estimate, noise.achieved.upper
-            plan = build_of(plans[number], FREE)(noise.value)
-            rows[number] = _row(plan, noise.value, ends, "contour", "certified", noise.achieved.reason)
-    return rows
 
 
 def _target(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
