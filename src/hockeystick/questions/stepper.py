@@ -60,8 +60,6 @@ class Accountant:
     2.12451 to 2.12452 (certified)
     """
 
-    _again: tuple[float, float, Round] | None = None  # noise and rate of the last step of DP-SGD, and its round
-
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
@@ -115,7 +113,7 @@ class Accountant:
                     f"noise_multiplier {shown(noise_multiplier)}, sample_rate {shown(sample_rate)}",
                     "noise_multiplier" if noise_multiplier is None else "sample_rate",
                 )
-            item = self._round_of(noise_multiplier, sample_rate)
+            item = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
         elif noise_multiplier is not None or sample_rate is not None:
             raise InvalidInputError("a Round says it all: noise_multiplier and sample_rate do not go with one", "item")
         elif not isinstance(item, Round):
@@ -130,15 +128,6 @@ class Accountant:
                 self._history[-1] = joined
             else:
                 self._history.append(item)
-
-    def _round_of(self, noise: float, rate: float) -> Round:
-        """The round of a step of DP-SGD; the last one again if noise and rate are equal, without new checks."""
-        last = self._again  # another thread may replace it meanwhile
-        if last is not None and type(noise) is type(rate) is float and last[:2] == (noise, rate):
-            return last[2]
-        item = Round(Gaussian(noise), Poisson(rate))
-        self._again = (noise, rate, item) if type(noise) is type(rate) is float else None
-        return item
 
     @property
     def history(self) -> tuple[Round, ...]:
