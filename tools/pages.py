@@ -20,8 +20,8 @@ import pictures
 from demo import PLANS, Comparison, comparisons
 
 from hockeystick.cli import main as command
-from hockeystick.plan.file import json_schema
 from hockeystick.plan.labels import LABELS
+from hockeystick.plan.schema import json_schema
 from hockeystick.report import exact, supported_markdown
 from hockeystick.values.citations import Source, bibliography
 
@@ -230,8 +230,6 @@ def _key(key: str, value: Mapping[str, Any], required: bool) -> str:
 def _form(value: Mapping[str, Any]) -> str:
     if "enum" in value:
         return " or ".join(f"`{_literal(item)}`" for item in value["enum"])
-    if value.get("anyOf", [{}])[0].get("type") == "array":
-        return f"{_form(value['anyOf'][0])}; or the name of a file"
     if value.get("type") == "boolean":
         return "`true` or `false`"
     if "const" in value.get("anyOf", [{}])[0]:

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 import hockeystick as hs
 from hockeystick.cli import main
-from hockeystick.plan.file import json_schema, parse_plan, plan_text
+from hockeystick.plan.file import parse_plan, plan_text
 from hockeystick.plan.labels import checked_label
+from hockeystick.plan.schema import json_schema
 
 HOSTILE = '<script>alert(1)</script> $x^2$ \x1b[31m \u202e "\\'
 NAMED: dict[str, Any] = {"name": "training", "note": "the run of November", "date": "2026-11-01"}

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick.plan.file import (
-    json_schema,
     load_plan,
     parse_plan,
     plan_from_dict,
@@ -29,6 +28,7 @@ from hockeystick.plan.file import (
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.schema import json_schema
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "plans").glob("*.toml"))
 SCHEMA = json_schema()

@@ -388,7 +388,7 @@ def schema() -> None:
     """
     import json  # imported late, since most answers are for people
 
-    from hockeystick.plan.file import json_schema
+    from hockeystick.plan.schema import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
 

@@ -9,23 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hockeystick.plan.labels import LABELS
-from hockeystick.plan.lists import with_lists
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import NoSampling
-from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.plan.schema import (
+    MAX_ROUNDS,
+    PLAN_KEYS,
+    TABLES,
+    kinds_of,
+    read,
+    round_keys,
+    unknown,
+    unknown_in_round,
+    unknown_on_top,
+    within,
+)
 from hockeystick.plan.selection import BestOf
 from hockeystick.plan.users import RECORD
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.domains import one_line, place, shown
+from hockeystick.values.domains import domains_of, one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import written
-from hockeystick.values.files import cause, write_bytes, write_text
-from hockeystick.values.formats import FORMAT
+from hockeystick.values.files import cause, write_text
+from hockeystick.values.formats import FORMAT, check_format
 from hockeystick.values.outward import short_exponent
 
 MAX_BYTES = 10_000_000
@@ -60,7 +71,7 @@ def load_plan(path: str | Path) -> Plan:
         InvalidInputError: the file cannot be read or is not a plan; one line that names the file and the key.
     """
     syntax = _syntax_of(path)
-    return parse_plan(_content(path), str(path), syntax, Path(path).parent)
+    return parse_plan(_content(path), str(path), syntax)
 
 
 def load_keys(path: str | Path) -> dict[str, Any]:
@@ -84,14 +95,13 @@ def _content(path: str | Path) -> bytes:
         raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
 
 
-def parse_plan(content: str | bytes, source: str, syntax: str | None = None, folder: Path | None = None) -> Plan:
+def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> Plan:
     """Read a plan from text.
 
     Args:
         content: the text, or its bytes in UTF-8; at most 10 MB.
         source: what to call it in messages: a file name, ``<stdin>``.
         syntax: ``"TOML"`` or ``"JSON"``; by default JSON where the text begins with ``{``, else TOML.
-        folder: where files stand that the plan names in place of lists; by default it may name none.
 
     Raises:
         InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
@@ -102,7 +112,7 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None, fol
         data = _parsed_json(text) if syntax == JSON else _parsed_toml(text)
         if not isinstance(data, dict):
             raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
-        return plan_from_dict(data if folder is None else with_lists(data, folder))
+        return plan_from_dict(data)
     except InvalidInputError as error:
         raise within(place(source), error) from None
 
@@ -118,17 +128,26 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
     """
     if not isinstance(data, Mapping):
         raise InvalidInputError(f"a plan must be a table of keys; received {shown(data)}")
-    keys = validated(dict(data))
-    adjacency = keys.get("adjacency", Adjacency.ADD_OR_REMOVE)
+    check_format(data)  # first: a newer file may have keys that are unknown here
+    keys = read(data, PLAN_KEYS, unknown_on_top)
+    rounds = rounds_in_order(keys["round"])
+    for name, own in TABLES.items():
+        if name in keys:
+            try:
+                keys[name] = read(keys[name], own, partial(unknown, known=own))
+                if name == "selection":
+                    keys[name] = BestOf(**keys[name])
+            except InvalidInputError as error:
+                raise within(name, error) from None
     return Plan(
-        _rounds(keys["round"]),
-        adjacency,
+        rounds,
+        keys.get("adjacency", Adjacency.ADD_OR_REMOVE),
         keys.get("delta"),
         keys.get("published"),
         unit=keys.get("unit", RECORD),
         records_per_unit=keys.get("records_per_unit"),
         partitions_per_unit=keys.get("partitions_per_unit"),
-        best_of=_best_of(keys["selection"]) if "selection" in keys else None,
+        best_of=keys.get("selection"),
     )
 
 
@@ -141,7 +160,13 @@ def rounds_in_order(items: list[Any]) -> list[Round]:
     >>> [item.count for item in rounds_in_order([{"mechanism": "laplace", "scale": 10, "count": 2}] * 2)]
     [2, 2]
     """
-    return _rounds(validated({"round": items})["round"])
+    rounds = []
+    for number, item in enumerate(PLAN_KEYS["round"].check(items, "round"), start=1):
+        try:
+            rounds.append(_round(item))
+        except InvalidInputError as error:
+            raise within(f"round {number}", error) from None
+    return rounds
 
 
 def rounds_to_dicts(rounds: Iterable[Round]) -> list[dict[str, Any]]:
@@ -211,36 +236,14 @@ def plan_text(plan: Plan) -> str:
     return toml_text({"format": FORMAT, **plan_to_dict(plan)})
 
 
-def _rounds(items: list[dict[str, Any]]) -> list[Round]:
-    rounds = []
-    for number, item in enumerate(items, start=1):
-        try:
-            rounds.append(_round(item))
-        except InvalidInputError as error:
-            raise within(f"round {number}", error) from None
-    return rounds
-
-
-def _best_of(keys: Mapping[str, Any]) -> BestOf:
-    try:
-        return BestOf(**keys)
-    except InvalidInputError as error:
-        raise within("selection", error) from None
-
-
-def _round(item: dict[str, Any]) -> Round:
-    keys = dict(item)
-    mechanism = mechanism_named(keys.pop("mechanism"))
-    sampling = sampling_named(keys.pop("sampling", NoSampling.name))
+def _round(item: Any) -> Round:
+    kinds = mechanism, sampling = kinds_of(item)
+    keys = read(item, round_keys(*kinds), lambda key: unknown_in_round(key, *kinds))
     if "count" in keys and "epochs" in keys:
         raise InvalidInputError("give either count or epochs; received both", "epochs")
-    count, epochs = keys.pop("count", 1), keys.pop("epochs", None)
-    labels = {key: keys.pop(key) for key in LABELS if key in keys}
-    own = {field.name for field in fields(mechanism)}  # type: ignore[arg-type]
-    chosen = sampling(**{key: value for key, value in keys.items() if key not in own})
-    return Round(
-        mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count, epochs, **labels
-    )
+    own, chosen = ({key: keys[key] for key in domains_of(kind) if key in keys} for kind in kinds)
+    rest = {key: keys[key] for key in ("count", "epochs", *LABELS) if key in keys}
+    return Round(mechanism(**own), sampling(**chosen), **rest)
 
 
 def _round_keys(item: Round) -> dict[str, Any]:
@@ -385,21 +388,3 @@ def _toml_character(character: str) -> str:
     if 0xD800 <= ord(character) < 0xE000:
         raise InvalidInputError(f"published: a string holds half a character, {character!r}, which TOML cannot hold")
     return character if character.isprintable() else f"\\U{ord(character):08x}"
-
-
-__all__ = [
-    "MAX_BYTES",
-    "json_schema",
-    "load_keys",
-    "load_plan",
-    "parse_plan",
-    "plan_from_dict",
-    "plan_text",
-    "plan_to_dict",
-    "rounds_in_order",
-    "rounds_to_dicts",
-    "save_plan",
-    "toml_text",
-    "write_bytes",
-    "write_text",
-]

@@ -30,7 +30,6 @@ from hockeystick.values.domains import (
     TARGET_DELTA,
     AnyDomain,
     Domain,
-    ListDomain,
     Names,
     choice,
     domains_of,
@@ -41,7 +40,7 @@ from hockeystick.values.domains import (
 )
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import LONGEST, QUOTIENT, quotient, towards
-from hockeystick.values.formats import FORMAT, check_format
+from hockeystick.values.formats import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
@@ -69,12 +68,6 @@ QUOTIENTS = ("sample_rate",)
 """Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
 record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
 
-LIST_FILE = "\\.([cC][sS][vV]|[nN][pP][yY])$"
-"""How the name of a file ends that stands in place of a list; it is read before the keys are (``plan/lists.py``)."""
-
-MAX_LENGTH = 4096
-"""Longest path of such a file, in characters, as on most systems."""
-
 NAMED = 8
 """Mechanisms that are named to whoever gives another one; the first are the ones that most people mean."""
 
@@ -83,16 +76,6 @@ _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs", *LABELS)
 
 _ADJACENCIES = tuple(kind.value for kind in Adjacency)
 """What the key ``adjacency`` may be."""
-
-
-def mechanism_named(name: str) -> type[Mechanism]:
-    """The mechanism that plan files call ``name``."""
-    return next(kind for kind in MECHANISMS if kind.name == name)
-
-
-def sampling_named(name: str) -> type[Sampling]:
-    """The sampling scheme that plan files call ``name``."""
-    return next(kind for kind in SAMPLINGS if kind.name == name)
 
 
 def sampling_keys(kind: type[Sampling]) -> tuple[str, ...]:
@@ -116,41 +99,17 @@ class Key:
     missing: str | None = None
 
 
-def validated(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan's keys with every value in its own type; keys that were not given stay absent.
+def read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[object], str]) -> dict[str, Any]:
+    """The values of a table in their own types and in the order of its keys; keys that are not given stay absent.
 
     Args:
-        data: the parsed file.
+        table: as it was parsed.
+        keys: that it may have.
+        unknown: what to say of a key that is none of them.
 
     Raises:
-        InvalidInputError: an unknown or missing key, or a value of the wrong type or outside its domain; one line that
-            names the round and the key.
+        InvalidInputError: an unknown or missing key, or a value of the wrong type or outside its domain.
     """
-    check_format(data)  # first: a newer file may have keys that are unknown here
-    plan = _read(data, PLAN_KEYS, _unknown_on_top)
-    rounds = []
-    for number, item in enumerate(plan["round"], start=1):
-        try:
-            rounds.append(_round(item))
-        except InvalidInputError as error:
-            raise within(f"round {number}", error) from None
-    plan["round"] = rounds
-    for name, keys in TABLES.items():
-        if name in plan:
-            plan[name] = _table_read(name, plan[name], keys)
-    return plan
-
-
-def _table_read(name: str, table: Mapping[Any, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
-    """The values of a table that a plan has once."""
-    try:
-        return _read(table, keys, lambda key: _unknown(key, keys))
-    except InvalidInputError as error:
-        raise within(name, error) from None
-
-
-def _read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[object], str]) -> dict[str, Any]:
-    """The values of a table in the order of its keys; ``unknown`` says what to do about a key that is none of them."""
     for given in table:
         if given not in keys:
             raise InvalidInputError(unknown(given), given if isinstance(given, str) else None)
@@ -163,16 +122,19 @@ def _read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[
     return found
 
 
-def _round(item: Any) -> dict[str, Any]:
-    """The keys of a round with every value in its own type."""
+def kinds_of(item: Any) -> tuple[type[Mechanism], type[Sampling]]:
+    """The mechanism and the sampling scheme of a round as it was parsed.
+
+    Raises:
+        InvalidInputError: no table, or a name that is none.
+    """
     if not isinstance(item, dict):
         raise InvalidInputError(f"a round must be a table of keys; received {shown(item)}", "round")
-    chosen = item.get("mechanism"), item.get("sampling", NoSampling.name)
-    mechanism = next((kind for kind in MECHANISMS if kind.name == chosen[0]), None)
-    sampling = next((kind for kind in SAMPLINGS if kind.name == chosen[1]), None)
+    mechanism = next((kind for kind in MECHANISMS if kind.name == item.get("mechanism")), None)
+    sampling = next((kind for kind in SAMPLINGS if kind.name == item.get("sampling", NoSampling.name)), None)
     if mechanism is None or sampling is None:
         raise _kind_refusal(item)
-    return _read(item, round_keys(mechanism, sampling), lambda key: _unknown_in_round(key, mechanism, sampling))
+    return mechanism, sampling
 
 
 @cache
@@ -207,13 +169,8 @@ _LABEL_KEYS = {key: _label(key) for key in LABELS}
 
 
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
-    """A key whose value is a number, a name, or a list of numbers, which may stand in a file beside the plan."""
-    schema = domain.schema()
-    if isinstance(domain, ListDomain) and not isinstance(domain.item, ListDomain):
-        described = {"description": schema.pop("description")} if "description" in schema else {}
-        path = {"type": "string", "pattern": LIST_FILE, "maxLength": MAX_LENGTH}
-        schema = {"anyOf": [schema, path], **described}
-    return Key(domain.check, _with_default(schema, default), missing)
+    """A key whose value lies in a domain."""
+    return Key(domain.check, _with_default(domain.schema(), default), missing)
 
 
 def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
@@ -379,23 +336,26 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
     return InvalidInputError(choice("sampling", item["sampling"], schemes, elsewhere=SCHEME_NAMES), "sampling")
 
 
-def _unknown(key: object, known: Iterable[str]) -> str:
+def unknown(key: object, known: Iterable[str]) -> str:
+    """The line that refuses a key, with the one that was meant or all that there are."""
     known = list(known)
     close = key_meant(key, known) or nearest(key, known)
     hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
     return f"unknown key {shown(key)}; {hint}"
 
 
-def _unknown_on_top(key: object) -> str:
+def unknown_on_top(key: object) -> str:
+    """The line that refuses a key of the plan, and says where it belongs."""
     parts: tuple[type[Mechanism | Sampling], ...] = (*MECHANISMS, *SAMPLINGS)
     if key in _IN_ROUNDS or any(key in domains_of(kind) for kind in parts):
         return f"key {key!r} belongs in a [[round]] table, not at the top level of the plan"
     if key == "budget":
         return "key 'budget' is of a ledger of releases, which is no plan: `hockeystick budget show` answers for it"
-    return _unknown(key, PLAN_KEYS)
+    return unknown(key, PLAN_KEYS)
 
 
-def _unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sampling]) -> str:
+def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sampling]) -> str:
+    """The line that refuses a key of a round, and says whose it is."""
     if key in PLAN_KEYS:
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]
@@ -409,7 +369,7 @@ def _unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sa
             f"key {key!r} belongs to sampling {listed(schemes)}, and this round has sampling {sampling.name!r}; "
             "set sampling, or leave the key out"
         )
-    return _unknown(key, ["mechanism", *domains_of(mechanism), "sampling", *sampling_keys(sampling), "count", *LABELS])
+    return unknown(key, ["mechanism", *domains_of(mechanism), "sampling", *sampling_keys(sampling), "count", *LABELS])
 
 
 def within(place: str, error: InvalidInputError) -> InvalidInputError:
