@@ -469,9 +469,6 @@ LAW = hk.Round(hk.Gaussian(1))
         (lambda: ONE.profile().delta("1"), "epsilon must be a number or an array of numbers; received '1'"),
         (lambda: ONE.profile().group(2).delta(10**400), "epsilon must be a number or an array of numbers; received"),
         (lambda: ONE.profile().table("x"), "epsilon must be a number or an array of numbers; received 'x'"),
-        (lambda: ONE.profile().to_csv("no.csv", "x"), "epsilon must be a number or an array of numbers; received 'x'"),
-        (lambda: ONE.profile().to_json("no.json", [[1], []]), "epsilon must be a number or an array of numbers; recei"),
-        (lambda: ONE.profile().to_csv(None, 1.0), "None: cannot be written: "),
     ],
 )
 def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:

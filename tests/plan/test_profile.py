@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -268,24 +264,11 @@ def test_groups() -> None:
     assert pure.upper[0] < 1e-8
 
 
-def test_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_has_the_ends_of_delta() -> None:
     profile, at = SGD.profile(), [0.5, 1.0, 2.0]
-    profile.to_csv(tmp_path / "out.csv", at)
-    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    band = profile.delta(at)
-    assert [float(row["delta_upper"]) for row in rows] == band.upper.tolist()
-    assert [float(row["epsilon"]) for row in rows] == at
-    profile.to_json(tmp_path / "out.json", at)
-    keys = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert keys["delta_lower"] == band.lower.tolist()
-    assert hs.Plan.from_dict(keys["plan"]) == SGD
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "out.json"]
-    with pytest.raises(hs.InvalidInputError, match="cannot be written"):
-        profile.to_csv(tmp_path / "missing" / "out.csv", at)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(hs.UnsupportedError, match="pandas"):
-        profile.to_frame(at)
+    band, columns = profile.delta(at), profile.table(at)
+    assert columns["epsilon"] == at
+    assert (columns["delta_lower"], columns["delta_upper"]) == (band.lower.tolist(), band.upper.tolist())
 
 
 @pytest.mark.parametrize(

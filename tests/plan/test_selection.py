@@ -74,9 +74,9 @@ def test_laws_are_what_they_are_called(runs: Any, mean: float, shape: float | No
     assert (np.arange(len(law)) * law).sum() == pytest.approx(mean, rel=1e-6)
     u = np.array([0.0, 1e-3, 0.1, 0.5, 0.99])
     slope = np.polynomial.polynomial.polyval(1 - u, np.arange(1, len(law)) * law[1:])
-    assert np.exp(made.log_weight(u)) == pytest.approx(slope, rel=1e-5)
+    assert np.exp(made._log_weight(u)) == pytest.approx(slope, rel=1e-5)
     then = np.array([1e-3, 0.2, 0.3, 0.5, 0.01])
-    assert made.released(u, then) == pytest.approx(generating(law, 1 - u) - generating(law, 1 - u - then), rel=1e-5)
+    assert made._released(u, then) == pytest.approx(generating(law, 1 - u) - generating(law, 1 - u - then), rel=1e-5)
 
 
 def delta_of_orders(p: np.ndarray, q: np.ndarray, law: np.ndarray, epsilons: list[float], parts: int) -> np.ndarray:
@@ -134,7 +134,7 @@ def test_the_lower_end_is_that_of_an_order(runs: Any, mean: float, shape: float 
 
 def published(mu: float, delta: float, eta: float, mean: float) -> float:
     """Papernot and Steinke 2022, Theorem 2, for one Gaussian round: both orders by search, converted at the first."""
-    g = 1 / (1 + BestOf("negative-binomial", mean, eta).odds)
+    g = 1 / (1 + BestOf("negative-binomial", mean, eta)._odds)
     rho = mu * mu / 2
 
     def shift(t: float) -> float:  # (1 - 1/l) D_l + log(1/g) / l at l = 1 + t

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hockeystick.plan.sampling import Sampling
 
 if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
     from hockeystick.values.bounds import Bound, Estimate, UpperBound
 
 Found = TypeVar("Found", bound="Bound | UpperBound | Estimate")
-
-
-def assumptions_of(samplings: Iterable[Sampling]) -> dict[str, str]:
-    """What the program must do for the answer to be about it: one line for each scheme, by its name."""
-    return {sampling.name: sampling.assumption for sampling in samplings}
 
 
 def records_of(samplings: Iterable[Sampling]) -> int | None:
@@ -45,21 +41,7 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
     return (*cautions, published)
 
 
-class Said(Protocol):
-    """What an answer is about: a plan, or anything else that says what it asks of the program."""
-
-    @property
-    def samplings(self) -> tuple[Sampling, ...]:
-        """How the records of each kind of round are chosen."""
-        ...
-
-    @property
-    def premises(self) -> dict[str, str]:
-        """What the program must do for an answer to be about it: sentences by what each is about."""
-        ...
-
-
-def told(found: Found, about: Said | Iterable[Sampling], delta: float | None) -> Found:
+def told(found: Found, about: Plan | Iterable[Sampling], delta: float | None) -> Found:
     """An answer that carries its assumptions and warnings, and its logarithm with it.
 
     Args:
@@ -69,7 +51,7 @@ def told(found: Found, about: Said | Iterable[Sampling], delta: float | None) ->
     """
     if isinstance(about, Iterable):
         samplings = tuple(about)
-        premises = {f"sampling {name}": text for name, text in assumptions_of(samplings).items()}
+        premises = {f"sampling {sampling.name}": sampling.assumption for sampling in samplings}
     else:
         samplings, premises = about.samplings, about.premises
     assumptions = tuple(f"{label}: {text}" for label, text in premises.items())

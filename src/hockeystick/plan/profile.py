@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,7 +33,6 @@ from hockeystick.values.interval import Ends
 from hockeystick.values.late import found
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
@@ -245,43 +243,6 @@ class Profile:
         """
         at = domains.array(epsilon, "epsilon").ravel()
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
-
-    def to_csv(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
-        """Write :meth:`table` to a file, whole or not at all.
-
-        Raises:
-            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
-        """
-        from hockeystick.values.files import write_text
-
-        columns = self.table(epsilon)
-        rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
-        write_text(path, "\n".join(rows) + "\n")
-
-    def to_json(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
-        """Write :meth:`table`, with the plan, to a file, whole or not at all.
-
-        Raises:
-            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
-        """
-        import json
-
-        from hockeystick.values.files import write_text
-
-        content: dict[str, Any] = {"plan": self.plan.to_dict(), "guarantee": "certified", **self.table(epsilon)}
-        write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
-
-    def to_frame(self, epsilon: npt.ArrayLike) -> pd.DataFrame:
-        """:meth:`table` as a pandas data frame.
-
-        Raises:
-            UnsupportedError: pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise UnsupportedError("a data frame needs pandas, which is not installed: pip install pandas") from None
-        return pd.DataFrame(self.table(epsilon))
 
     def _band(self, ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
         """The ends in the shape of what was asked, with the reason why they are apart."""

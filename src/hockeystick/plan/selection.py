@@ -137,7 +137,7 @@ class BestOf:
                 f"{self.mean!r}",
                 "mean",
             )
-        self.odds  # noqa: B018  # refuses a mean that the law cannot have
+        self._odds  # noqa: B018  # refuses a mean that the law cannot have
 
     @property
     def eta(self) -> float | None:
@@ -150,7 +150,7 @@ class BestOf:
         return keys if self.shape is None else {**keys, "shape": self.shape}
 
     @cached_property
-    def odds(self) -> float:
+    def _odds(self) -> float:
         """``(1 - g) / g`` of the success probability g of a truncated law, within a few roundings; 0 of ``"poisson"``.
 
         The mean is ``eta (1 - g) / (g (1 - g^eta))``, and ``(1 - g) / (g log(1/g))`` at eta = 0.
@@ -176,20 +176,20 @@ class BestOf:
         log = root(excess, least, most, xtol=1e-300)
         return -math.expm1(log) * math.exp(-log)
 
-    def log_weight(self, rates: Array) -> Array:
+    def _log_weight(self, rates: Array) -> Array:
         """``log f'(1 - u)`` at each u."""
         if self.eta is None:
             return math.log(self.mean) - self.mean * rates
-        return math.log(self.mean) - (1 + self.eta) * np.log1p(self.odds * rates)
+        return math.log(self.mean) - (1 + self.eta) * np.log1p(self._odds * rates)
 
-    def released(self, first: Array, then: Array) -> Array:
+    def _released(self, first: Array, then: Array) -> Array:
         """The probability that the best run lies in the second of two sets, from the masses of both in one run."""
         if self.eta is None:
             return -np.exp(-self.mean * first) * np.expm1(-self.mean * then)
-        step, log = np.log1p(self.odds * then / (1 + self.odds * first)), math.log1p(self.odds)
+        step, log = np.log1p(self._odds * then / (1 + self._odds * first)), math.log1p(self._odds)
         if self.eta == 0:
             return step / log
-        return (1 + self.odds * first) ** -self.eta * np.expm1(-self.eta * step) / math.expm1(-self.eta * log)
+        return (1 + self._odds * first) ** -self.eta * np.expm1(-self.eta * step) / math.expm1(-self.eta * log)
 
 
 RELATION = {
@@ -330,8 +330,8 @@ class Selection:
             tpr, fnr = tests.rates(levels, GAP)
             first = np.concatenate([[0.0], fnr.upper[np.searchsorted(levels, higher)]])[:, None]
             tau = np.minimum(tpr.lower[np.searchsorted(levels, TESTS)], 1 - first)
-            true = self._runs.released(first, tau) * (1 - SPARE)
-            false = self._runs.released(FIRST[:, None], np.minimum(TESTS, 1 - FIRST[:, None])) * (1 + SPARE) + LEAST
+            true = self._runs._released(first, tau) * (1 - SPARE)
+            false = self._runs._released(FIRST[:, None], np.minimum(TESTS, 1 - FIRST[:, None])) * (1 + SPARE) + LEAST
             found.append((true[nested], false[nested]))
         return found
 
@@ -376,7 +376,7 @@ class Side:
     def of(cls, direction: Direction, runs: BestOf, forward: Profile, backward: Profile) -> Side:
         """The hinges, from the law of the number of runs and the curves of one run."""
         largest = _largest(forward, backward)
-        log_weight, log_least = runs.log_weight(RATES[:-1]), runs.log_weight(largest[1:])
+        log_weight, log_least = runs._log_weight(RATES[:-1]), runs._log_weight(largest[1:])
         shifts = np.maximum(log_weight - log_least, 0.0) + SPARE * (1 + np.abs(log_weight) + np.abs(log_least))
         weights, breaks = _hinges(log_weight, shifts)
         return cls(direction, *_gathered(weights, breaks), forward, backward)

@@ -73,28 +73,22 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     if p_value(*counts, 0.0, 0.0) > found.significance:
         return UnrejectedNoise(name, math.inf, None, "however large: so many may be right by tossing coins")
     kept, rejected = (None, start) if found.rejected else (start, None)
-    factor = 2.0
-    while kept is None or rejected is None:
-        tried = start / factor if kept is None else start * factor
+    factor, limited = 1.0, None
+    while limited is None and (kept is None or rejected is None or rejected > kept * (1 + TOLERANCE)):
+        factor *= 2
+        if kept is None or rejected is None:
+            tried = start / factor if kept is None else start * factor
+            limited = f"no value beyond {tried:.3g} was tried" if factor > MOST_FACTOR else None
+        else:
+            tried = math.sqrt(kept * rejected)
         if left() <= 0:
-            return UnrejectedNoise(name, kept, rejected, USED_UP)
-        if factor > MOST_FACTOR:
-            return UnrejectedNoise(name, kept, rejected, f"no value beyond {tried:.3g} was tried")
+            limited = USED_UP
+        if limited is not None:
+            break
         try:
             other = build(tried)
         except InvalidInputError as error:
-            return UnrejectedNoise(name, kept, rejected, str(error))
-        if rejects(other, found):
-            rejected = tried
+            limited = str(error)
         else:
-            kept = tried
-        factor *= 2
-    while rejected > kept * (1 + TOLERANCE):
-        if left() <= 0:
-            return UnrejectedNoise(name, kept, rejected, USED_UP)
-        middle = math.sqrt(kept * rejected)
-        if rejects(build(middle), found):
-            rejected = middle
-        else:
-            kept = middle
-    return UnrejectedNoise(name, kept, rejected)
+            kept, rejected = (kept, tried) if rejects(other, found) else (tried, rejected)
+    return UnrejectedNoise(name, kept, rejected, limited)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -145,14 +146,8 @@ class Ledger:
     def more_of(self, item: Round) -> int:
         """Return how many more of one release fit, up to 10^12, whatever its own count."""
         one = item.changed(count=1)
-        low, high = 0, 1
-        while high <= MAX_COUNT and self.filled.allows(one.changed(count=high)):
-            low, high = high, 2 * high
-        high = min(high, MAX_COUNT + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.filled.allows(one.changed(count=middle)) else (low, middle)
-        return low
+        counts = range(1, MAX_COUNT + 1)
+        return bisect_left(counts, True, key=lambda count: not self.filled.allows(one.changed(count=count)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of the file."""

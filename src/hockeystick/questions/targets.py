@@ -62,7 +62,12 @@ class Target(ABC):
 
     def excess(self, found: Bound) -> float:
         """Return the excess of the safe end over the target, smooth in a parameter's logarithm; its sign counts."""
-        return _log_ratio(found.upper, self.limit)
+        return _log_ratio(found.upper - self._guessing, self.limit - self._guessing)
+
+    @property
+    def _guessing(self) -> float:
+        """Number that an attacker reaches by guessing, over which the gain is measured; 0 for most targets."""
+        return 0.0
 
     def rough_excess(self, plan: Plan) -> float | None:
         """Return a quick guess of a plan's excess, if there is one."""
@@ -209,9 +214,10 @@ class TruePositiveRate(Target):
         """Return the certified interval of the true-positive rate at the target's false-positive rate."""
         return _bound(plan.profile(gap).tpr(self.fpr))
 
-    def excess(self, found: Bound) -> float:
-        """Return the excess of the gain over guessing, as a logarithm."""
-        return _log_ratio(found.upper - self.fpr, self.limit - self.fpr)
+    @property
+    def _guessing(self) -> float:
+        """False-positive rate of guessing."""
+        return self.fpr
 
 
 @dataclass(frozen=True)
@@ -228,6 +234,7 @@ class BayesRisk(Target):
 
     @property
     def _guessing(self) -> float:
+        """Probability of error by guessing."""
         return min(self.prior, 1 - self.prior)
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
@@ -267,9 +274,10 @@ class Reconstruction(Target):
         """Return the bound on the success."""
         return _bound(plan.profile(gap).reconstruction(self.baseline))
 
-    def excess(self, found: Bound) -> float:
-        """Return the excess of the gain over guessing, as a logarithm."""
-        return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
+    @property
+    def _guessing(self) -> float:
+        """Success of guessing."""
+        return self.baseline
 
 
 def _interval(found: Answer) -> Bound:

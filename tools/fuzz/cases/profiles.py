@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -221,9 +217,9 @@ def gdp(draw: Draw, held: Held) -> None:
             held.answer("regret", fit.regret, 1.0)
 
 
-@case("profile", "Profile.table", "Profile.to_csv", "Profile.to_json", "Profile.to_frame")
+@case("profile", "Profile.table")
 def table(draw: Draw, held: Held) -> None:
-    """Columns hold what delta says; files give back every digit."""
+    """Columns hold what delta says."""
     profile = _profile(draw, held)
     if profile is None:
         return
@@ -240,19 +236,6 @@ def table(draw: Draw, held: Held) -> None:
     if columns is None or band is None or band.reason is not None:
         return
     held.same("table", columns["delta_upper"], uppers[-1])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table"
-        if held.do("to_csv", lambda: profile.to_csv(path, at)):
-            rows = list(csv.reader(path.read_text().splitlines()))
-            held.same("to_csv", [list(map(float, row)) for row in rows[1:]], list(map(list, zip(*columns.values(),
-                                                                                            strict=True))))  # fmt: skip
-        if held.do("to_json", lambda: profile.to_json(path, at)):
-            content = json.loads(path.read_text())
-            held.same("to_json", {key: content[key] for key in columns}, columns)
-            held.same("plan in to_json", hs.Plan.from_dict(content["plan"]), profile.plan)
-    frame = held.ask("to_frame", lambda: profile.to_frame(at))
-    if frame is not None:
-        held.same("to_frame", frame["epsilon"].to_list(), columns["epsilon"])
 
 
 def _ordered(found: hs.Band, order: Any) -> hs.Band:
