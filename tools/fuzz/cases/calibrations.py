@@ -65,8 +65,8 @@ METHODS = {
     "Delta": ("measure", "excess", "at_delta", "point"),
     "GaussianDP": ("measure",),
     "Advantage": ("measure",),
-    "TruePositiveRate": ("measure", "excess"),
-    "Reconstruction": ("measure", "excess"),
+    "TruePositiveRate": ("measure",),
+    "Reconstruction": ("measure",),
     "BayesRisk": ("measure", "met", "missed", "safe_end", "excess"),
 }
 MEASURES = tuple(f"targets.{name}.{method}" for name, methods in METHODS.items() for method in methods)
