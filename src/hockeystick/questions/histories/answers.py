@@ -9,7 +9,7 @@ histories, their order or their number, to the last bit, so many machines give t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.questions.many import epsilons, side_by_side
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.errors import HockeystickError
 
 History = tuple[tuple[float, float, int], ...]
 """History of a user: (noise multiplier, sample rate, steps), sorted, each noise and rate once, steps above 0."""
@@ -99,22 +99,26 @@ def answers(
     delta = domains.delta(delta)
     epsilons([], delta, gap=gap)  # what is wrong with the question is no fault of a history
     Plan([], adjacency)
-    many = len(histories)
-    ends = np.full((3, many), np.nan)
-    reasons: list[str | None] = [None] * many
-    plans: dict[int, Plan] = {}
+    ends = np.full((3, len(histories)), np.nan)
+    reasons: list[str | None] = [None] * len(histories)
+    laid: dict[int, Plan] = {}  # plans that the batch takes together
     for number, history in enumerate(histories):
         try:
-            plans[number] = plan_of(history, adjacency)
-        except InvalidInputError as error:
-            if stop:
-                raise
-            reasons[number] = str(error)
-    laid = {number: len(plan.rounds) <= 1 or side_by_side(plan) for number, plan in plans.items()}
-    together = [number for number, is_laid in laid.items() if is_laid]
-    apart = [[number] for number, is_laid in laid.items() if not is_laid]
-    for group in ([together] if together else []) + apart:
-        _ask(group, plans, delta, gap, ends, reasons, stop)
+            plan = plan_of(history, adjacency)
+            if len(plan.rounds) <= 1 or side_by_side(plan):
+                laid[number] = plan
+            else:
+                _ask({number: plan}, delta, gap, ends, reasons)
+        except HockeystickError as error:
+            _refused(error, number, reasons, stop)
+    try:
+        _ask(laid, delta, gap, ends, reasons)
+    except HockeystickError:  # one of them is refused: the others are asked by themselves
+        for number, plan in laid.items():
+            try:
+                _ask({number: plan}, delta, gap, ends, reasons)
+            except HockeystickError as error:
+                _refused(error, number, reasons, stop)
     return Answers(ends[0], ends[1], ends[2], reasons)
 
 
@@ -137,30 +141,21 @@ def answered(
 
 
 def _ask(
-    group: list[int],
-    plans: dict[int, Plan],
-    delta: float,
-    gap: float | None,
-    ends: npt.NDArray[np.float64],
-    reasons: list[str | None],
-    stop: bool,
+    plans: Mapping[int, Plan], delta: float, gap: float | None, ends: npt.NDArray[np.float64], reasons: list[str | None]
 ) -> None:
-    """Write the answers of a group, one by one if any of them has none."""
-    try:
-        found = epsilons([plans[number] for number in group], delta, gap=gap)
-    except HockeystickError as error:
-        if len(group) > 1:
-            for number in group:
-                _ask([number], plans, delta, gap, ends, reasons, stop)
-            return
-        error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])
-        if stop:
-            raise
-        reasons[group[0]] = str(error)
-        return
-    ends[:, group] = found.lower, found.estimate, found.upper
-    for number, reason in zip(group, found.reasons, strict=True):
+    """Write the answers of some histories."""
+    found = epsilons(plans.values(), delta, gap=gap)
+    ends[:, list(plans)] = found.lower, found.estimate, found.upper
+    for number, reason in zip(plans, found.reasons, strict=True):
         reasons[number] = reason
+
+
+def _refused(error: HockeystickError, number: int, reasons: list[str | None], stop: bool) -> None:
+    """Write why a history has no answer, or raise it, without the number that it had as the only plan."""
+    error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])
+    if stop:
+        raise error
+    reasons[number] = str(error)
 
 
 __all__ = ["Answers", "History", "answered", "answers", "canonical", "plan_of"]
