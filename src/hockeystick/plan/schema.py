@@ -291,7 +291,7 @@ def json_schema() -> dict[str, Any]:
     meaning = "Rounds that were run on the data, under one neighbouring relation."
     together = {"dependentRequired": {"records_per_unit": ["unit"]}}
     plan = {**_table_schema(meaning, properties, PLAN_KEYS), **together}
-    return {"$schema": DIALECT, "title": "hockeystick plan", **_ordered({"$defs": tables, **plan})}
+    return {"$schema": DIALECT, "title": "hockeystick plan", "$defs": tables, **plan}
 
 
 def _round_schema(mechanism: type[Mechanism], sampling: type[Sampling]) -> dict[str, Any]:
@@ -306,15 +306,6 @@ def _table_schema(meaning: str, properties: Mapping[str, Any], keys: Mapping[str
     required = [name for name, key in keys.items() if key.missing is not None]
     schema = {"type": "object", "description": meaning, "properties": properties, "additionalProperties": False}
     return {**schema, "required": required} if required else schema
-
-
-def _ordered(schema: Any, as_read: bool = False) -> Any:
-    """The schema with its words in alphabetical order; the keys of a table stay in the order in which they are read."""
-    if isinstance(schema, list):
-        return [_ordered(item) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    return {word: _ordered(schema[word], word == "properties") for word in (schema if as_read else sorted(schema))}
 
 
 def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:

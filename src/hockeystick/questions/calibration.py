@@ -111,9 +111,7 @@ def beside_said(found: Calibration) -> str:
     """
     assert found.beside is not None
     value, bound = found.beside
-    # an equivalent target decides for the one searched through it, unless nothing decides
-    missed = found.target.missed(bound) or (found.target.searched is not found.target and found.limited is None)
-    return f"{value:.8g} {'does not meet it' if missed else 'is not shown to meet it'}"
+    return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'is not shown to meet it'}"
 
 
 @counted
@@ -164,20 +162,16 @@ def calibrate(
     # the range of the search begins at its first value, which may be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
     tolerance = domains.share(tolerance, "tolerance", "relative, on the parameter")
-    above, searched, unsure = None, target.searched, None
+    above, unsure = None, None
     if chosen.stair is not None:
-        chosen, above, unsure = _between_stairs(chosen, chosen.stair, build, searched, gap)
-    search = Search(chosen, build, searched, tolerance, gap)
+        chosen, above, unsure = _between_stairs(chosen, chosen.stair, build, target, gap)
+    search = Search(chosen, build, target, tolerance, gap)
     met, missed = search.run()
     beside = above if missed is None else (missed.value, missed.bound)
     made = build(met.value)
 
-    def told_of(value: float, bound: Bound, met: bool) -> Bound:
-        found = bound if searched is target else searched.found(build(value), gap, met)
-        return told(found, made, target.at_delta)
-
-    other = None if beside is None else (beside[0], told_of(*beside, met=False))
-    achieved = told_of(met.value, met.bound, met=True)
+    other = None if beside is None else (beside[0], told(beside[1], made, target.at_delta))
+    achieved = told(met.bound, made, target.at_delta)
     return Calibration(chosen.name, met.value, target, achieved, made, other, search.limited or unsure)
 
 

@@ -16,13 +16,11 @@ from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Poisson
-from hockeystick.questions.calibration import calibrate
-from hockeystick.questions.parameters import Parameter
-from hockeystick.questions.targets import Epsilon
+from hockeystick.questions.remaining import remaining
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, DeltaBound
-from hockeystick.values.domains import MAX_COUNT, shown, whole
-from hockeystick.values.errors import InvalidInputError, UnreachableError
+from hockeystick.values.domains import shown, whole
+from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import html_table
 
 if TYPE_CHECKING:
@@ -201,17 +199,7 @@ class Accountant:
         3.00030 to 3.00031 (certified)
         """
         step = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
-        history = tuple(self._history)
-        most = max(MAX_COUNT - len(self), 0)
-
-        def extended(count: float) -> Plan:
-            return Plan([*history, step * int(count)], self._adjacency)
-
-        more = Parameter("steps", costs=True, least=0, most=most, whole=True, start=min(max(len(self), 1), most))
-        try:
-            return int(calibrate(extended, more, Epsilon(epsilon, delta)).value)
-        except UnreachableError:
-            return 0
+        return remaining(self.plan, epsilon, delta, step).count
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state for a checkpoint, everything needed to continue elsewhere, in JSON types.

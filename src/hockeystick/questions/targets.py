@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.accountants.auto import AutoAccountant
@@ -16,9 +16,8 @@ from hockeystick.values.bounds import Answer, Bound
 from hockeystick.values.domains import DELTA, EPSILON, MOST_EPSILON, POSITIVE, TARGET_DELTA, Domain, check_fields
 from hockeystick.values.errors import InvalidInputError
 
-NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
-TARGET_EPSILON = Domain("0 or a number from 1e-9 to 1e4", {"minimum": NEXT_TO_0, "maximum": MOST_EPSILON}, also=0.0)
-"""Domain of a target epsilon."""
+TARGET_EPSILON = Domain("a number from 1e-9 to 1e4", {"minimum": 1e-9, "maximum": MOST_EPSILON})
+"""Domain of a target epsilon: a smaller one is about as near to 0 as the engines tell it apart."""
 
 OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of rates, risks and priors, of which 0 and 1 ask nothing."""
@@ -78,15 +77,6 @@ class Target(ABC):
         """Point (epsilon, delta) that the privacy curve must pass, if that is the whole target."""
         return None
 
-    @property
-    def searched(self) -> Target:
-        """Target used by the search: this one, or an equivalent one with a more informative excess."""
-        return self
-
-    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """Return the interval shown for a plan for which :meth:`measure` has decided if it meets the target."""
-        return self.measure(plan, gap)
-
     def described(self) -> dict[str, Any]:
         """Return the target by its keys."""
         return asdict(self)
@@ -112,8 +102,8 @@ class Epsilon(Target):
 
     @property
     def point(self) -> tuple[float, float] | None:
-        """The target itself, except for pure privacy and for epsilon 0, which all deltas from some point on have."""
-        return (self.epsilon, self.delta) if self.epsilon > 0 and self.delta > 0 else None
+        """The target itself, except for pure privacy."""
+        return (self.epsilon, self.delta) if self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's epsilon at the target's delta."""
@@ -121,14 +111,9 @@ class Epsilon(Target):
             return _interval(as_whole(plan).epsilon(self.delta, gap))
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
 
-    @property
-    def searched(self) -> Target:
-        """The target by which a value is searched, which is delta at epsilon where the target is 0."""
-        return _Nothing(self.delta, 0.0) if self.epsilon == 0 and self.delta > 0 else self
-
     def rough_excess(self, plan: Plan) -> float | None:
         """Return a guess of the excess by the leading saddle-point term."""
-        guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 and not plan.whole else None
+        guess = None if plan.whole else rough_epsilon(plan.directions, self.delta)
         return None if guess is None else _log_ratio(guess, self.limit)
 
 
@@ -161,16 +146,6 @@ class Delta(Target):
         """Return the excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
         log = math.log(found.upper) if found.upper > 0 else -math.inf
         return -_log_ratio(-log, -math.log(self.limit))
-
-
-@dataclass(frozen=True)
-class _Nothing(Delta):
-    """An epsilon of 0, searched by delta: epsilon jumps to 0 where the delta at epsilon 0 is at most delta."""
-
-    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """The interval of epsilon, which is 0 where the target is met."""
-        bound = Epsilon(0.0, self.delta).measure(plan, gap)
-        return replace(bound, lower=0.0, estimate=0.0, upper=0.0, reason=None) if met else bound
 
 
 @dataclass(frozen=True)

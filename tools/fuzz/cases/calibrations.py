@@ -58,10 +58,8 @@ METHODS = {
         "limit",
         "at_delta",
         "point",
-        "searched",
-        "found",
     ),
-    "Epsilon": ("measure", "rough_excess", "at_delta", "point", "searched"),
+    "Epsilon": ("measure", "rough_excess", "at_delta", "point"),
     "Delta": ("measure", "excess", "at_delta", "point"),
     "GaussianDP": ("measure",),
     "Advantage": ("measure",),
@@ -136,13 +134,6 @@ def _on_the_safe_side(
         rough = held.ask("rough_excess", lambda: (target.rough_excess(found.plan),))
         held.law(rough is None or rough[0] is None or not math.isnan(rough[0]), "a rough excess that is no number")
         held.law(target.at_delta == getattr(target, "delta", None), f"at delta {target.at_delta}: {target}")
-        # the search may be by another target, which is met where this one is
-        shown = held.ask("found", lambda: target.searched.found(found.plan, gap, target.met(found.achieved)))
-        if shown is not None:  # the search itself may have looked closer than at this gap
-            met = target.met(shown) if target.searched is not target else not target.missed(shown)
-            held.law(met, f"{shown} does not meet {target}")
-        same = held.ask("the searched target", lambda: target.searched.measure(found.plan, gap))
-        held.law(same is None or not target.searched.missed(same), f"{same} misses {target.searched}")
         held.law(target.described()[target.name] == target.limit, f"described: {target.described()}")
     if found.beside is not None:
         value, bound = found.beside

@@ -67,10 +67,6 @@ def accountant(draw: Draw, held: Held) -> None:
     held.same("history after a broken state", again.history, before)
 
 
-NEXT_TO_0 = 1e-9
-"""Targets below which the number of steps is searched by delta at epsilon, with a share of the work for each: where
-that is too little to tell, one step less is the answer."""
-
 TELLING = 1e-4
 """Relative width of an answer from which on it does not tell a step from the next: hard plans are answered to 1e-3, and
 the search may have seen another one of their intervals."""
@@ -103,7 +99,6 @@ def remaining(draw: Draw, held: Held) -> None:
         if found is not None and extra == 1 and plan is not None and plan.steps < 10**12:
             held.law(
                 found.upper > epsilon
-                or epsilon < NEXT_TO_0
                 or found.upper - found.lower > TELLING * found.upper
                 or _short_of_work(made.plan, after, hs.targets.Epsilon(epsilon, delta)),
                 f"{total} more steps have {found}, within {epsilon!r}",

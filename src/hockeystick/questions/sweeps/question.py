@@ -141,7 +141,7 @@ def _target(given: object) -> float | Target:
         return TARGET_EPSILON.check(given, "target")
     except InvalidInputError:
         raise InvalidInputError(
-            "target must be an epsilon, 0 or from 1e-9 to 1e4, or one of hockeystick.targets, such as Advantage(0.1); "
+            "target must be an epsilon from 1e-9 to 1e4, or one of hockeystick.targets, such as Advantage(0.1); "
             f"received {shown(given)}",
             "target",
         ) from None
