@@ -19,6 +19,7 @@ from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.selection import SECRET, BestOf, Runs
 from hockeystick.plan.users import USER, OfUnit, as_whole, check_route, check_unit, checked_unit, premise, refusal
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from hockeystick.plan.audit import Audit
     from hockeystick.plan.profile import Profile
-    from hockeystick.plan.selection import BestOf, Runs
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
 __all__ = ["Certified", "Plan", "Round", "target_delta"]
@@ -113,11 +113,8 @@ class Plan(metaclass=NamedArguments):
         object.__setattr__(self, "unit", who)
         object.__setattr__(self, "records_per_unit", records)
         object.__setattr__(self, "partitions_per_unit", partitions)
-        if best_of is not None:
-            from hockeystick.plan.selection import BestOf  # late, as below: few plans release the best of several runs
-
-            if not isinstance(best_of, BestOf):
-                raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
+        if best_of is not None and not isinstance(best_of, BestOf):
+            raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
         object.__setattr__(self, "best_of", best_of)
 
     def __add__(self, other: Plan | Round) -> Plan:
@@ -210,8 +207,6 @@ class Plan(metaclass=NamedArguments):
         if self.unit == USER or self.partitions_per_unit is not None:
             said[f"unit {self.unit}"] = premise(self)
         if self.best_of is not None:
-            from hockeystick.plan.selection import SECRET
-
             said["selection"] = SECRET
         return said
 
@@ -448,8 +443,6 @@ class Plan(metaclass=NamedArguments):
         >>> print(f"{one.epsilon(1e-6):.2f} {one.selection('geometric', mean=20).epsilon(1e-6):.2f}")
         2.13 3.23
         """
-        from hockeystick.plan.selection import BestOf
-
         if self.best_of is not None:
             raise InvalidInputError(
                 "the plan has a selection of its own (best_of); leave one of the two out", "best_of"

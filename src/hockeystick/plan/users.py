@@ -72,6 +72,7 @@ from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.caveats import told
 from hockeystick.plan.sampling.base import Zeroed
+from hockeystick.plan.selection import Selection
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.band import Band
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round
-    from hockeystick.plan.selection import Selection
     from hockeystick.values.bounds import Answer, DeltaAnswer
 
 Array = npt.NDArray[np.float64]
@@ -286,8 +286,6 @@ def as_whole(plan: Plan) -> ByGroup | Selection:
     """
     if plan.best_of is None:
         return ByGroup(plan)
-    from hockeystick.plan.selection import Selection
-
     return Selection(plan)
 
 

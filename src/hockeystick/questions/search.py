@@ -99,8 +99,8 @@ class Search:
                 end = self._outwards()
                 if end is not None:
                     return end, None
-            elif not self._closed():
-                self._measure(self._next())
+            elif not self._closed(self._met, self._not):
+                self._measure(self._next(self._met, self._not))
             elif sure or self._target.missed(self._not.bound):
                 break
             elif self._parameter.whole:
@@ -140,7 +140,7 @@ class Search:
         if self._parameter.whole:
             met = self._measure(self._value(root))
             value = met.value + (1 if self._parameter.costs else -1)
-            value = min(max(value, self._parameter.least), self._parameter.most)
+            value = self._inside(value)
         else:
             start = self._parameter.start  # may be exactly the value that gave the target
             at_start = abs(root - self._y(start)) <= MARGIN * self._tolerance
@@ -171,15 +171,13 @@ class Search:
             value = following
         return value
 
-    def _closed(self) -> bool:
-        assert self._met is not None
-        assert self._not is not None
+    def _closed(self, met: Sample, missed: Sample) -> bool:
+        between = abs(met.value - missed.value)
         if self._parameter.whole:
-            return abs(self._met.value - self._not.value) <= 1
-        between = abs(self._met.value - self._not.value)
-        if between <= self._tolerance * self._met.value or self._halved() in (self._met.value, self._not.value):
+            return between <= 1
+        if between <= self._tolerance * met.value or self._halved(met, missed) in (met.value, missed.value):
             return True
-        if spent() and between <= SPENT_TOLERANCE * self._met.value:
+        if spent() and between <= SPENT_TOLERANCE * met.value:
             self.limited = USED_UP
         return self.limited is not None
 
@@ -188,18 +186,19 @@ class Search:
         return -log if self._parameter.costs else log
 
     def _nearest(self, y: float) -> float:
-        """Value at a y, rounded to the nearest whole number if needed."""
-        value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
-        value = min(max(value, self._parameter.least), self._parameter.most)
+        """Value at a y within the range, rounded to the nearest whole number if needed."""
+        value = self._inside(math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift)
         return float(round(value)) if self._parameter.whole else value
 
     def _value(self, y: float) -> float:
-        """Value at a y, rounded to the safe side if it must be whole."""
-        value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
-        value = min(max(value, self._parameter.least), self._parameter.most)
+        """Value at a y within the range, rounded to the safe side if it must be whole."""
+        value = self._inside(math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift)
         if not self._parameter.whole:
             return value
         return float(math.floor(value) if self._parameter.costs else math.ceil(value))
+
+    def _inside(self, value: float) -> float:
+        return min(max(value, self._parameter.least), self._parameter.most)
 
     def _measure(self, value: float) -> Sample:
         if self._parameter.whole:
@@ -261,9 +260,7 @@ class Search:
         step = min(step, LONGEST_STEP)
         value = self._value(last.y + (step if safer else -step))
         if value == last.value:
-            value = min(
-                max(value + (1 if self._parameter.costs != safer else -1), self._parameter.least), self._parameter.most
-            )
+            value = self._inside(value + (1 if self._parameter.costs != safer else -1))
         self._measure(value)
         return None
 
@@ -284,35 +281,30 @@ class Search:
             return None
         return two.y - two.excess / slope
 
-    def _next(self) -> float:
+    def _next(self, met: Sample, missed: Sample) -> float:
         """Next value to measure, strictly inside the bracket."""
-        assert self._met is not None
-        assert self._not is not None
         root = self._root()
-        now = self._met.y - self._not.y
+        now = met.y - missed.y
         self._slow = 0 if now <= 0.5 * self._width else self._slow + 1
         self._width = now if self._slow == 0 else self._width
-        if self._slow > STALLED or root is None or not self._not.y < root < self._met.y:
+        if self._slow > STALLED or root is None or not missed.y < root < met.y:
             self._slow = 0
-            return self._halved()
+            return self._halved(met, missed)
         if self._parameter.whole:
-            value = self._value(root)
-            inside = sorted((self._met.value, self._not.value))
-            return min(max(value, inside[0] + 1), inside[1] - 1)
+            low, high = sorted((met.value, missed.value))
+            return min(max(self._value(root), low + 1), high - 1)
         tolerance = self._tolerance
         one, two = self._last
         if abs(root - two.y) * abs(root - one.y) > 0.1 * tolerance:
             aim = root
-        elif self._met.y - root > 0.7 * tolerance:
+        elif met.y - root > 0.7 * tolerance:
             aim = root + MARGIN * tolerance
         else:
-            aim = self._met.y - FAR_SIDE * tolerance
+            aim = met.y - FAR_SIDE * tolerance
         value = self._value(aim)
-        return value if self._not.y < self._y(value) < self._met.y else self._halved()
+        return value if missed.y < self._y(value) < met.y else self._halved(met, missed)
 
-    def _halved(self) -> float:
-        assert self._met is not None
-        assert self._not is not None
+    def _halved(self, met: Sample, missed: Sample) -> float:
         if self._parameter.whole:
-            return float((int(self._met.value) + int(self._not.value)) // 2)
-        return self._value(0.5 * (self._met.y + self._not.y))
+            return float((int(met.value) + int(missed.value)) // 2)
+        return self._value(0.5 * (met.y + missed.y))
