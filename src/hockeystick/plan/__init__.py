@@ -1,1 +1,1 @@
-"""What was run on the data, as data, with its verbs: mechanisms, sampling, rounds, plans, plan files, profiles."""
+"""Mechanisms, sampling schemes, rounds, plans, plan files and profiles: the data that describe a program."""

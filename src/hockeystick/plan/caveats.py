@@ -1,4 +1,4 @@
-"""What an answer is about and what to mind with it, said once for every way of asking.
+"""The assumptions and warnings of an answer.
 
 A number for one way of making batches says nothing about another, and a delta of 1/n or more protects nobody in a
 dataset of n records. Both follow from how the rounds of a plan are sampled; every answer carries them, so that they
@@ -21,13 +21,13 @@ Found = TypeVar("Found", bound="Bound | UpperBound | Estimate")
 
 
 def records_of(samplings: Iterable[Sampling]) -> int | None:
-    """The smallest dataset size that a scheme names, if any does."""
+    """Return the smallest dataset size that a scheme names, if any does."""
     sizes = [size for sampling in samplings if (size := sampling.dataset_records) is not None]
     return min(sizes, default=None)
 
 
 def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str, ...]:
-    """What is to be minded: of the schemes (``Sampling.caution``), and of the delta; of that nothing where it is None.
+    """Return the warnings on the sampling schemes (``Sampling.caution``), and on a delta if one is given.
 
     Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private: no delta from there on
     rules it out (Dwork, Roth 2014 [DR14], Section 2.3).
@@ -42,12 +42,12 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
 
 
 def told(found: Found, about: Plan | Iterable[Sampling], delta: float | None) -> Found:
-    """An answer that carries its assumptions and warnings, and its logarithm with it.
+    """Return an answer with its assumptions and warnings, which its logarithm repeats.
 
     Args:
-        found: what an accountant answered.
-        about: the plan, or the sampling schemes of its rounds where there is no more to say.
-        delta: the delta that was asked or found; ``None`` where the answer is not about one.
+        found: answer of an accountant.
+        about: the plan, or the sampling schemes of its rounds if nothing else matters.
+        delta: target or result; ``None`` if the answer has no delta.
     """
     if isinstance(about, Iterable):
         samplings = tuple(about)

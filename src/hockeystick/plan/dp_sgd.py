@@ -18,7 +18,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 MISPLACED = "does not go with sampling"
-"""What is said of a key of another sampling scheme; in a table it may be a column that means something else."""
+"""Refusal of a key of another sampling scheme; in a table it may be a column with another meaning."""
 
 
 @named_arguments
@@ -125,7 +125,7 @@ def dp_sgd(
 
 
 def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) -> str:
-    """How a scheme has the size of a batch that is said in another way."""
+    """Return the remedy for a batch size that the scheme takes in another form."""
     if key == "batch_size" and "sample_rate" in known:
         size, records = given[key], given.get("dataset_size")
         share = "batch_size / dataset_size" if records is None else f"{domains.shown(size)}/{domains.shown(records)}"
@@ -137,7 +137,7 @@ def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) 
 
 
 def _scheme(name: str, **keys: float | str | None) -> Sampling:
-    """The sampling scheme of that name with these keys, of which those that are not given are ``None``.
+    """Return the sampling scheme of that name with these keys; ``None`` stands for a missing one.
 
     Raises:
         InvalidInputError: no scheme of that name, a key that it does not have, or one that is missing.

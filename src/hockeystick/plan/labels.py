@@ -1,4 +1,4 @@
-"""What people write beside a round, for whoever reads the plan later: its name, a note, and when it was run.
+"""Labels of a round for people who read the plan later: its name, a note, and the day when it was run.
 
 None of it is used in a computation. Rounds with other labels stay apart in a plan, and are composed as if they had
 none.
@@ -22,7 +22,7 @@ MEANINGS = {
     "note": "anything worth knowing of the round; never used in a computation",
     "date": "the day when it was run, such as 2026-11-22; never used in a computation",
 }
-"""What each label is."""
+"""Description of each label."""
 
 
 def checked_label(value: object, key: str) -> str:

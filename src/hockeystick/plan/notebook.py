@@ -1,4 +1,4 @@
-"""How plans and profiles show themselves in notebooks: small tables whose strings are all text."""
+"""Small tables of plans and profiles for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mechanisms, sampling schemes and keys are called elsewhere, and which names here mean the same.
+"""Names that other tools use for mechanisms, sampling schemes and keys, with the names here.
 
 Only where they mean the same: a name that others use for several things is not listed. They are for the line that
 refuses an unknown name, and nothing is accepted by them, so that a plan file says one thing in one way.
@@ -63,7 +63,7 @@ KEY_NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 def key_meant(key: object, known: Iterable[str]) -> str | None:
-    """The key that is meant by one of another tool, among those that there are; ``None`` where it is none of them.
+    """Return the known key that stands for a key of another tool; ``None`` if there is none.
 
     >>> key_meant("sigma", ["noise_multiplier", "count"]), key_meant("sigma", ["scale"])
     ('noise_multiplier', None)

@@ -1,4 +1,4 @@
-"""A plan: what was run on the data, as data. Rounds, how often each, and for which neighbouring relation.
+"""A plan: the rounds that were run on the data, under one neighbouring relation.
 
 Plans are canonical: equal rounds are merged and the rest sorted, so that the order in which rounds were written and the
 way they were folded give bit-identical answers.
@@ -51,13 +51,13 @@ class Plan(metaclass=NamedArguments):
         rounds: any iterable of rounds; equal ones are merged, those that say epochs apart from those that say steps.
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"``, ``"replace-one"`` or ``"zero-out"``.
         delta: default target of :meth:`epsilon`, from 1e-300 to 1.
-        published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
+        published: claims of a source about the plan (``source``, ``epsilon``, ...); never used in a computation.
         unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
             of one user (``plan/users.py``).
         records_per_unit: of users, the most records that one has in the dataset, or in one partition of it.
         partitions_per_unit: most partitions of the data with records of one unit, where every round is run on each
             partition by itself; 1 for single records. By default the data are not split.
-        best_of: that only the best of a random number of runs of all rounds is released.
+        best_of: the law of the number of runs, if only the best of a random number of runs of all rounds is released.
         delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
 
     Raises:
@@ -195,12 +195,12 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def samplings(self) -> tuple[Sampling, ...]:
-        """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
+        """Sampling scheme of each round, from which the assumptions of an answer follow."""
         return tuple(item.sampling for item in self.rounds)
 
     @property
     def premises(self) -> dict[str, str]:
-        """What the program must do for an answer to be about it: sentences by what each is about."""
+        """Conditions that the program must satisfy: sentences by topic."""
         said = {f"sampling {sampling.name}": sampling.assumption for sampling in self.samplings}
         for item in self.rounds:
             said |= item.mechanism.premises
@@ -212,14 +212,14 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def of_records(self) -> bool:
-        """Whether single records are protected, in data that are not split: a user with one is no other unit."""
+        """True if single records are protected, in data that are not split."""
         return self.records_per_unit == 1 and self.partitions_per_unit is None
 
     @cached_property
     def by_group(self) -> bool:
-        """Whether the plan is about users, and of some round no pair is proven for their records together.
+        """True if the plan protects users, and no pair is proven for their records in some round.
 
-        A round that is refused for so many records does not make it so: whoever asks the plan is told why.
+        A round that is refused for so many records does not count: its refusal answers the question.
         """
         if self.records_per_unit == 1:
             return False
@@ -233,17 +233,17 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def whole(self) -> bool:
-        """Whether the plan is answered for as a whole (``plan/users.py``), and not by composing pairs."""
+        """True if another route than the composition of pairs answers for the plan (``plan/users.py``)."""
         return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
 
     @cached_property
     def known_from_below(self) -> bool:
-        """Whether something is known from below of every round in every direction, so that answers have a lower end."""
+        """True if every round has a lower bound in every direction, so that answers have a lower end."""
         return self.directions.known_from_below
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds in each direction, as accountants are asked about them: those that a record can be in.
+        """The rounds that a record can be in, in each direction, as accountants take them.
 
         Raises:
             UnsupportedError: a plan that is answered for as a whole.
@@ -314,7 +314,7 @@ class Plan(metaclass=NamedArguments):
             delta: 0, or from 1e-300 to 1; 0 needs a finite pure epsilon. Default: the plan's own.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
-            proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
+            proof: True to prove the interval by ball arithmetic (the extra ``proof``), or else refuse.
             options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
 
         Returns:
@@ -325,8 +325,8 @@ class Plan(metaclass=NamedArguments):
         Raises:
             InvalidInputError: no delta anywhere, or a value outside its domain.
             UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
-                or no proof where one is asked for.
-            HockeystickError: a proof is asked for, and python-flint is missing.
+                or no proof if ``proof`` is true.
+            HockeystickError: ``proof`` is true, and python-flint is missing.
 
         >>> import hockeystick as hs
         >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
@@ -369,7 +369,7 @@ class Plan(metaclass=NamedArguments):
             epsilon: from 0 to 1e4.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
-            proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
+            proof: True to prove the interval by ball arithmetic (the extra ``proof``), or else refuse.
             options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
 
         Returns:
@@ -380,8 +380,8 @@ class Plan(metaclass=NamedArguments):
         Raises:
             InvalidInputError: a value outside its domain.
             UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
-                or no proof where one is asked for.
-            HockeystickError: a proof is asked for, and python-flint is missing.
+                or no proof if ``proof`` is true.
+            HockeystickError: ``proof`` is true, and python-flint is missing.
 
         >>> import hockeystick as hs
         >>> hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
@@ -396,7 +396,7 @@ class Plan(metaclass=NamedArguments):
         return told(answer if self._has_lower(chosen) else from_above(answer), self, answer.quoted)
 
     def _has_lower(self, accountant: Accountant) -> bool:
-        """Whether the interval of an accountant has a lower end: that of tight pairs, or of the pairs below."""
+        """Return True if the interval of an accountant has a lower end: from tight pairs, or from pairs below."""
         return self.directions.known_from_below if accountant.below else self.directions.tight
 
     def log_delta(
@@ -452,7 +452,7 @@ class Plan(metaclass=NamedArguments):
         return replace(self, best_of=BestOf(runs, mean, shape))
 
     def audit(self, canaries: int, guesses: int, correct: int, significance: float = 0.05) -> Audit:
-        """Whether an attack on one run contradicts this plan.
+        """Test if an attack on one run contradicts this plan.
 
         Each canary is put into the data or left out by a fair coin of its own; guesses are made from what was released.
         Under ``zero-out`` all are in the data, and the coin decides whether one contributes or nothing stands in its
@@ -502,7 +502,7 @@ class Plan(metaclass=NamedArguments):
         return figure
 
     def compare(self, delta: float | None = None, *, epsilon: float | None = None) -> Any:
-        """What every accountant says of this plan, side by side, as ``hockeystick compare`` does.
+        """The answers of all accountants to this plan, side by side, as ``hockeystick compare`` prints them.
 
         Args:
             delta: at which epsilons are compared; the plan's own by default.
@@ -557,7 +557,7 @@ def _listed(rounds: object) -> Iterable[Any]:
 
 
 def _no_round(item: object) -> str:
-    """The line that refuses what is no round; of a mechanism, how to make one of it."""
+    """Return the line that refuses an item that is no round; a mechanism gets the remedy."""
     line = f"a plan is made of rounds; received {domains.shown(item)}"
     if not isinstance(item, Mechanism):
         return line
@@ -567,7 +567,7 @@ def _no_round(item: object) -> str:
 
 
 def _without_pair(item: Round, direction: Direction, records: int) -> bool:
-    """Whether no pair is proven of a round for so many records, which is not refused for them."""
+    """Return True if no pair is proven for so many records in a round that is not refused for them."""
     try:
         return item.of_many(direction, records) is None
     except UnsupportedError:
@@ -575,7 +575,7 @@ def _without_pair(item: Round, direction: Direction, records: int) -> bool:
 
 
 def _frozen(published: object) -> FrozenDict:
-    """A copy that nobody can change: neither the caller's dictionary nor the plan's changes the other."""
+    """Return an immutable copy."""
     if not isinstance(published, Mapping):
         raise InvalidInputError(
             f"published must be a dictionary, such as {{'source': 'a page'}}; received {domains.shown(published)}",

@@ -1,6 +1,6 @@
-"""All that a plan's privacy means, at many places at once: delta and epsilon, attacks, one number, groups.
+"""The privacy profile of a plan at many places at once: delta and epsilon, attacks, tight mu, groups.
 
-Everything here is read off certified values of delta (``directions/curve.py``), and each answer is a :class:`Band` of
+All answers derive from certified values of delta (``directions/curve.py``), and each answer is a :class:`Band` of
 certified ends that says which end is the safe one to quote.
 """
 
@@ -226,7 +226,7 @@ class Profile:
         return slope
 
     def group(self, size: int) -> GroupProfile:
-        """What holds for groups of up to ``size`` records (or users, of a plan for users), from this profile alone.
+        """Return the bounds for groups of up to ``size`` records (or users), from this profile alone.
 
         Raises:
             InvalidInputError: a size that is no whole number from 1 on.
@@ -254,7 +254,7 @@ class Profile:
         return told(replace(bound, reason=self._reasons(bound.reason)), self.plan, None)
 
     def _reasons(self, other: str | None) -> str | None:
-        """That two pairs have to be, where they do, and another reason, where there is one."""
+        """Return the reasons for a wide interval: two pairs, and any other one."""
         why = self.plan.directions.why
         return "; ".join(filter(None, (width_of(why) if why else None, other))) or None
 
@@ -310,7 +310,7 @@ class Profile:
 
 
 RATES = domains.Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, also=0.0)
-"""Domain of rates at which a trade-off is asked."""
+"""Domain of error rates."""
 
 RATES_INSIDE = domains.Domain(
     "a number, at least 1e-100 and less than 0.5", {"minimum": 1e-100, "exclusiveMaximum": 0.5}

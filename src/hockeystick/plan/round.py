@@ -163,7 +163,7 @@ class Round(metaclass=NamedArguments):
         return None
 
     def claim(self, direction: Direction) -> Claim:
-        """What is proven of the round in one direction, and by whom."""
+        """Return the claim for the round in one direction, with its source."""
         return self.mechanism.qualified(claimed_of(self.sampling, self.mechanism, direction))
 
     def known(self, direction: Direction) -> Known:
@@ -179,7 +179,7 @@ class Round(metaclass=NamedArguments):
         return found
 
     def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """What is known of one round of the records of one user, at most so many; see ``plan/users.py``.
+        """Return the pair of one round for a user with at most so many records; see ``plan/users.py``.
 
         Args:
             direction: which of the two datasets holds them.
@@ -250,7 +250,7 @@ class Round(metaclass=NamedArguments):
         return claim
 
     def sort_key(self) -> tuple[Any, ...]:
-        """What rounds of a plan are sorted by: names, then parameters, then whether epochs are said, then labels."""
+        """Return the key by which a plan sorts its rounds: names, parameters, epochs, labels."""
 
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
             values = (getattr(part, item) for item in domains.domains_of(type(part)))
@@ -261,7 +261,7 @@ class Round(metaclass=NamedArguments):
 
 
 def steps_of_epoch(sampling: Sampling) -> int:
-    """How many steps one pass over the data takes.
+    """Return the number of steps of one pass over the data.
 
     Raises:
         InvalidInputError: the sampling scheme does not say how many.

@@ -62,7 +62,7 @@ MAX_ROUNDS = 100_000
 """Most tables of rounds in a plan: with that many different ones, each of a hundred bytes, a file is at its longest."""
 
 ANOTHER = 0.8
-"""How alike a mechanism's name has to be for a slip: randomized-rounding is as near as 0.74 to randomized-response."""
+"""Least likeness of a name to a mechanism's for a slip: randomized-rounding has 0.74 with randomized-response."""
 
 QUOTIENTS = ("sample_rate",)
 """Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
@@ -75,7 +75,7 @@ _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs", *LABELS)
 """Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
 
 _ADJACENCIES = tuple(kind.value for kind in Adjacency)
-"""What the key ``adjacency`` may be."""
+"""Values of the key ``adjacency``."""
 
 
 def sampling_keys(kind: type[Sampling]) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ def _rounds(value: object, key: str) -> list[Any]:
 
 
 NO_ROUNDS = "the plan has no rounds; it needs at least one [[round]] table (in JSON: a list under the key 'round')"
-"""What is said of a plan without rounds."""
+"""Refusal of a plan without rounds."""
 
 PUBLISHED_KEYS: Mapping[str, Key] = {
     key: Key(_text, {"type": "string"}) if domain is None else _number(domain) for key, domain in PUBLISHED.items()
@@ -328,7 +328,7 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
 
 
 def unknown(key: object, known: Iterable[str]) -> str:
-    """The line that refuses a key, with the one that was meant or all that there are."""
+    """Return the refusal of a key, with the nearest known key or else all of them."""
     known = list(known)
     close = key_meant(key, known) or nearest(key, known)
     hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
@@ -336,7 +336,7 @@ def unknown(key: object, known: Iterable[str]) -> str:
 
 
 def unknown_on_top(key: object) -> str:
-    """The line that refuses a key of the plan, and says where it belongs."""
+    """Return the refusal of a key at the top level, with its proper place."""
     parts: tuple[type[Mechanism | Sampling], ...] = (*MECHANISMS, *SAMPLINGS)
     if key in _IN_ROUNDS or any(key in domains_of(kind) for kind in parts):
         return f"key {key!r} belongs in a [[round]] table, not at the top level of the plan"
@@ -346,7 +346,7 @@ def unknown_on_top(key: object) -> str:
 
 
 def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sampling]) -> str:
-    """The line that refuses a key of a round, and says whose it is."""
+    """Return the refusal of a key in a round, with its owner."""
     if key in PLAN_KEYS:
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]
@@ -364,5 +364,5 @@ def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sam
 
 
 def within(place: str, error: InvalidInputError) -> InvalidInputError:
-    """An error that says the place where another one was found, before what that one says."""
+    """Return an error with the place of another one before its message."""
     return InvalidInputError(f"{place}: {error}", error.field)

@@ -94,7 +94,7 @@ SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMi
 """The shapes of a truncated negative binomial law."""
 
 SECRET = "the number of runs is drawn anew from its law, is not published, and nothing but the best run is released"  # noqa: S105
-"""What every answer assumes of the program."""
+"""Assumption of every answer."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ MARGIN = 1e-7
 """Absolute and relative, of epsilon: by how much a root is moved out at first, to where the bound is seen to hold."""
 
 LEAST_WEIGHT = 1e-305
-"""What a smaller weight of a hinge is raised to: below the range of a double they would be lost."""
+"""Least weight of a hinge: smaller ones are raised to it, or else they would be lost below the range of a double."""
 
 Line = tuple[float, float]
 """The logarithms of a and b of a line ``a - b r``."""
@@ -244,10 +244,10 @@ FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
 """Masses v of what is put first, that are tried for the lower end; any of them is sound of which 1 - v is a double."""
 
 LEAST = 1e-300
-"""What is added to probabilities that are rounded up: below the range of a double they would be 0."""
+"""Amount added to probabilities that are rounded up, or else they would be 0 below the range of a double."""
 
 TARGET = domains.Domain("a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta")
-"""The deltas at which epsilon is asked: over an expected number of runs they are deltas of one run."""
+"""Domain of the target delta, which is divided by the expected number of runs."""
 
 GAP = 1e-3
 """Relative width wanted of the error rates of tests."""

@@ -1,4 +1,4 @@
-"""Who is protected: single records, or users with several of them.
+"""Protection of users with several records, and of data in disjoint partitions.
 
 Of a plan whose unit is ``user``, neighbouring datasets differ in all records of one user, at most K of them. Each
 record is clipped by itself, and not what a user's records add up to; the dataset was cut to K records a user before any
@@ -115,7 +115,7 @@ SLIP = 16 * UNIT_ROUNDOFF  # relative error that pays for some roundings of a nu
 MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
 PLACES = 17  # epsilons that are looked at at once, each time
-TOLERANCE = 1e-7  # relative, of the epsilon: a tenth of what intervals are asked for
+TOLERANCE = 1e-7  # relative, of the epsilon: a tenth of the default width of intervals
 FARTHEST = 1e6  # epsilon beyond which none is looked for: it promises nothing, and takes seconds to find
 
 
@@ -184,7 +184,7 @@ def check_unit(plan: Plan) -> None:
 
 
 def premise(plan: Plan) -> str:
-    """What an answer about users, or on partitions, assumes of the program."""
+    """Return the assumption of an answer about users, or on partitions."""
     records, partitions = plan.records_per_unit, plan.partitions_per_unit
     replaced = plan.adjacency is Adjacency.REPLACE_ONE
     if partitions is not None:
@@ -210,7 +210,7 @@ def premise(plan: Plan) -> str:
 
 @dataclass(frozen=True)
 class OfUnit:
-    """A kind of rounds as a user with several records sees it.
+    """Kind of rounds for a user with several records.
 
     Attributes:
         round: what is run.
@@ -290,7 +290,7 @@ def as_whole(plan: Plan) -> ByGroup | Selection:
 
 
 def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, float]) -> None:
-    """Raise unless such a plan is asked by the one route there is.
+    """Raise unless the question leaves the route to the plan.
 
     Raises:
         UnsupportedError: another accountant, a proof, or options.
@@ -361,7 +361,7 @@ class ByGroup:
 
 @dataclass(frozen=True)
 class GroupProfile:
-    """What a plan promises to a group of up to ``size`` records, whatever the mechanism does to them together.
+    """Bounds for groups of up to ``size`` records, whatever the mechanism does to them together.
 
     Upper ends are proven; the lower ones are those of a single record, which is a group too.
 
@@ -385,8 +385,8 @@ class GroupProfile:
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.) What :meth:`epsilon` has told of the group is kept: where work is short,
-        single bounds depend on which others they are asked with.
+        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are kept: if work is short,
+        a bound depends on the others that are computed with it.
         """
         single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
@@ -412,7 +412,7 @@ class GroupProfile:
         return Band(single.lower, upper, upper, "upper")
 
     def _kept(self, at: Array) -> Array:
-        """The least delta that was told at each epsilon or a smaller one: delta does not rise with epsilon."""
+        """Return the least delta of a result at each epsilon or a smaller one: delta does not rise with epsilon."""
         known = sorted(self._told)
         least = np.minimum.accumulate([1.0, *(delta for _, delta in known)])
         kept: Array = least[np.searchsorted([epsilon for epsilon, _ in known], at, side="right")]

@@ -113,7 +113,7 @@ def answers(
             _refused(error, number, reasons, stop)
     try:
         _ask(laid, delta, gap, ends, reasons)
-    except HockeystickError:  # one of them is refused: the others are asked by themselves
+    except HockeystickError:  # one of them is refused: each is computed by itself
         for number, plan in laid.items():
             try:
                 _ask({number: plan}, delta, gap, ends, reasons)

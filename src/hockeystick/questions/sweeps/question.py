@@ -24,7 +24,7 @@ class Question:
 
     Attributes:
         delta: delta of every point, for epsilon and a target epsilon; ``None`` if it is an axis.
-        epsilon: epsilon at which delta is asked.
+        epsilon: epsilon at which delta is wanted.
         target: target: an epsilon at the delta of the point, or another one.
         free: parameter calibrated to the target.
         gap: widest relative width wanted of the intervals; the default of the engines if ``None``.
@@ -40,7 +40,7 @@ class Question:
 
     @property
     def quantity(self) -> str:
-        """Name of the number whose ends are asked."""
+        """Name of the number whose ends are computed."""
         if isinstance(self.target, Target):
             return self.target.name
         return "epsilon" if self.epsilon is None else "delta"
