@@ -78,7 +78,7 @@ def test_both_ends_bound_the_truth_at_many_factors(case: str, factor: float, num
         method = PrivacyBucketsAccountant(factor, number, correction)
         for epsilon in (0.0, 0.11, 0.6, 1.7):
             true = truth(case, epsilon)
-            found = method.delta(directions, epsilon, None)
+            found = method.delta_at(directions, epsilon)
             assert found.lower <= true * (1 + 1e-12), (correction, epsilon)
             assert found.upper >= true * (1 - 1e-12), (correction, epsilon)
 

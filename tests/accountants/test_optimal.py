@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.accountants.optimal import Boxes, OptimalAccountant
+from hockeystick.accountants.optimal import OptimalAccountant
 from hockeystick.accountants.shared.worst_case_law import (
     WorstCase,
     _log_sums_above,
@@ -129,55 +129,6 @@ def test_it_is_never_above_advanced_composition() -> None:
     for plan in (hs.dp_sgd(2.0, 0.05, 50), hs.Plan([hs.Round(hs.Laplace(5.0), count=30)])):
         found = plan.epsilon(1e-5, accountant="optimal").quoted
         assert plan.epsilon(1e-5).upper <= found <= plan.epsilon(1e-5, accountant="advanced").quoted * (1 + 1e-6)
-
-
-def gaussian_kinds(number: int, count: int) -> hs.Plan:
-    """Many different rounds, whose laws are dear to compose."""
-    scale = math.sqrt(number * count)
-    return hs.Plan([hs.Round(hs.Gaussian((5.0 + i) * scale), count=count) for i in range(number)], adjacency="add")
-
-
-@pytest.mark.parametrize(("number", "count"), [(17, 1), (25, 2), (3, 999)])
-def test_prices_compared_by_a_guess_give_the_bound_of_all(
-    number: int, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To a percent. Where laws are dear three or four are composed, and not one for each price: 100 kinds took 25 s."""
-    plan, composed = gaussian_kinds(number, count), []
-    laws = OptimalAccountant._laws
-
-    def counted(self: OptimalAccountant, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        composed.append(boxes)
-        return laws(self, boxes, floor)
-
-    monkeypatch.setattr(OptimalAccountant, "_laws", counted)
-    for epsilon in (0.3, 0.7):
-        composed.clear()
-        found = plan.delta(epsilon, accountant="optimal").quoted
-        assert 1 <= len(composed) <= 4
-        with monkeypatch.context() as patched:
-            patched.setattr("hockeystick.accountants.optimal._searchable", lambda _: True)
-            composed.clear()
-            searched = plan.delta(epsilon, accountant="optimal").quoted
-        assert len(composed) > 10
-        assert searched <= found <= 1.01 * searched
-
-
-def test_no_law_is_composed_whose_losses_are_far_above_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A billion rounds took seconds to say that delta is at most 1."""
-    plan = hs.Plan([hs.Round(hs.Gaussian(13.1), count=10**9)], adjacency="add")
-
-    def composed(*_: object) -> None:
-        raise AssertionError("a law was composed")
-
-    monkeypatch.setattr(OptimalAccountant, "_laws", composed)
-    assert plan.delta(745.0, accountant="optimal").quoted == 1.0
-
-
-@pytest.mark.parametrize("below", [0.01, 1.0, 30.0])
-def test_a_loss_next_above_epsilon_is_not_far_above_it(below: float) -> None:
-    """Randomised response has the loss 60 all but surely, within its 1e-26, and delta is 1 - e^(epsilon - 60)."""
-    truth = -math.expm1(-below)
-    assert OptimalAccountant()._slack([(60.0, 1)], 60.0 - below) == pytest.approx(truth, rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.05, 4000), (0.5, 2000), (1.9, 900), (2.1, 900), (40.0, 60)])

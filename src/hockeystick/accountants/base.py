@@ -5,17 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from hockeystick.directions.directions import Directions
 from hockeystick.values import domains
-from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import InvalidInputError, NotApplicableError
 
 if TYPE_CHECKING:
     from hockeystick.values.bounds import Answer, DeltaAnswer
-
-Interval = TypeVar("Interval", Bound, DeltaBound)
 
 ASKED = ("epsilon", "delta")
 """Arguments of ``Plan.epsilon`` and ``Plan.delta`` themselves, often mistaken for options."""
@@ -67,11 +64,11 @@ class Accountant(ABC):
                 )
         return replace(self, **options)
 
-    def within(self, directions: Directions, delta: float = 0.0) -> Self:
-        """The accountant itself, if it answers for so many rounds and at that delta.
+    def check(self, directions: Directions, delta: float = 0.0) -> None:
+        """Refuse more rounds, or a smaller delta, than the accountant answers for.
 
         Raises:
-            NotApplicableError: it does not.
+            NotApplicableError: there are more rounds, or delta is smaller.
         """
         rounds = sum(count for _, count in directions.kinds)
         for given, beyond, taken in (
@@ -82,17 +79,3 @@ class Accountant(ABC):
                 raise NotApplicableError(
                     f"accountant {self.name!r} takes {taken}; received {given}: leave it to the default accountant"
                 )
-        return self
-
-    def refuse_gap(self, gap: float | None) -> None:
-        """Refuse a gap for an accountant without an interval to narrow.
-
-        Raises:
-            InvalidInputError: a gap is given.
-        """
-        if gap is not None:
-            raise InvalidInputError(
-                f"gap is for accountants that give an interval; received {domains.shown(gap)} with {self.name!r}, "
-                "leave it out",
-                "gap",
-            )

@@ -14,61 +14,47 @@ large. Deltas below e^-650 are answered by e^-650 unless they are 0.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import Composition
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 
-class BasicAccountant(Accountant):
+class Guaranteed(NamedTuple):
+    """Rounds of one direction: their guarantees with their counts, and their composition."""
+
+    kinds: Kinds
+    composition: Composition
+
+
+class BasicAccountant(UpperBoundAccountant[Guaranteed]):
     """Sums of per-round epsilons and deltas."""
 
     name: ClassVar[str] = "basic"
     summary: ClassVar[str] = "upper bound: epsilons and deltas of the rounds add up (simple composition)"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """Return the sum of per-round epsilons at a split of delta."""
-        self.refuse_gap(gap)
-        subjects = _subjects(directions)
-        direction, found = worst(subjects, lambda subject: subject.epsilon(delta))
-        return epsilon_bound(self.name, direction, found)
+    def subjects(self, directions: Directions) -> list[tuple[Direction, Guaranteed]]:
+        """Return the rounds of each direction, without folding Gaussians, which would be another theorem."""
+        return [
+            (direction, Guaranteed(guarantees(directions.pairs(direction), mutual=False), composition))
+            for direction, composition in compositions(directions)
+        ]
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """Return the smallest delta whose bound on epsilon suffices."""
-        self.refuse_gap(gap)
-        direction, found = worst(_subjects(directions), lambda subject: log_delta_of(subject.epsilon, epsilon))
-        return delta_bound(self.name, direction, found)
-
-
-class _Subject:
-    """Rounds of one direction: their guarantees with their counts, and their composition."""
-
-    def __init__(self, kinds: Kinds, composition: Composition) -> None:
-        self.kinds, self._composition = kinds, composition
-
-    def epsilon(self, delta: float) -> float:
-        if not self.kinds:
+    def epsilon_above(self, rounds: Guaranteed, delta: float) -> float:
+        """Return the sum of per-round epsilons at a split of delta, or the sum of the largest losses."""
+        kinds, composition = rounds
+        if not kinds:
             return 0.0
-        pure = self._composition.largest_loss
-        lost = math.fsum(count * kind.least_delta for kind, count in self.kinds)
+        pure = composition.largest_loss
+        lost = math.fsum(count * kind.least_delta for kind, count in kinds)
         best = pure[1] if pure is not None and next_up(lost, 4 if lost else 0) <= delta else math.inf
-        deltas = split(self.kinds, delta, lambda epsilon: epsilon) if delta > 0 else None
+        deltas = split(kinds, delta, lambda epsilon: epsilon) if delta > 0 else None
         if deltas is None:
             return best
-        parts = zip(epsilons(self.kinds, deltas), self.kinds, strict=True)
+        parts = zip(epsilons(kinds, deltas), kinds, strict=True)
         total = math.fsum(epsilon * count for epsilon, (_, count) in parts)
         return min(best, next_up(total, 4) if total > 0 else 0.0)
-
-
-def _subjects(directions: Directions) -> list[tuple[Direction, _Subject]]:
-    """The rounds of each direction, without folding Gaussians, which would be another theorem."""
-    return [
-        (direction, _Subject(guarantees(directions.pairs(direction), mutual=False), composition))
-        for direction, composition in compositions(directions)
-    ]

@@ -27,10 +27,12 @@ class CertifiedAccountant(Accountant):
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return epsilon, with a relative width of at most ``gap`` unless the result has a reason."""
+        self.check(directions, delta)
         with one_call(len(directions.kinds)):
             return certified_epsilon(directions, delta, gap, self.engine)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return delta, with a relative width of at most ``gap`` unless the result has a reason."""
+        self.check(directions)
         with one_call(len(directions.kinds)):
             return certified_delta(directions, epsilon, gap, self.engine)

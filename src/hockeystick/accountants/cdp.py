@@ -26,15 +26,12 @@ amplified, as for ``zcdp``. For Gaussian noise alone the two are the same. There
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.zcdp import CARE, epsilon_at, log_delta_at
+from hockeystick.accountants.zcdp import CARE, MomentAccountant, Moments
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.pairs import (
     Composition,
     DominatingPair,
@@ -44,7 +41,7 @@ from hockeystick.pairs import (
     PoissonSubstitutionPair,
 )
 from hockeystick.pairs.base import rounding_of
-from hockeystick.values.bounds import DeltaUpperBound, UpperBound
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 ORDERS = (1e-3, 1e-2, 1e-1)
@@ -61,27 +58,26 @@ class Concentrated(NamedTuple):
     square: float
 
 
-class CdpAccountant(Accountant):
+class CdpAccountant(MomentAccountant):
     """Sums of mu and of tau^2, converted at the best order."""
 
     name: ClassVar[str] = "cdp"
     summary: ClassVar[str] = "upper bound: concentrated privacy (mu, tau), subgaussian losses; sampling helps little"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
-        self.refuse_gap(gap)
-        direction, found = worst(
-            compositions(directions), lambda rounds: epsilon_at(rounds, moment(concentrated(rounds)), delta)
-        )
-        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(directions))
+    def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
+        """Return the composition of each direction."""
+        return compositions(directions)
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """Return ``delta_finite`` plus the mass at infinite loss."""
-        self.refuse_gap(gap)
-        direction, found = worst(
-            compositions(directions), lambda rounds: log_delta_at(rounds, moment(concentrated(rounds)), epsilon)
-        )
-        return delta_bound(self.name, direction, found, _looseness(directions))
+    def moments(self, composition: Composition) -> list[Moments]:
+        """Return the bound ``mu t + tau^2 t^2/2``."""
+        found = concentrated(composition)
+        return [Moments(lambda t: t * (found.mean + 0.5 * t * found.square) * (1 + CARE))]
+
+    def looseness(self, directions: Directions) -> str | None:
+        """Return a note that sampling hardly helped, or None."""
+        composed = compositions(directions)
+        sampled = any(_sampled(pair) is not None for _, composition in composed for pair, _ in composition.rounds)
+        return UNAMPLIFIED if sampled else None
 
 
 def concentrated(composition: Composition) -> Concentrated:
@@ -89,11 +85,6 @@ def concentrated(composition: Composition) -> Concentrated:
     found = [(of(pair), count) for pair, count in composition.rounds]
     mean = math.fsum(count * part.mean for part, count in found)
     return Concentrated(mean * (1 + CARE), math.fsum(count * part.square for part, count in found) * (1 + CARE))
-
-
-def moment(found: Concentrated) -> Callable[[float], float]:
-    """Return the log-moment bound ``mu t + tau^2 t^2/2`` as a function of t, rounded up."""
-    return lambda t: t * (found.mean + 0.5 * t * found.square) * (1 + CARE)
 
 
 def of(pair: DominatingPair) -> Concentrated:
@@ -138,10 +129,3 @@ def _mean(pair: DominatingPair) -> float:
     care = sum(rounding_of(float(size), atoms.units) for size in np.abs(loss))
     size = float((mass * np.abs(loss)).sum() / mass.sum())
     return max(float((mass * loss).sum() / mass.sum()) + 64 * CARE * size + care, 0.0)
-
-
-def _looseness(directions: Directions) -> str | None:
-    """Note that sampling hardly helped, or None."""
-    composed = compositions(directions)
-    sampled = any(_sampled(pair) is not None for _, composition in composed for pair, _ in composition.rounds)
-    return UNAMPLIFIED if sampled else None

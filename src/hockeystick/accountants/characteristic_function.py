@@ -27,7 +27,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
@@ -62,20 +62,18 @@ LARGEST = 700.0  # exponent that a double can hold
 SAME = 1e-12  # relative, of distances on a lattice
 
 
-class CharacteristicFunctionAccountant(Accountant):
+class CharacteristicFunctionAccountant(PublishedAccountant):
     """Delta as the difference of two distribution functions in each direction; the maximum is taken last."""
 
     name: ClassVar[str] = "characteristic-function"
     summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
+    def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the epsilon at which the difference of the distribution functions is delta."""
-        self.refuse_gap(gap)
         return estimated_epsilon(directions, delta, self.name, _epsilon)
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaEstimate:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaEstimate:
         """Return the difference of the distribution functions."""
-        self.refuse_gap(gap)
         return estimated_delta(directions, epsilon, self.name, _log_delta)
 
 

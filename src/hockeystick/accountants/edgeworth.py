@@ -30,7 +30,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.numerics.roots import root
@@ -59,7 +59,7 @@ LATTICE = "a sum on a lattice jumps, which the expansion does not"
 
 
 @dataclass(frozen=True)
-class EdgeworthAccountant(Accountant):
+class EdgeworthAccountant(PublishedAccountant):
     """The Edgeworth expansion of the summed loss under P and under Q.
 
     Args:
@@ -71,20 +71,18 @@ class EdgeworthAccountant(Accountant):
     name: ClassVar[str] = "edgeworth"
     summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
+    def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the smallest epsilon at which the estimate of delta falls to the target."""
-        self.refuse_gap(gap)
         sums = self._sums(directions)
         direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])
         return Estimate(value, self.name, direction.value, at.doubt(value))
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaEstimate:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaEstimate:
         """Return the difference of the two tails.
 
         Raises:
             NotApplicableError: the difference is negative, or more than 1.
         """
-        self.refuse_gap(gap)
         direction, at, value = max(
             ((d, s, s.delta(epsilon)) for d, s in self._sums(directions)), key=lambda item: item[2]
         )

@@ -33,7 +33,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
 from hockeystick.accountants.shared.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
 from hockeystick.accountants.shared.tilted import LADDER, log_sum, reach_of
@@ -68,7 +68,7 @@ LOG_ENOUGH = -100.0  # log of a mass outside that needs no better bound
 
 
 @dataclass(frozen=True)
-class FourierAccountant(Accountant):
+class FourierAccountant(PublishedAccountant):
     """Fourier accountant: one window for all rounds, both roundings, one transform each."""
 
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
@@ -84,9 +84,8 @@ class FourierAccountant(Accountant):
     name: ClassVar[str] = "fourier"
     summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
+    def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
         """Return the epsilons at which the two sums meet delta."""
-        self.refuse_gap(gap)
         if self.rounding or self.errors:
             return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
         return estimated_epsilon(
@@ -96,9 +95,8 @@ class FourierAccountant(Accountant):
             lambda composition, at: newton(self.estimate(composition, SHARE * at), at, self.start),
         )
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
         """Return the two sums at epsilon."""
-        self.refuse_gap(gap)
         if self.rounding or self.errors:
             return bounded_delta(directions, epsilon, self.name, self._delta_ends)
         return estimated_delta(

@@ -28,7 +28,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
@@ -60,7 +60,7 @@ class Limit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GdpAccountant(Accountant):
+class GdpAccountant(PublishedAccountant):
     """One Gaussian experiment in place of all rounds: exact, or the limit of many rounds.
 
     Args:
@@ -74,9 +74,8 @@ class GdpAccountant(Accountant):
     name: ClassVar[str] = "gdp"
     summary: ClassVar[str] = "certified for Gaussian rounds without sampling, else an estimate: the central limit"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
+    def epsilon_at(self, directions: Directions, delta: float) -> Answer:
         """Return epsilon on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
-        self.refuse_gap(gap)
         found = compositions(directions)
         exact = _exact(found)
         if exact is not None:
@@ -92,9 +91,8 @@ class GdpAccountant(Accountant):
         doubt = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
         return Estimate(value, self.name, direction.value, doubt)
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
         """Return delta on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
-        self.refuse_gap(gap)
         found = compositions(directions)
         exact = _exact(found)
         if exact is not None:

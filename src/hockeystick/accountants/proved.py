@@ -51,6 +51,7 @@ class ProvedAccountant(Accountant):
     @counted
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return the worst direction's interval; UnsupportedError if there is no proof."""
+        self.check(directions, delta)
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, found = worst_direction(
@@ -63,6 +64,7 @@ class ProvedAccountant(Accountant):
     @counted
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return the worst direction's interval with its logarithm; UnsupportedError if there is no proof."""
+        self.check(directions)
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, log = worst_direction(

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.guess import moment_seconds
 from hockeystick.directions.directions import Directions, renyi_compositions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left
@@ -47,7 +47,7 @@ PURE = math.inf  # order at which the Renyi divergence is the largest loss
 
 
 @dataclass(frozen=True)
-class RdpAccountant(Accountant):
+class RdpAccountant(PublishedAccountant):
     """Renyi accountant at the best real order of each direction; the maximum is taken last.
 
     Args:
@@ -63,15 +63,13 @@ class RdpAccountant(Accountant):
     name: ClassVar[str] = "rdp"
     summary: ClassVar[str] = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
+    def epsilon_at(self, directions: Directions, delta: float) -> UpperBound:
         """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
-        self.refuse_gap(gap)
         direction, found = _worst(directions, lambda composition: self._epsilon(composition, delta))
         return epsilon_bound(self.name, direction, found.value, order=found.order)
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaUpperBound:
         """Return ``delta_finite`` plus the mass at infinite loss."""
-        self.refuse_gap(gap)
         direction, found = _worst(directions, lambda composition: self._log_delta(composition, epsilon))
         return delta_bound(self.name, direction, found.value, order=found.order)
 

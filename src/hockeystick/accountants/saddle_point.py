@@ -30,7 +30,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.normal_form import NormalForm
 from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition
 from hockeystick.directions.directions import Directions
@@ -53,7 +53,7 @@ BISECTIONS = 12  # bisections of a range of 0.25 in log t
 
 
 @dataclass(frozen=True)
-class SaddlePointAccountant(Accountant):
+class SaddlePointAccountant(PublishedAccountant):
     """Saddle-point approximation of each direction; the maximum is taken last."""
 
     order: Annotated[
@@ -65,18 +65,16 @@ class SaddlePointAccountant(Accountant):
         "estimate: steepest descent at the saddle point (order=0: certified, normal law and its error)"
     )
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
+    def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
         """Return the epsilon whose saddle point gives delta."""
-        self.refuse_gap(gap)
         if self.order == 0:
             return bounded_epsilon(directions, delta, self.name, normal_epsilon)
         return estimated_epsilon(
             directions, delta, self.name, lambda composition, at: self._epsilon(composition, math.log(at))
         )
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
         """Return the expansion at the saddle point of epsilon."""
-        self.refuse_gap(gap)
         if self.order == 0:
             return bounded_delta(directions, epsilon, self.name, normal_delta)
         return estimated_delta(directions, epsilon, self.name, self._log_delta)

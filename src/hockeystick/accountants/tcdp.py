@@ -30,12 +30,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.zcdp import CARE, epsilon_at, log_delta_at, quadratic, rho, unamplified
+from hockeystick.accountants.zcdp import CARE, MomentAccountant, Moments, quadratic, rho, unamplified
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.values.bounds import DeltaUpperBound, UpperBound
+from hockeystick.values.adjacency import Direction
 
 MAX_PROPOSED = 0.1  # largest rho and rate for a proposal
 LOSS = 13.0  # proposed rho over s^2 rho
@@ -61,37 +59,40 @@ class Truncated:
         """Return the bound on K(t), which is astronomically large beyond omega."""
         return quadratic(self.rho)(t) if 1 + t < self.omega else UNKNOWN_MOMENT
 
-    @property
-    def start(self) -> float:
-        """Value of t at which the bound is known."""
-        return min(1.0, 0.5 * (self.omega - 1))
 
-
-class TcdpAccountant(Accountant):
+class TcdpAccountant(MomentAccountant):
     """Sums of rho, amplified where this is verified, converted at the best order below omega."""
 
     name: ClassVar[str] = "tcdp"
     summary: ClassVar[str] = "upper bound: truncated concentrated privacy, amplified by sampling where noise is large"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """Return the smaller of the bounds with and without amplification."""
-        self.refuse_gap(gap)
+    def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
+        """Return the composition of each direction."""
+        return compositions(directions, effort=EFFORT)
 
-        def bound(rounds: Composition) -> float:
-            return min(epsilon_at(rounds, law.moment, delta, law.start) for law in _laws(rounds))
+    def moments(self, composition: Composition) -> list[Moments]:
+        """Return the bound without amplification, and the one with it if some round has it."""
+        plain = Truncated(rho(composition), math.inf)
+        rhos, omega = [], math.inf
+        for pair, count in composition.rounds:
+            found = amplified(pair) if pair.sampled_from else None
+            if isinstance(found, Truncated) and found.rho < pair.rho:
+                rhos.append(count * found.rho)
+                omega = min(omega, found.omega)
+            else:
+                rhos.append(count * pair.rho)
+        total = Truncated(math.fsum(rhos) * (1 + CARE), omega)
+        laws = [plain] if total.omega == math.inf else [total, plain]
+        return [Moments(law.moment, min(1.0, 0.5 * (law.omega - 1))) for law in laws]
 
-        direction, found = worst(compositions(directions, effort=EFFORT), bound)
-        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(directions))
-
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """Return the smaller of the bounds with and without amplification."""
-        self.refuse_gap(gap)
-
-        def bound(rounds: Composition) -> float:
-            return min(log_delta_at(rounds, law.moment, epsilon, law.start) for law in _laws(rounds))
-
-        direction, found = worst(compositions(directions, effort=EFFORT), bound)
-        return delta_bound(self.name, direction, found, _looseness(directions))
+    def looseness(self, directions: Directions) -> str | None:
+        """Return the reason why some sampled round was not amplified, if any."""
+        for _, composition in self.subjects(directions):
+            for pair, _ in composition.rounds:
+                found = amplified(pair) if unamplified(pair) else None
+                if isinstance(found, str):
+                    return f"sampling is ignored, as the theorem on amplification does not apply: {found}"
+        return None
 
 
 def amplified(pair: DominatingPair) -> Truncated | str:
@@ -120,28 +121,3 @@ def _verified(pair: DominatingPair, claim: Truncated) -> bool:
             return False
         before, t = t, t * T_RATIO
     return True
-
-
-def _laws(composition: Composition) -> list[Truncated]:
-    """Known bounds on the composition: without amplification, and with it if some round has it."""
-    plain = Truncated(rho(composition), math.inf)
-    rhos, omega = [], math.inf
-    for pair, count in composition.rounds:
-        found = amplified(pair) if pair.sampled_from else None
-        if isinstance(found, Truncated) and found.rho < pair.rho:
-            rhos.append(count * found.rho)
-            omega = min(omega, found.omega)
-        else:
-            rhos.append(count * pair.rho)
-    total = Truncated(math.fsum(rhos) * (1 + CARE), omega)
-    return [plain] if total.omega == math.inf else [total, plain]
-
-
-def _looseness(directions: Directions) -> str | None:
-    """Reason why some sampled round was not amplified, if any."""
-    for _, composition in compositions(directions, effort=EFFORT):
-        for pair, _ in composition.rounds:
-            found = amplified(pair) if unamplified(pair) else None
-            if isinstance(found, str):
-                return f"sampling is ignored, as the theorem on amplification does not apply: {found}"
-    return None

@@ -16,43 +16,78 @@ records, so that DP-SGD is accounted as if every batch were the whole dataset. T
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left, worst
+from hockeystick.directions.one_sided import log_left
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import epsilon_from, log_delta_by
-from hockeystick.values.bounds import DeltaUpperBound, UpperBound
+from hockeystick.values.adjacency import Direction
 
 CARE = 16 * UNIT_ROUNDOFF  # relative: a dozen roundings
 UNAMPLIFIED = "concentrated privacy is not amplified by sampling: every round counts as one that sees all records"
 """Note on a bound for a plan with sampling."""
 
 
-class ZcdpAccountant(Accountant):
+class Moments(NamedTuple):
+    """Bound on the log-moments K(t) as a function of t, and a t at which there is one."""
+
+    moment: Callable[[float], float]
+    start: float = 1.0
+
+
+class MomentAccountant(UpperBoundAccountant[Composition]):
+    """Accountant that converts bounds on the log-moments at the best order; the better one counts."""
+
+    @abstractmethod
+    def moments(self, composition: Composition) -> list[Moments]:
+        """Return bounds on the log-moments of the finite losses, rounded up."""
+
+    def epsilon_above(self, rounds: Composition, delta: float) -> float:
+        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        infinite = rounds.infinite_mass_ends[1]
+        if not rounds.rounds:
+            return 0.0
+        if delta <= infinite:
+            return math.inf
+        left = log_left(delta, infinite)
+        return min(epsilon_from(found.moment, left, found.start).value for found in self.moments(rounds))
+
+    def log_delta_above(self, rounds: Composition, epsilon: float) -> float:
+        """Return log of ``delta_finite`` plus the mass at infinite loss."""
+        if not rounds.rounds:
+            return -math.inf
+        infinite = rounds.infinite_mass_ends[1]
+        finite = min(log_delta_by(found.moment, epsilon, found.start).value for found in self.moments(rounds))
+        if infinite == 0:
+            return finite
+        total = math.log(math.exp(finite) + infinite)
+        return min(total + 1e-15 * (1 + abs(total)), 0.0)
+
+
+class ZcdpAccountant(MomentAccountant):
     """Sums of rho, converted at the best order."""
 
     name: ClassVar[str] = "zcdp"
     summary: ClassVar[str] = "upper bound: zero-concentrated privacy, rho adds up; sampling does not help"
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
-        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
-        self.refuse_gap(gap)
-        direction, found = worst(
-            compositions(directions, many=True), lambda rounds: epsilon_at(rounds, quadratic(rho(rounds)), delta)
-        )
-        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else looseness(directions))
+    def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
+        """Return the composition of each direction."""
+        return compositions(directions, many=True)
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
-        """Return ``delta_finite`` plus the mass at infinite loss."""
-        self.refuse_gap(gap)
-        direction, found = worst(
-            compositions(directions, many=True), lambda rounds: log_delta_at(rounds, quadratic(rho(rounds)), epsilon)
-        )
-        return delta_bound(self.name, direction, found, looseness(directions))
+    def moments(self, composition: Composition) -> list[Moments]:
+        """Return the bound ``t (1 + t) rho``."""
+        return [Moments(quadratic(rho(composition)))]
+
+    def looseness(self, directions: Directions) -> str | None:
+        """Return a note that sampling was ignored, or None."""
+        composed = self.subjects(directions)
+        ignored = any(unamplified(pair) for _, composition in composed for pair, _ in composition.rounds)
+        return UNAMPLIFIED if ignored else None
 
 
 def rho(composition: Composition) -> float:
@@ -65,37 +100,6 @@ def quadratic(rho: float) -> Callable[[float], float]:
     return lambda t: t * (1 + t) * rho * (1 + CARE) if rho else 0.0
 
 
-def looseness(directions: Directions) -> str | None:
-    """Return a note that sampling was ignored, or None."""
-    composed = compositions(directions, many=True)
-    ignored = any(unamplified(pair) for _, composition in composed for pair, _ in composition.rounds)
-    return UNAMPLIFIED if ignored else None
-
-
 def unamplified(pair: DominatingPair) -> bool:
     """Return True if a sampled round has no smaller rho than an unsampled one; a bounded loss may have."""
     return pair.sampled_from is not None and pair.rho >= pair.sampled_from[1]
-
-
-def epsilon_at(composition: Composition, moment: Callable[[float], float], delta: float, start: float = 1.0) -> float:
-    """Return an epsilon for the composition, given a bound on the log-moments of its finite losses."""
-    infinite = composition.infinite_mass_ends[1]
-    if not composition.rounds:
-        return 0.0
-    if delta <= infinite:
-        return math.inf
-    return epsilon_from(moment, log_left(delta, infinite), start).value
-
-
-def log_delta_at(
-    composition: Composition, moment: Callable[[float], float], epsilon: float, start: float = 1.0
-) -> float:
-    """Return a log delta for the composition, given a bound on the log-moments of its finite losses."""
-    if not composition.rounds:
-        return -math.inf
-    infinite = composition.infinite_mass_ends[1]
-    finite = log_delta_by(moment, epsilon, start).value
-    if infinite == 0:
-        return finite
-    total = math.log(math.exp(finite) + infinite)
-    return min(total + 1e-15 * (1 + abs(total)), 0.0)

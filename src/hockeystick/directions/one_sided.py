@@ -49,10 +49,10 @@ def log_left(delta: float, infinite: float) -> float:
     return math.log(next_down(delta - infinite))
 
 
-def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
+def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float, gap: float = LOG_DELTA_GAP) -> float:
     """Return the logarithm of a delta at which a bound on epsilon, as a function of delta, is at most ``epsilon``.
 
-    Any such delta is valid: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The smallest one is found to 1e-9;
+    Any such delta is valid: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The smallest one is found to a gap;
     below e^-650 only 0 is tried.
     """
     if epsilon_at(0.0) <= epsilon:
@@ -66,7 +66,7 @@ def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
         return next_up(low, 4)
     if above(high) > 0:
         return 0.0
-    step = LOG_DELTA_GAP
+    step = gap
     found = root(above, low, high, xtol=0.5 * step) + step
     while found < high and above(found) > 0:
         found, step = found + step, 2 * step

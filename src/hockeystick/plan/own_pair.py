@@ -154,13 +154,13 @@ class Pair:
         """The least epsilon at which ``P^count`` is told from ``Q^count`` with at most that delta."""
         target = domains.delta(delta)
         directions = self.directions(count)
-        return _accountant(accountant).within(directions, target).epsilon(directions, target, gap)
+        return _accountant(accountant).epsilon(directions, target, gap)
 
     def delta(self, epsilon: float, count: int = 1, accountant: str = "auto", gap: float | None = None) -> DeltaAnswer:
         """The hockey-stick divergence of ``P^count`` from ``Q^count`` at an epsilon."""
         at = domains.epsilon(epsilon, "epsilon", "at which delta is asked")
         directions = self.directions(count)
-        return _accountant(accountant).within(directions).delta(directions, at, gap)
+        return _accountant(accountant).delta(directions, at, gap)
 
 
 _WHY = "the laws are known at knots only: one pair is spread between them, and one is merged"

@@ -343,8 +343,8 @@ class Plan(metaclass=NamedArguments):
             check_route(self, accountant, proof, options)
             return as_whole(self).epsilon(target, gap)
         chosen = accountant_named(accountant, proof, options)
-        answer = chosen.within(self.directions, target).epsilon(self.directions, target, gap)
-        return told(answer if self._has_lower(chosen) else from_above(answer), self, target)
+        found = chosen.epsilon(self.directions, target, gap)
+        return told(found if self._has_lower(chosen) else from_above(found), self, target)
 
     @overload
     def delta(
@@ -392,8 +392,8 @@ class Plan(metaclass=NamedArguments):
             check_route(self, accountant, proof, options)
             return as_whole(self).delta(epsilon, gap)
         chosen = accountant_named(accountant, proof, options)
-        answer = chosen.within(self.directions).delta(self.directions, epsilon, gap)
-        return told(answer if self._has_lower(chosen) else from_above(answer), self, answer.quoted)
+        found = chosen.delta(self.directions, epsilon, gap)
+        return told(found if self._has_lower(chosen) else from_above(found), self, found.quoted)
 
     def _has_lower(self, accountant: Accountant) -> bool:
         """Return True if the interval of an accountant has a lower end: from tight pairs, or from pairs below."""

@@ -120,7 +120,7 @@ def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
     def ask(plan: Plan) -> tuple[Answer, Answer | None]:
         if plan.whole:  # has its own route; the others refuse with its reason
             return plan.epsilon(delta, accountant=accountant.name), None
-        return accountant.within(plan.directions, delta).epsilon(plan.directions, delta, None), None
+        return accountant.epsilon(plan.directions, delta, None), None
 
     return _timed(accountant.name, plan, ask)
 
@@ -132,7 +132,7 @@ def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
         if plan.whole:
             found = plan.delta(epsilon, accountant=accountant.name)
         else:
-            found = accountant.within(plan.directions).delta(plan.directions, epsilon, None)
+            found = accountant.delta(plan.directions, epsilon, None)
         return found, found.log_delta
 
     return _timed(accountant.name, plan, ask)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite import known_epsilon
 from hockeystick.directions.two_sided import delta_of, without_lower
@@ -32,7 +32,7 @@ class Ends(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BracketAccountant(Accountant):
+class BracketAccountant(PublishedAccountant):
     """Accountant that brackets one direction at a time.
 
     Attributes:
@@ -49,17 +49,15 @@ class BracketAccountant(Accountant):
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         """Return log delta of one direction, with mass at infinite loss; epsilon is below the largest loss."""
 
-    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
+    def epsilon_at(self, directions: Directions, delta: float) -> Bound:
         """Return the larger lower end and the larger upper end, which bound the larger of the truths."""
-        self.refuse_gap(gap)
         found = [
             (direction, self._epsilon(composition, delta)) for direction, composition in _few(directions, self.name)
         ]
         return without_lower(directions, self._bound(found))
 
-    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
         """Return the larger lower end and the larger upper end, which bound the larger of the truths."""
-        self.refuse_gap(gap)
         found = [
             (direction, self._log_delta(composition, epsilon)) for direction, composition in _few(directions, self.name)
         ]

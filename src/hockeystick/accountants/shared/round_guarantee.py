@@ -9,6 +9,7 @@ bounded, P may have loss epsilon for certain.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +17,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
@@ -40,11 +43,12 @@ MOST_KINDS = 800  # largest number of kinds of one direction, each in up to thre
 EFFORT = 4.5  # time for a sampled kind relative to that of its moments: thirteen milliseconds
 LEAST_TABLE = 129  # smallest number of epsilons of a table
 LOG_PRICES = (-100.0, 720.0)  # range of log prices of delta in units of cost
+HALF = 0.5  # of delta, which is the slack where its share is not searched
 LOG_ODDS = 14.0  # range of the log-odds of the slack's share of delta in its search
+LOG_DELTA_GAP = 1e-3  # accuracy of log delta at an epsilon
 SLACK_PRECISION = 1e-3  # accuracy of the log-odds; the bound errs by its square
 LARGEST = 700.0  # largest exponent of a double
-LEAST_TABLED = 1e-18  # smallest delta of one round in the tables of a search
-SCALING = 1e-13  # relative slack by which terms scaled to a sum stay below it
+CARE = 64 * UNIT_ROUNDOFF  # relative, for dozens of roundings
 MIN_SHARE = 1e-12  # smallest share of delta of a kind of rounds, unless at its largest loss
 
 
@@ -227,59 +231,67 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
     return [max(delta * factor, kind.least_delta) for (kind, _), delta in zip(kinds, deltas, strict=True)]
 
 
-Value = Callable[[list[float], list[float]], float]
-"""Function of the epsilons and deltas of all kinds of rounds to a bound."""
+class SplitAccountant(UpperBoundAccountant[Kinds]):
+    """Accountant whose theorem composes rounds by their mutual guarantees, at the best split of delta found.
 
-
-def least_over_prices(kinds: Kinds, total: float, value: Value, guess: Value | None = None) -> float:
-    """Return the smallest ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared.
-
-    Any value is a bound if ``value`` gives one, so the search need not be exact: it uses tables, to which the largest
-    losses are added, and scales both these and the best result down to the epsilon in ``total``. If ``value`` is
-    expensive, a ``guess`` of it compares prices.
+    Any split gives a bound. Independent failures of probability delta_i add up in units of ``-log(1 - delta_i)``.
     """
-    compared = value if guess is None else guess
-    tables = list(zip(*_tables(kinds, LEAST_TABLED), strict=True))
-    known: dict[tuple[int, ...], float] = {}
 
-    def points(chosen: tuple[int, ...]) -> tuple[list[float], list[float]]:
-        found = [(float(e[place]), float(d[place])) for (e, d), place in zip(tables, chosen, strict=True)]
-        return [epsilon for epsilon, _ in found], [delta for _, delta in found]
+    @abstractmethod
+    def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
+        """Return epsilon of the whole from those of the rounds, at ``delta' = 1 - e^-slack``."""
 
-    def at(log_price: float) -> float:
-        chosen = tuple(int(np.argmin(epsilon**2 + math.exp(log_price) * delta)) for epsilon, delta in tables)
-        if chosen not in known:
-            known[chosen] = compared(*points(chosen))
-        return known[chosen]
+    def searchable(self, kinds: Kinds) -> bool:
+        """Return True if the theorem is cheap enough to search for the best share of the slack."""
+        return True
 
-    prices = np.linspace(-10.0, 90.0, 51)
-    for _ in range(3):
-        best = int(np.argmin([at(float(price)) for price in prices]))
-        prices = np.linspace(prices[max(best - 1, 0)], prices[min(best + 1, len(prices) - 1)], 25)
-    chosen = min(known, key=lambda places: known[places])
-    at_best, lost = points(chosen)
-    edges = [kind.edge for kind, _ in kinds]
-    found = [known[chosen] if guess is None else value(at_best, lost)]
-    found.append(value(edges, [kind.least_delta for kind, _ in kinds]))
-    for each in (edges, at_best):
-        size = math.fsum(count * epsilon for epsilon, (_, count) in zip(each, kinds, strict=True))
-        if total < size < math.inf:
-            scaled = [epsilon * (total / size) * (1 - SCALING) for epsilon in each]
-            deltas = [float(kind.delta(np.array([e]))[0]) for e, (kind, _) in zip(scaled, kinds, strict=True)]
-            found.append(value(scaled, deltas))
-    return min(found)
+    def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
+        """Return the rounds of each direction with mutual guarantees."""
+        return mutual_guarantees(directions)
 
+    def epsilon_above(self, rounds: Kinds, delta: float) -> float:
+        """Return the bound at the best share of the slack in delta."""
+        return self._epsilon(rounds, delta, self._best_share(rounds, delta), REFINEMENTS)
 
-def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> float:
-    """Return the smallest ``bound(slack, refinements)`` over the slack's share of delta; any share gives a bound."""
+    def log_delta_above(self, rounds: Kinds, epsilon: float) -> float:
+        """Return a log delta whose bound is small enough, at the best share of the slack found."""
 
-    def slack(log_odds: float) -> float:
-        return budget / (1 + math.exp(-float(log_odds)))
+        def least(share: float) -> float:
+            return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, ROUGH), epsilon, LOG_DELTA_GAP)
 
-    place = least_place(
-        lambda log_odds: min(bound(slack(log_odds), ROUGH), 1e300), -LOG_ODDS, LOG_ODDS, xtol=SLACK_PRECISION
-    )
-    return bound(slack(place), REFINEMENTS)
+        found = least(HALF)
+        for _ in range(2):  # the best share moves with delta
+            found = min(found, least(self._best_share(rounds, math.exp(found))))
+        return found
+
+    def _best_share(self, kinds: Kinds, delta: float) -> float:
+        """Share of the slack in delta, from a search in its log-odds."""
+        if not (kinds and 0 < delta < 1 and self.searchable(kinds)):
+            return HALF
+
+        def bound(log_odds: float) -> float:
+            return min(self._epsilon(kinds, delta, 1 / (1 + math.exp(-log_odds)), ROUGH), 1e300)
+
+        return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=SLACK_PRECISION)))
+
+    def _epsilon(self, kinds: Kinds, delta: float, share: float, refinements: int) -> float:
+        """Smallest bound with this share of the slack, without slack, and at the largest losses."""
+        if not kinds:
+            return 0.0
+        if any(kind.least_delta >= 1 for kind, _ in kinds):
+            return math.inf
+        budget, best = -math.log1p(-delta) * (1 - CARE), math.inf
+        spent = math.fsum(-count * math.log1p(-kind.least_delta) for kind, count in kinds) * (1 + CARE)
+        if spent <= budget:
+            edges = [kind.edge for kind, _ in kinds]
+            best = min(self.composed(kinds, edges, 0.0), self.composed(kinds, edges, budget - spent))
+        for slack in (0.0, share * budget) if budget > 0 else ():
+            units = split(kinds, (budget - slack) * (1 - CARE), np.square if slack else np.abs)
+            deltas = [-math.expm1(-unit) * (1 - CARE) for unit in units or ()]
+            enough = all(delta >= kind.least_delta for delta, (kind, _) in zip(deltas, kinds, strict=False))
+            if units is not None and enough:
+                best = min(best, self.composed(kinds, epsilons(kinds, deltas, refinements), slack))
+        return best
 
 
 def _tables(kinds: Kinds, budget: float) -> tuple[Array, Array]:

@@ -1,0 +1,81 @@
+"""Bases of published accountants: refusals first, and upper bounds of each direction, of which the larger is taken."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import Generic, TypeVar
+
+from hockeystick.accountants.base import Accountant
+from hockeystick.directions.directions import Directions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Answer, DeltaAnswer
+from hockeystick.values.errors import InvalidInputError
+
+Rounds = TypeVar("Rounds")  # of one direction, as a method takes them
+
+
+class PublishedAccountant(Accountant):
+    """Accountant of a publication, without an interval to narrow."""
+
+    @abstractmethod
+    def epsilon_at(self, directions: Directions, delta: float) -> Answer:
+        """Return epsilon at delta in [0, 1)."""
+
+    @abstractmethod
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
+        """Return delta at epsilon >= 0."""
+
+    def epsilon(self, directions: Directions, delta: float, gap: float | None = None) -> Answer:
+        """Return epsilon at delta, refused with a gap or outside the domain of the method."""
+        self.check(directions, delta)
+        self._refuse_gap(gap)
+        return self.epsilon_at(directions, delta)
+
+    def delta(self, directions: Directions, epsilon: float, gap: float | None = None) -> DeltaAnswer:
+        """Return delta at epsilon, refused with a gap or outside the domain of the method."""
+        self.check(directions)
+        self._refuse_gap(gap)
+        return self.delta_at(directions, epsilon)
+
+    def _refuse_gap(self, gap: float | None) -> None:
+        if gap is not None:
+            raise InvalidInputError(
+                f"gap is for accountants that give an interval; received {domains.shown(gap)} with {self.name!r}, "
+                "leave it out",
+                "gap",
+            )
+
+
+class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
+    """Accountant that bounds each direction from above; the answer is the larger of the bounds."""
+
+    @abstractmethod
+    def subjects(self, directions: Directions) -> Sequence[tuple[Direction, Rounds]]:
+        """Return the rounds of each direction, in the form that the method takes."""
+
+    @abstractmethod
+    def epsilon_above(self, rounds: Rounds, delta: float) -> float:
+        """Return an upper bound on epsilon of one direction."""
+
+    def log_delta_above(self, rounds: Rounds, epsilon: float) -> float:
+        """Return an upper bound on log delta of one direction: by default the one whose epsilon is small enough."""
+        return log_delta_of(partial(self.epsilon_above, rounds), epsilon)
+
+    def looseness(self, directions: Directions) -> str | None:
+        """Return the reason why the bounds of these rounds are looser than usual, if they are."""
+        return None
+
+    def epsilon_at(self, directions: Directions, delta: float) -> Answer:
+        """Return the larger epsilon of the directions."""
+        direction, found = worst(self.subjects(directions), lambda rounds: self.epsilon_above(rounds, delta))
+        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else self.looseness(directions))
+
+    def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
+        """Return the larger delta of the directions."""
+        direction, found = worst(self.subjects(directions), lambda rounds: self.log_delta_above(rounds, epsilon))
+        return delta_bound(self.name, direction, found, self.looseness(directions))
