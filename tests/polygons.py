@@ -8,8 +8,7 @@ from typing import Any
 
 import mpmath
 
-from hockeystick.engines.grid.cells import Mesh
-from hockeystick.engines.grid.laws import GridLaw
+from hockeystick.numerics.lattice import GridLaw, Mesh
 
 Number = Any  # an mpmath number
 

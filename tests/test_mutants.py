@@ -89,7 +89,7 @@ def test_a_name_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
     [
         ("numerics.rounding.next_up", "for _ in range"),
         ("RenyiComposition.infinite_mass", "@property"),  # a method, its decorators included
-        ("sums.FADE", "60.0"),  # a constant of a module
+        ("numerics.lattice.FADE", "60.0"),  # a constant of a module
         ("CertifiedAccountant.engine", "ClassVar"),  # a constant of a class
         ("SmoothPart", "class SmoothPart"),
     ],

@@ -49,7 +49,7 @@ INDENT = 4
 def breakable(body: str) -> str:
     """The page with the places marked.
 
-    >>> breakable('<span class="pre">engines/grid/sums.py</span>')
+    >>> breakable('<span class="pre">engines/grid/laws.py</span>')
     '<span class="pre">engines/<wbr>grid/<wbr>sums.<wbr>py</span>'
     >>> breakable('<span class="pre">--delta</span>')
     '<span class="pre whole">--delta</span>'

@@ -22,8 +22,9 @@ from hockeystick.directions.curve import DirectionCurve
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.grid import engine as grid
-from hockeystick.engines.grid.query import EpsilonQuery, lower_end, upper_end
+from hockeystick.engines.grid.query import EpsilonQuery
 from hockeystick.numerics import rounding
+from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.pairs import (
     BlackBoxPair,

@@ -19,10 +19,8 @@ from hockeystick.engines.contour.apart import ApartEngine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.grid.cells import Mesh
-from hockeystick.engines.grid.laws import GridLaw
-from hockeystick.engines.grid.stages import Tail
 from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.numerics.lattice import GridLaw, Mesh, Tail
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.renyi import renyi_log_delta
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine

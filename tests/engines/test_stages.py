@@ -13,10 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hockeystick import Laplace, Plan, Poisson, RandomizedResponse, Round
-from hockeystick.engines.grid.cells import Mesh
-from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.layout import Layout, Route, Spread
-from hockeystick.engines.grid.stages import Tail, Window, coarsen, compose
+from hockeystick.engines.grid.stages import coarsen, compose
+from hockeystick.numerics.lattice import GridLaw, Mesh, Tail, Window
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side

@@ -16,8 +16,9 @@ from scipy.stats import hypergeom
 from hockeystick import Direction, Gaussian, WithoutReplacement
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.grid.cells import Mesh, Reach, integrate
+from hockeystick.engines.grid.cells import Reach, integrate
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.numerics.lattice import Mesh
 from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, LaplacePair, WithoutReplacementPair
 from hockeystick.pairs.sampled import fixed_size_pair
 

@@ -12,7 +12,8 @@ import pytest
 from mpmath import mp, mpf
 
 import hockeystick as hs
-from hockeystick.engines.grid.cells import Mesh, Reach, integrate
+from hockeystick.engines.grid.cells import Reach, integrate
+from hockeystick.numerics.lattice import Mesh
 from hockeystick.numerics.work import Work
 from hockeystick.pairs.base import terms_of
 from hockeystick.pairs.mixture import MixtureLocation, MixturePair

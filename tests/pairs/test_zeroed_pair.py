@@ -11,8 +11,9 @@ import pytest
 from scipy.special import ndtr
 
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.grid.cells import Mesh, Reach, integrate
+from hockeystick.engines.grid.cells import Reach, integrate
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.numerics.lattice import Mesh
 from hockeystick.pairs import Composition, GaussianPair, WithoutReplacementPair
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.sampled.opposed_draws import _add, opposed_draws

@@ -69,3 +69,11 @@ def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
         return out, np.abs(out)
     above, rest = np.exp(log_weight + np.maximum(x, 1.0)), weight * (1 + x)
     return np.where(x > 1, above - rest, out), np.where(x > 1, above + rest, np.abs(out))
+
+
+def log_peak(t: float) -> float:
+    """``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``.
+
+    For t of which the inverse is no double it is 0, which it is never above.
+    """
+    return -math.log1p(t) - t * math.log1p(1 / t)

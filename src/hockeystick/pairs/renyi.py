@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hockeystick.numerics.logarithm import log_peak as log_peak
 from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend, spent
@@ -37,14 +38,6 @@ class RenyiBound(NamedTuple):
 
     value: float
     order: float
-
-
-def log_peak(t: float) -> float:
-    """``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``.
-
-    For t of which the inverse is no double it is 0, which it is never above.
-    """
-    return -math.log1p(t) - t * math.log1p(1 / t)
 
 
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:

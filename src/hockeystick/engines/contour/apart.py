@@ -43,8 +43,8 @@ from hockeystick.engines.contour.path import EVALUATION, LEAST_TOLERANCE, Aim, B
 from hockeystick.engines.contour.smoothed import interval_of, solved
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.direct import of_atoms
-from hockeystick.engines.grid.query import lower_end
 from hockeystick.engines.guide import Guide
+from hockeystick.numerics.meet import lower_end
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.numerics.work import charge, check_left, left, spend
 from hockeystick.pairs import Composition

@@ -41,8 +41,8 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.engine import DEFAULT_GAP, ContourEngine
 from hockeystick.engines.contour.sweep import Terms
-from hockeystick.engines.grid.query import lower_end, upper_end
 from hockeystick.engines.guide import Guide
+from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import check_left
 from hockeystick.pairs import Composition, GaussianPair

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.grid.work import KNOT, NODE, PLACE, check_range
 from hockeystick.numerics import arrays
+from hockeystick.numerics.lattice import Mesh
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
@@ -56,20 +57,6 @@ UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of 
 ON_GRID = (
     8  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Mesh:
-    """The grid ``offset + j h`` and the tilt of the masses on it."""
-
-    offset: float
-    h: float
-    t: float
-    kappa: float
-
-    def moved(self, by: float) -> Mesh:
-        """The mesh whose losses are larger by ``by``, for masses that stay as they are."""
-        return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
 
 
 @dataclass(frozen=True, slots=True)

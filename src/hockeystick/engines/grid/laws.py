@@ -14,14 +14,15 @@ kinks on the grid.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh
+from hockeystick.engines.grid.cells import UNDERFLOW, Cells
 from hockeystick.engines.grid.hull import lower_hull
+from hockeystick.numerics.lattice import GridLaw, Mesh
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 
@@ -33,38 +34,6 @@ MAX_STEP = 700.0  # exponent that a double can hold: largest tilt times width of
 HEAVIEST = 1e280  # mass of a place: sums of as many as fit stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
 CARE = 128  # roundings of what passed through a knot
-
-
-@dataclass(frozen=True, slots=True)
-class GridLaw:
-    """Finite losses on a grid: P-masses ``mass[i] e^(kappa - t g)`` at ``g = offset + (first + i) h``.
-
-    For a bound, only P matters: ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass and every loss, so
-    masses may be scaled and moved to pay for rounding.
-    """
-
-    mesh: Mesh
-    first: int
-    mass: Array
-
-    @property
-    def losses(self) -> Array:
-        """The grid points that the masses belong to, of shape (n,)."""
-        return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
-
-    def log_moment(self, theta: float) -> float:
-        """``log sum mass e^(theta g)``: the cumulant generating function of the tilted masses; may be infinite."""
-        with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite: no bound, as it is used
-            exponent = theta * self.losses
-            top = float(exponent[self.mass > 0].max(initial=-math.inf))
-            if math.isinf(top):
-                return top
-            return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
-
-    @property
-    def log_mass(self) -> float:
-        """``log E e^(t L)``, L the loss on the grid."""
-        return self.log_moment(0.0) + self.mesh.kappa
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:

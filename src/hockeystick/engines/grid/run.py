@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate, reached
-from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.engines.grid.cells import MAX_LIFT, Reach, ends, integrate, reached
+from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.engines.grid.layout import Layout, Level, Spread, atom_distance
-from hockeystick.engines.grid.stages import WHOLE_PERIOD, Window, coarsen, compose
-from hockeystick.engines.grid.sums import FADE, GridSum
+from hockeystick.engines.grid.stages import WHOLE_PERIOD, coarsen, compose
 from hockeystick.engines.grid.work import (
     ATOM,
     BLOCK,
@@ -32,10 +31,11 @@ from hockeystick.engines.grid.work import (
     check_range,
 )
 from hockeystick.engines.guide import Guide, quiet
+from hockeystick.numerics.lattice import FADE, GridLaw, GridSum, Mesh, Window
+from hockeystick.numerics.logarithm import log_peak
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work, WorkLimitError
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
@@ -158,7 +158,7 @@ class Run:
         check_range((self.window.high - self.window.low) / self.h, "the sum")
         self.work.spend(self._sums_cost(self.h) + PLACE * sum(len(law.mass) for law, _ in self.lower + self.upper))
         return (
-            GridSum(self.lower, self.window, Side.BELOW, self.log_lost),
+            GridSum(self.lower, self.window, Side.BELOW),
             GridSum(self.upper, self.window, Side.ABOVE, self.log_lost),
         )
 

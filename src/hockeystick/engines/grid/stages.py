@@ -30,96 +30,23 @@ are scaled by ``e^(t slip)``, because a tilted mass stands for ``e^(kappa - t g)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh, Points, langevin_cuts, shares
-from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Points, langevin_cuts, shares
+from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.lattice import Counted, GridLaw, Mesh, Tail, Window
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
-Counted = Sequence[tuple[GridLaw, int]]
 
 LEAST_PERIOD = 16  # places of a circular sum
 WHOLE_PERIOD = 1024  # a law with no more places than this is kept whole
-TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tried for Markov's bound, of the largest extra tilt
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The range [low, high) in which a sum is looked at, and the extra tilts by which its tails are bounded."""
-
-    low: float
-    high: float
-    theta_low: float
-    theta_high: float
-
-
-class Tail:
-    """Bounds on ``E_t [e^(theta sign (S - b)); sign S >= sign b] >= P_t(sign S >= sign b)``: Markov's, at a few tilts.
-
-    Args:
-        laws: of independent rounds, each normalised.
-        theta: the largest of the tilts that are tried.
-        sign: +1 for the upper tail, -1 for the lower one.
-        least: no tilt below this is tried.
-    """
-
-    def __init__(self, laws: Counted, theta: float, sign: int, least: float = 0.0) -> None:
-        thetas = [theta * share for share in TAIL_TILTS if theta * share > least] or [max(theta, least)]
-        self._sign = sign
-        self._moments = [(one, log_markov(laws, sign * one)) for one in thetas]
-        self._end = math.fsum(count * sign * float(law.losses[-1 if sign > 0 else 0]) for law, count in laws)
-        self._end += (
-            16
-            * UNIT_ROUNDOFF
-            * math.fsum(
-                count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
-            )
-        )
-
-    def log_beyond(self, b: float) -> float:
-        """log of the bound at b; at most 0, ``-inf`` beyond the last atom."""
-        b = self._sign * b
-        if b > self._end:
-            return -math.inf
-        return min(0.0, self._least(b))
-
-    def log_beyond_each(self, b: Array) -> Array:
-        """:meth:`log_beyond` at several places, without regard to the last atom."""
-        b = self._sign * b
-        with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double, or infinite, is none
-            bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
-        least: Array = np.minimum(np.fmin.reduce(bounds), 0.0)
-        return np.where(np.isnan(least), 0.0, least)
-
-    def log_weight_beyond(self, b: float) -> float:
-        """log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom."""
-        b = self._sign * b
-        if b > self._end:
-            return -math.inf
-        return self._least(b)
-
-    def _least(self, b: float) -> float:
-        """The least of the bounds; one that is no number, both its terms being infinite, is none."""
-        bounds = [log - float(theta) * b + 8 * UNIT_ROUNDOFF * abs(float(theta) * b) for theta, log in self._moments]
-        return min((bound for bound in bounds if not math.isnan(bound)), default=math.inf)
-
-
-def log_markov(laws: Counted, theta: float) -> float:
-    """``log E_t e^(theta S)`` of the sum of independent laws, each normalised; rounded up, even to infinity."""
-    parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
-    sizes = [count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws]
-    try:
-        return math.fsum(parts) + 64 * UNIT_ROUNDOFF * math.fsum(sizes)
-    except OverflowError:  # which is no bound
-        return math.inf
 
 
 def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:

@@ -1,0 +1,267 @@
+"""Laws of a loss on a grid, and their sum near where it matters, with every error charged to one side.
+
+The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S -
+eps)`` with ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S: exact for every t > 0, while the
+rounding of a Fourier transform, relative to the total mass, is relative to a delta of any size. The window [low, high)
+holds eps and most of the tilted law. Three things are missing or too much in a circular sum, each charged:
+
+- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, f being past its peak there (upper bound
+  only);
+- mass below ``low``, and mass at or above ``eps + W``, may be counted at a place where f > 0: at most its probability
+  times the peak of f (lower bound only); mass between ``high`` and ``eps + W`` lands between ``low`` and ``eps``,
+  where f = 0;
+- the Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``): ``error * sum f``.
+
+Probabilities of the tails are Markov's: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the very masses that were
+convolved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.arrays import BLOCK
+from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.logarithm import log_peak
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.values.side import Side
+
+Array = npt.NDArray[np.float64]
+
+FADE = 60.0  # f is summed up to x = FADE / t + peak; beyond, it is below e^-60 and charged whole
+SUM_ERROR = 1e-13  # pairwise summation of up to 2^23 products, each with three elementary functions
+TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tried for Markov's bound, of the largest extra tilt
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """The grid ``offset + j h`` and the tilt of the masses on it."""
+
+    offset: float
+    h: float
+    t: float
+    kappa: float
+
+    def moved(self, by: float) -> Mesh:
+        """The mesh whose losses are larger by ``by``, for masses that stay as they are."""
+        return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
+
+
+@dataclass(frozen=True, slots=True)
+class GridLaw:
+    """Finite losses on a grid: P-masses ``mass[i] e^(kappa - t g)`` at ``g = offset + (first + i) h``.
+
+    For a bound, only P matters: ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass and every loss, so
+    masses may be scaled and moved to pay for rounding.
+    """
+
+    mesh: Mesh
+    first: int
+    mass: Array
+
+    @property
+    def losses(self) -> Array:
+        """The grid points that the masses belong to, of shape (n,)."""
+        return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
+
+    def log_moment(self, theta: float) -> float:
+        """``log sum mass e^(theta g)``: the cumulant generating function of the tilted masses; may be infinite."""
+        with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite: no bound, as it is used
+            exponent = theta * self.losses
+            top = float(exponent[self.mass > 0].max(initial=-math.inf))
+            if math.isinf(top):
+                return top
+            return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
+
+    @property
+    def log_mass(self) -> float:
+        """``log E e^(t L)``, L the loss on the grid."""
+        return self.log_moment(0.0) + self.mesh.kappa
+
+
+Counted = Sequence[tuple[GridLaw, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The range [low, high) in which a sum is looked at, and the extra tilts by which its tails are bounded."""
+
+    low: float
+    high: float
+    theta_low: float
+    theta_high: float
+
+
+class Tail:
+    """Bounds on ``E_t [e^(theta sign (S - b)); sign S >= sign b] >= P_t(sign S >= sign b)``: Markov's, at a few tilts.
+
+    Args:
+        laws: of independent rounds, each normalised.
+        theta: the largest of the tilts that are tried.
+        sign: +1 for the upper tail, -1 for the lower one.
+        least: no tilt below this is tried.
+    """
+
+    def __init__(self, laws: Counted, theta: float, sign: int, least: float = 0.0) -> None:
+        thetas = [theta * share for share in TAIL_TILTS if theta * share > least] or [max(theta, least)]
+        self._sign = sign
+        self._moments = [(one, log_markov(laws, sign * one)) for one in thetas]
+        self._end = math.fsum(count * sign * float(law.losses[-1 if sign > 0 else 0]) for law, count in laws)
+        self._end += (
+            16
+            * UNIT_ROUNDOFF
+            * math.fsum(
+                count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
+            )
+        )
+
+    def log_beyond(self, b: float) -> float:
+        """log of the bound at b; at most 0, ``-inf`` beyond the last atom."""
+        b = self._sign * b
+        if b > self._end:
+            return -math.inf
+        return min(0.0, self._least(b))
+
+    def log_beyond_each(self, b: Array) -> Array:
+        """:meth:`log_beyond` at several places, without regard to the last atom."""
+        b = self._sign * b
+        with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double, or infinite, is none
+            bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
+        least: Array = np.minimum(np.fmin.reduce(bounds), 0.0)
+        return np.where(np.isnan(least), 0.0, least)
+
+    def log_weight_beyond(self, b: float) -> float:
+        """log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom."""
+        b = self._sign * b
+        if b > self._end:
+            return -math.inf
+        return self._least(b)
+
+    def _least(self, b: float) -> float:
+        """The least of the bounds; one that is no number, both its terms being infinite, is none."""
+        bounds = [log - float(theta) * b + 8 * UNIT_ROUNDOFF * abs(float(theta) * b) for theta, log in self._moments]
+        return min((bound for bound in bounds if not math.isnan(bound)), default=math.inf)
+
+
+def log_markov(laws: Counted, theta: float) -> float:
+    """``log E_t e^(theta S)`` of the sum of independent laws, each normalised; rounded up, even to infinity."""
+    parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
+    sizes = [count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws]
+    try:
+        return math.fsum(parts) + 64 * UNIT_ROUNDOFF * math.fsum(sizes)
+    except OverflowError:  # which is no bound
+        return math.inf
+
+
+class GridSum:
+    """The composed law of one side.
+
+    Args:
+        laws: (law, count), all on the same h and tilt.
+        window: what to keep of the sum.
+        side: of the truth, on which the answers are to be.
+        log_infinite: log of the P-mass at infinite loss, over all rounds, or left out by the laws of an upper bound.
+    """
+
+    def __init__(self, laws: Counted, window: Window, side: Side, log_infinite: float = -math.inf) -> None:
+        mesh = laws[0][0].mesh
+        self.t, self.h, self.side, self.log_infinite = mesh.t, mesh.h, side, log_infinite
+        self._empty = not all(law.mass.any() for law, _ in laws)  # no round has a finite loss, or none could be merged
+        if self._empty:
+            return
+        self._origin = math.fsum(count * law.mesh.offset for law, count in laws)
+        self._origin_size = math.fsum(count * abs(law.mesh.offset) for law, count in laws)
+        n = fast_length(max(math.ceil((window.high - window.low) / self.h), 16))
+        power = convolution_power([(law.mass, count) for law, count in laws], n)
+        self.start = math.floor((window.low - self._origin) / self.h)
+        shift = (self.start - power.origin - sum(count * law.first for law, count in laws)) % n
+        self._values = np.roll(power.values, -shift)
+        self._error = power.error
+        self.log_norm = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
+        self._tail_low = Tail(laws, window.theta_low, -1)
+        self._tail_high = Tail(laws, window.theta_high, +1)
+        kappas = math.fsum(count * abs(law.mesh.kappa) for law, count in laws)
+        self._norm_error = power.scale_error + 8 * UNIT_ROUNDOFF * (1 + kappas + abs(self.log_norm))
+
+    def __len__(self) -> int:
+        return 0 if self._empty else len(self._values)
+
+    @property
+    def seen(self) -> float:
+        """Places that one value of delta weighs, at most."""
+        return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
+
+    @property
+    def _reach(self) -> float:
+        """How far beyond epsilon f is summed."""
+        return FADE / self.t + math.log1p(1 / self.t)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Certified log of delta for this side, with the mass at infinite loss.
+
+        It is ``-inf`` where nothing is certified above 0.
+        """
+        finite = -math.inf if self._empty else self._log_finite(epsilon)
+        return finite if math.isinf(self.log_infinite) else float(np.logaddexp(finite, self.log_infinite))
+
+    def _log_finite(self, epsilon: float) -> float:
+        """Certified log of ``E (1 - e^(eps - S))_+``."""
+        t, h, n = self.t, self.h, len(self._values)
+        slip = 32 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
+        epsilon -= self.side * slip
+        first = math.floor((epsilon - self._origin) / h) + 1 - self.start
+        below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
+        first = min(max(first, 0), n)
+        last = min(n, first + math.ceil(self._reach / h) + 1)
+        total, weight, size = self._weighed(epsilon, first, last)
+        noise = self._error * weight + SUM_ERROR * size
+        peak = math.exp(log_peak(t))
+        low, high = self._origin + self.start * h, self._origin + (self.start + n) * h
+        below = math.exp(self._tail_low.log_beyond(low + slip))
+        if self.side is Side.ABOVE:
+            log_above = self._tail_high.log_beyond(high - slip)
+            missing = math.exp(log_above + _log_weight(max(high - epsilon, math.log1p(1 / t)), t))
+            missing += peak * (1.1 * (1 + t) * math.exp(-FADE) + (below if below_window else 0.0))
+            log_value = math.log(total + noise + 1.01 * missing) + self.log_norm - t * epsilon
+            log_value += self._norm_error + t * slip
+            if math.isnan(log_value):
+                return math.inf
+            return log_value
+        wrapped = math.exp(self._tail_high.log_beyond(max(epsilon, low) + (n - 1) * h - slip))
+        total -= noise + 1.01 * peak * (below + wrapped)
+        if not total > 0 or math.isnan(self.log_norm):
+            return -math.inf
+        return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip
+
+    def _weighed(self, epsilon: float, first: int, last: int) -> tuple[float, float, float]:
+        """Sums over the places from ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
+
+        They are taken block by block, and the sums of blocks are added without rounding.
+        """
+        sums: list[tuple[float, float, float]] = []
+        for start in range(first, last, BLOCK):
+            end = min(start + BLOCK, last)
+            # in doubles: the places of a law whose grid is far finer than its losses are beyond the range of an integer
+            x = self._origin + (self.start + np.arange(start, end, dtype=np.float64)) * self.h - epsilon
+            x = np.maximum(x, 0.0)
+            f = np.exp(-self.t * x) * -np.expm1(-x)
+            product = self._values[start:end] * f
+            sums.append((float(product.sum()), float(f.sum()), float(np.abs(product).sum())))
+        total, weight, size = (math.fsum(part) for part in zip(*sums, strict=True)) if sums else (0.0, 0.0, 0.0)
+        return total, weight, size
+
+    def slope(self, epsilon: float) -> float:
+        """``-d log delta / d eps`` by a difference; 0 where there is nothing to see."""
+        step = max(2 * self.h, 1e-4 * epsilon)
+        high, low = self.log_delta(epsilon), self.log_delta(epsilon + step)
+        return (high - low) / step if low > -math.inf else 0.0
+
+
+def _log_weight(x: float, t: float) -> float:
+    """The logarithm of ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0."""
+    return -t * x + math.log(-math.expm1(-x))

@@ -1,0 +1,78 @@
+"""The epsilon at which a certified bound on log delta meets a target, outward until the bound itself is on its side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+from hockeystick.numerics.roots import root
+
+FARTHEST = 1e18  # largest epsilon of the search
+
+
+def upper_end(
+    log_delta: Callable[[float], float],
+    target: float,
+    guess: float,
+    slope: float,
+    gap: float,
+    supremum: float = math.inf,
+) -> float:
+    """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one.
+
+    Its states: *outward*, from the guess by steps that double, up while the bound is above the target or down while it
+    is not; *at an end*, the supremum of the loss (infinite where there is none) or 0, which are the answer where they
+    are reached; *between*, where the root of the bound is found; *beside*, up from that root until the bound itself is
+    at most the target, since roots are found to a tolerance.
+    """
+    log_delta = cache(log_delta)  # the states begin where those before them ended
+    low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
+    if log_delta(guess) > target:
+        while log_delta(high) > target:
+            low, high, step = high, high + step, 2 * step
+            if high >= supremum or not high < FARTHEST:
+                return supremum
+    else:
+        while log_delta(low) <= target:
+            if low == 0.0:
+                return 0.0
+            high, low, step = low, max(low - step, 0.0), 2 * step
+    root = _root(log_delta, target, low, high, gap)
+    step = 1e-3 * gap * root + math.ulp(root)
+    while log_delta(root) > target:
+        root, step = min(root + step, high), 2 * step
+    return root
+
+
+def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
+    """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
+
+    Searched downwards from an upper end: far from there a lower bound may be worth nothing. Its states are those of the
+    upper end turned round: *outward*, down by steps that double until the bound is above the target; *at an end*, 0;
+    *between*; *beside*, down from the root until the bound itself exceeds the target.
+    """
+    log_delta = cache(log_delta)  # as above
+    low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
+    while log_delta(low) <= target:
+        if low == 0.0:
+            return 0.0
+        high, low, step = low, max(low - step, 0.0), 2 * step
+    root = low if low == high else _root(log_delta, target, low, high, gap)
+    step = 1e-3 * gap * root + math.ulp(root)
+    while root > low and log_delta(root) <= target:
+        root, step = max(root - step, low), 2 * step
+    return root
+
+
+def _first_step(excess: float, guess: float, slope: float) -> float:
+    """How far the root may be, from the slope; bounded, since the slope only holds nearby."""
+    step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
+    return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
+
+
+def _root(log_delta: Callable[[float], float], target: float, low: float, high: float, gap: float) -> float:
+    def above(epsilon: float) -> float:
+        return max(log_delta(epsilon), -1e6) - target
+
+    return root(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=1e-14)
