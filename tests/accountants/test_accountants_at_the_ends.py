@@ -13,13 +13,15 @@ import hockeystick as hs
 from hockeystick.accountants.edgeworth import tail
 from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below
 from hockeystick.accountants.shared.gaussian_curve import log_delta_ends
-from hockeystick.accountants.shared.lattice import MAX_POINTS, LatticeLaw, Window, compose, crossing
+from hockeystick.accountants.shared.lattice import MAX_POINTS, Enclosed, LatticeLaw, compose
 from hockeystick.numerics.exponential_sum import moved_sum
+from hockeystick.numerics.lattice import Window
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import BlackBoxPair, PoissonRemovePair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 
 def held(found: object, truth: Bound) -> Bound:
@@ -200,22 +202,9 @@ def test_characteristic_functions_beyond_an_exponential() -> None:
 def test_a_round_without_mass_leaves_none_to_the_sum() -> None:
     """A law from below may have lost all of its mass: what is left is the mass at infinity."""
     empty, other = LatticeLaw(0.0, 0.1, np.zeros(3), 0.25), LatticeLaw(0.0, 0.1, np.array([0.5, 0.5]), 0.0)
-    total = compose([(empty, 1), (other, 3)], 1.0, Window(-1.0, 1.0), "")
-    assert total.upper(0.5) == pytest.approx(math.log(0.25))
-    assert total.lower(0.5) == pytest.approx(math.log(0.25))
-
-
-def test_a_step_is_found_by_halving() -> None:
-    """Where log delta is 0 up to a step, secants creep: every other step halves, and fifty halvings are enough."""
-    asked = []
-
-    def log_delta(epsilon: float) -> float:
-        asked.append(epsilon)
-        return -1e-16 if epsilon < 500.0 else -700.0
-
-    low, high = crossing(log_delta, -1.0, 1000.0)
-    assert low <= 500.0 <= high <= 500.0 * (1 + 1e-12)
-    assert len(asked) < 120
+    laws = [(empty, 1), (other, 3)]
+    found = Enclosed.of(laws, laws, 1.0, Window(-1.0, 1.0, 1.0, 1.0), "").log_delta(0.5, 0.5)
+    assert found == pytest.approx((math.log(0.25), math.log(0.25)))
 
 
 def test_sums_are_accurate_to_a_rounding() -> None:
@@ -242,7 +231,7 @@ def test_work_is_counted_before_it_is_done() -> None:
             hs.dp_sgd(0.2, 0.01, 10_000).epsilon(1e-5, accountant=accountant, eps_error=1e-4)
     laws = [(LatticeLaw(0.0, 1e-6, np.ones(2)), 1), (LatticeLaw(0.0, 1e-6, np.array([0.1, 0.2])), 1)]
     with pytest.raises(NotApplicableError, match="lattice points"):
-        compose(laws, 1.0, Window(0.0, 0.6e-6 * MAX_POINTS), "change it")
+        compose(laws, 1.0, Window(0.0, 0.6e-6 * MAX_POINTS, 1.0, 1.0), Side.ABOVE, "change it")
 
 
 @pytest.mark.parametrize(

@@ -18,47 +18,25 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import hockeystick as hs
-from hockeystick.accountants.evolving import Both, Evolution, EvolvingAccountant, _coarsened
+from hockeystick.accountants.evolving import Both, Evolution, EvolvingAccountant, Grouped, _coarsened
 from hockeystick.accountants.prv import PrvAccountant
-from hockeystick.accountants.shared.lattice import LatticeLaw, LatticeSum, Window, compose, window_of
+from hockeystick.accountants.shared.lattice import Enclosed, LatticeLaw, window_of
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
 from hockeystick.directions.directions import compositions
+from hockeystick.numerics.lattice import Window
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair
+from hockeystick.values.side import Side
 
 # A sum and its errors ---------------------------------------------------------------------------------------------
 
-TILT, LOG_SCALE, FIRST, GAP = 0.7, -1.3, 0.5, 0.5
-VALUES = (0.3, 0.1, 0.05, 0.02)
+MASSES = (3, 4, 2, 1)  # tenths, at the losses -1, 0, 1 and 2
+ROUNDS, SUM_TILT = 6, 0.3
 
 
-def made(*, error: float = 0.0, outside: float = 0.0, slack: float = 0.0, slip: float = 0.0) -> LatticeSum:
-    """Four values, and errors of a size that no computation would have."""
-    return LatticeSum(FIRST, GAP, np.array(VALUES), error, outside, TILT, LOG_SCALE, slack, slip, 0.0)
-
-
-def extreme(epsilon: float, sign: int, errors: dict[str, float]) -> float:
-    """log delta of the worst law (sign 1) that the errors allow, or of the mildest (-1), by the definition.
-
-    Every value and every loss is off by all that it may be, and what lies outside is where the excess is largest.
-    """
-    off = {name: sign * size for name, size in errors.items()}
-    at = epsilon - off.get("slip", 0.0)
-    total = TILT**TILT / (1 + TILT) ** (1 + TILT) * off.get("outside", 0.0)
-    for j, value in enumerate(VALUES):
-        x = FIRST + j * GAP - at
-        if x > 0:
-            total += max(value + off.get("error", 0.0), 0.0) * math.exp(-TILT * x) * -math.expm1(-x)
-    return LOG_SCALE - TILT * at + math.log(total) + off.get("slack", 0.0)
-
-
-@pytest.mark.parametrize("errors", [{"error": 0.03}, {"outside": 0.04}, {"slack": 0.05}, {"slip": 0.06}, {}], ids=str)
-@pytest.mark.parametrize("epsilon", [0.2, 0.9])
-def test_the_ends_of_a_sum_are_those_of_the_worst_and_of_the_mildest_law(
-    errors: dict[str, float], epsilon: float
-) -> None:
-    total = made(**errors)
-    assert total.upper(epsilon) == pytest.approx(extreme(epsilon, 1, errors), abs=1e-11)
-    assert total.lower(epsilon) == pytest.approx(extreme(epsilon, -1, errors), abs=1e-11)
+def ends(law: LatticeLaw, count: int, window: tuple[float, float], tilt: float, epsilon: float) -> tuple[float, float]:
+    """Both ends of log delta of so many rounds."""
+    laws = [(law, count)]
+    return Enclosed.of(laws, laws, tilt, Window(*window, 1.0, 1.0), "").log_delta(epsilon, epsilon)
 
 
 def test_mass_at_infinity_is_widened_by_its_roundings() -> None:
@@ -66,15 +44,11 @@ def test_mass_at_infinity_is_widened_by_its_roundings() -> None:
     for i in range(60):
         failing, count = 10.0 ** -(1 + i / 7), 3 + 5 * i
         law = LatticeLaw(-0.5, 0.5, np.array([1 - failing]), failing)
-        found = compose([(law, count)], 1e-6, Window(-0.5 * count - 1, -0.5 * count + 1), "")
+        low, high = ends(law, count, (-0.5 * count - 1, -0.5 * count + 1), 1e-6, 5.0)
         with mpmath.workdps(50):
             exact = mp.log(1 - (1 - mpf(failing)) ** count)
-            assert found.lower(5.0) <= exact <= found.upper(5.0)
-            assert found.upper(5.0) - found.lower(5.0) < 1e-11
-
-
-MASSES = (3, 4, 2, 1)  # tenths, at the losses -1, 0, 1 and 2
-ROUNDS, SUM_TILT = 6, 0.3
+            assert low <= exact <= high
+            assert high - low < 1e-11
 
 
 def truth_of_sum(epsilon: float) -> float:
@@ -92,14 +66,30 @@ def truth_of_sum(epsilon: float) -> float:
     return math.log(delta)
 
 
-@pytest.mark.parametrize(
-    ("window", "epsilon"), [(Window(-8.0, 1.0), 0.5), (Window(0.0, 13.0), 0.5), (Window(-2.0, 4.0), 1.5)]
-)
-def test_what_lies_outside_the_window_is_charged(window: Window, epsilon: float) -> None:
+@pytest.mark.parametrize(("window", "epsilon"), [((-8.0, 1.0), 0.5), ((0.0, 13.0), 0.5), ((-2.0, 4.0), 1.5)])
+def test_what_lies_outside_the_window_is_charged(window: tuple[float, float], epsilon: float) -> None:
     """The window leaves out sums that count, or takes in sums that do not, by wrapping them around."""
-    law = LatticeLaw(-1.0, 1.0, np.array(MASSES) / 10)
-    found = compose([(law, ROUNDS)], SUM_TILT, window, "")
-    assert found.lower(epsilon) <= truth_of_sum(epsilon) <= found.upper(epsilon)
+    low, high = ends(LatticeLaw(-1.0, 1.0, np.array(MASSES) / 10), ROUNDS, window, SUM_TILT, epsilon)
+    assert low <= truth_of_sum(epsilon) <= high
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.01, 0.1])
+def test_losses_are_moved_by_their_slip_to_either_side(slip: float) -> None:
+    """Six rounds, each of which may be off by as much."""
+    low, high = ends(LatticeLaw(-1.0, 1.0, np.array(MASSES) / 10, slip=slip), ROUNDS, (-8.0, 14.0), SUM_TILT, 0.5)
+    assert low == pytest.approx(truth_of_sum(0.5 + ROUNDS * slip), abs=1e-11)
+    assert high == pytest.approx(truth_of_sum(0.5 - ROUNDS * slip), abs=1e-11)
+
+
+def test_tilted_masses_are_rounded_to_both_sides() -> None:
+    """Against 50 digits, at tilts that make most of some masses and next to nothing of others."""
+    law = LatticeLaw(-7.3, 0.37, np.exp(-np.linspace(0.0, 60.0, 41)))
+    for tilt in (0.0, 0.7, 3.3, 11.0):
+        below, above = law.tilted(tilt, Side.BELOW), law.tilted(tilt, Side.ABOVE)
+        with mpmath.workdps(50):
+            for j, (mass, low, high) in enumerate(zip(law.mass, below.mass, above.mass, strict=True)):
+                exact = mpf(mass) * mp.exp(mpf(tilt) * (mpf(-7.3) + j * mpf(0.37)) - mpf(above.mesh.kappa))
+                assert low <= exact <= high <= exact * (1 + mpf(10) ** -11) + mpf(10) ** -280
 
 
 def test_the_scale_of_many_rounds_is_charged() -> None:
@@ -107,11 +97,10 @@ def test_the_scale_of_many_rounds_is_charged() -> None:
     count = 10**9
     for i in range(20):
         mass, loss = 0.3 + 0.031 * i, 1e-9 * (1 + i)
-        law = LatticeLaw(loss, 0.5, np.array([mass]))
-        found = compose([(law, count)], 0.5, Window(-1.0, 30.0), "")
+        low, high = ends(LatticeLaw(loss, 0.5, np.array([mass])), count, (-1.0, 30.0), 0.5, 0.5)
         with mpmath.workdps(50):
             exact = count * mp.log(mpf(mass)) + mp.log(1 - mp.exp(mpf(0.5) - count * mpf(loss)))
-            assert found.lower(0.5) <= exact <= found.upper(0.5)
+            assert low <= exact <= high
 
 
 # One round, rounded -----------------------------------------------------------------------------------------------
@@ -233,7 +222,7 @@ def test_what_the_domain_of_a_group_leaves_out_is_charged_twice_and_moves_the_me
     (both, _) = one.laws[0]
     beyond = float(total[(sums > both.above.losses[-1] + gap / 2) | (sums < both.above.losses[0] - gap / 2)].sum())
     window = window_of([(law, size)], 0.0, math.log(0.1))
-    outside = compose([(law, size)], 0.0, window, "", math.log(0.1)).outside
+    outside = Grouped.of([(law, size)], [(law, size)], window).outside
     assert 1e-3 < beyond <= outside
     assert whole.lost < 1e-15
     assert one.lost >= 2 * outside
@@ -274,7 +263,7 @@ def test_both_ends_are_the_theorems(accountant: type[PrvAccountant] | type[Evolv
 @pytest.mark.parametrize("name", ["prv", "evolving"])
 def test_the_bias_of_means_is_added_to_the_distance(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of three rounds has a mean that is off by a quarter."""
-    module = {"prv": "hockeystick.accountants.prv", "evolving": "hockeystick.accountants.evolving"}[name]
+    module = "hockeystick.accountants.prv"
 
     def biased(pair: DominatingPair, *given: float, **kinds: int) -> Rounded:
         return rounded(pair, *given, **kinds)._replace(bias=0.25)
@@ -295,7 +284,7 @@ def test_evolving_refuses_domains_that_lose_more_than_the_theorem_allows(monkeyp
     def lossy(pair: DominatingPair, *given: float, **kinds: int) -> Rounded:
         return rounded(pair, *given, **kinds)._replace(lost=4.5e-4)
 
-    monkeypatch.setattr("hockeystick.accountants.evolving.rounded", lossy)
+    monkeypatch.setattr("hockeystick.accountants.prv.rounded", lossy)
     composition = compositions(hs.Plan([hs.Round(hs.Gaussian(2.0), count=2)]).directions)[0][1]
     assert composition.count == 1  # Gaussian rounds are one, by folding
     EvolvingAccountant(delta_error=1e-3, stages=1).evolve(composition, math.log(1e-3))

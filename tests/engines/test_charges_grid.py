@@ -304,7 +304,7 @@ def holds(laws: Counted, window: Window, side: Side, at: Sequence[float], within
 @pytest.fixture
 def exact_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The transform makes no error, and a window is kept to however few places a law has."""
-    monkeypatch.setattr(stages, "convolution_power", convolving())
+    monkeypatch.setattr(sums, "convolution_power", convolving())
     monkeypatch.setattr(stages, "WHOLE_PERIOD", 1)
 
 
@@ -312,7 +312,7 @@ def test_the_error_of_the_transform_is_charged_at_every_place_of_a_block(monkeyp
     """Every mass is raised (lowered) by the whole error that the transform admits."""
     laws = [(law_of({0: 0.75, 8: 0.25}, 0.1, 1.0), 2)]
     for side in Side:
-        monkeypatch.setattr(stages, "convolution_power", convolving(1e-6, -side * 1e-6))
+        monkeypatch.setattr(sums, "convolution_power", convolving(1e-6, -side * 1e-6))
         holds(laws, WIDE, side, (-1.0, 0.5, 1.55), 1e-4)
 
 
@@ -320,7 +320,7 @@ def test_the_error_of_the_scale_of_a_block_is_charged(monkeypatch: pytest.Monkey
     """The logarithm of all masses together is off by ``scale_error``."""
     laws = [(law_of({0: 0.75, 8: 0.25}, 0.1, 1.0), 2)]
     for side in Side:
-        monkeypatch.setattr(stages, "convolution_power", convolving(0, 0, 1e-6, -side * 1e-6))
+        monkeypatch.setattr(sums, "convolution_power", convolving(0, 0, 1e-6, -side * 1e-6))
         holds(laws, WIDE, side, (-1.0, 0.5, 1.55), 1e-5)
 
 
@@ -755,7 +755,7 @@ def test_what_one_round_leaves_out_counts_for_every_round() -> None:
 
 def test_what_a_block_loses_counts_for_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mass above the window of a block that stands a thousand times in the composition."""
-    monkeypatch.setattr(stages, "convolution_power", convolving())
+    monkeypatch.setattr(sums, "convolution_power", convolving())
     monkeypatch.setattr(stages, "WHOLE_PERIOD", 1)
     monkeypatch.setattr(grid_run, "WHOLE_PERIOD", 1)
     law = law_of({0: 0.5, 16: 0.5}, 0.1, 0.5)

@@ -27,11 +27,8 @@ from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law
 from hockeystick.accountants.shared.guess import guessed_epsilon, guessed_log_delta
 from hockeystick.accountants.shared.lattice import (
     MAX_ROUND_POINTS,
-    LatticeSum,
+    Enclosed,
     Laws,
-    compose,
-    epsilon_above,
-    epsilon_below,
     has_mass,
     points_of,
     tilt_for_delta,
@@ -90,8 +87,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
         tilt = tilt_for_delta(total, log_delta)
-        upper, lower = self._sums(composition, total, log_delta, tilt)
-        low, high = epsilon_below(lower, log_delta), epsilon_above(upper, log_delta)
+        low, high = self._sums(composition, total, log_delta, tilt).epsilon(log_delta, log_delta)
         reason = NOTHING_SEEN if _unseen(composition, log_delta) and low < (1 - DOUBTFUL) * high else None
         return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
 
@@ -100,8 +96,8 @@ class ConnectTheDotsAccountant(BracketAccountant):
         guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
         total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
-        upper, lower = self._sums(composition, total, target, tilt_for_epsilon(total, epsilon))
-        low, high = lower.lower(epsilon), upper.upper(epsilon)
+        found = self._sums(composition, total, target, tilt_for_epsilon(total, epsilon))
+        low, high = found.log_delta(epsilon, epsilon)
         return Ends(low, high, NOTHING_SEEN if _unseen(composition, target) and low < high - DOUBTFUL else None)
 
     def _gap(self, composition: Composition, log_delta: float, epsilon: float, order: float) -> float:
@@ -122,9 +118,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
             )
         return commensurable_gap(pairs, gap)
 
-    def _sums(
-        self, composition: Composition, above: Laws, log_delta: float, tilt: float
-    ) -> tuple[LatticeSum, LatticeSum]:
+    def _sums(self, composition: Composition, above: Laws, log_delta: float, tilt: float) -> Enclosed:
         """The composition above and below, at a wider gap if the choice was left to this method."""
         window = window_of(above, tilt)
         gap = above[0][0].gap
@@ -135,7 +129,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
             window = window_of(above, tilt)
         below = _laws(composition, gap, log_delta, Side.BELOW)
         remedy = REMEDY.format(factor=math.ceil(points_of(window, gap) / FEW_POINTS))
-        return compose(above, tilt, window, remedy), compose(below, tilt, window, remedy)
+        return Enclosed.of(above, below, tilt, window, remedy)
 
 
 def _unseen(composition: Composition, log_delta: float) -> bool:

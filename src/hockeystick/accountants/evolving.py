@@ -26,36 +26,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.prv import COUPLING, HOEFFDING, SHARE, USED, log_less, log_plus
-from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
-from hockeystick.accountants.shared.dots import loss_range
-from hockeystick.accountants.shared.guess import guessed_log_delta
-from hockeystick.accountants.shared.lattice import (
-    MAX_ROUND_POINTS,
-    LatticeLaw,
-    LatticeSum,
-    Laws,
-    Window,
-    compose,
-    epsilon_above,
-    epsilon_below,
-    points_of,
-    tilt_for_delta,
-    tilt_for_epsilon,
-    window_of,
-)
-from hockeystick.accountants.shared.rounded import deviation, rounded
+from hockeystick.accountants.prv import HOEFFDING, CouplingAccountant, Rounding
+from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, points_of, window_of
+from hockeystick.accountants.shared.rounded import deviation
+from hockeystick.numerics.lattice import Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
+
+Array = npt.NDArray[np.float64]
 
 STAGES = domains.Domain(
     "a whole number from 1 to 40",
@@ -107,54 +94,28 @@ class Evolution:
 
 
 @dataclass(frozen=True)
-class EvolvingAccountant(BracketAccountant):
+class EvolvingAccountant(CouplingAccountant):
     """Mean-preserving rounding to ever wider lattices, in two or more stages.
 
     Args:
-        eps_error: half of the smallest width of the interval for epsilon.
-        delta_error: largest failure probability of the coupling; by default a thousandth of delta (or of its Renyi
-            bound
-            if delta is wanted).
         stages: number of successive lattices; 40 is the recursive form, with groups of two throughout.
     """
 
-    eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
-    delta_error: Annotated[float | None, COUPLING] = None
     stages: Annotated[int, STAGES] = 2
 
     name: ClassVar[str] = "evolving"
     summary: ClassVar[str] = "certified: rounding to ever wider lattices with the mean kept, +- eps_error"
 
-    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
-        least, most = composition.infinite_mass_ends
-        error = self.delta_error or (delta - most) / SHARE
-        if error >= delta - most:
-            raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
-        low, high = math.log(delta - least + error) + 1e-15, math.log(delta - most - error) - 1e-15
-        evolution = self.evolve(composition, math.log(error))
-        _refuse_rounding(evolution, delta - most)
-        tilt = tilt_for_delta(evolution.on(Side.BELOW), high)
-        distance = self._distance(evolution)
-        upper = epsilon_above(self._sum(evolution.on(Side.ABOVE), tilt), high) + distance
-        lower = max(epsilon_below(self._sum(evolution.on(Side.BELOW), tilt), low) - distance, 0.0)
-        return Ends(lower, upper)
-
-    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``."""
-        guess = guessed_log_delta(composition, epsilon).value
-        log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), -600.0)
-        evolution = self.evolve(composition, log_error)
-        _refuse_rounding(evolution, math.exp(max(guess, -700.0)))
-        tilt = tilt_for_epsilon(evolution.on(Side.BELOW), epsilon)
-        distance = self._distance(evolution)
-        upper = log_plus(self._sum(evolution.on(Side.ABOVE), tilt).upper(epsilon - distance), log_error)
-        lower = log_less(self._sum(evolution.on(Side.BELOW), tilt).lower(epsilon + distance), log_error)
-        if composition.infinite_mass:
-            least, most = composition.infinite_mass_ends
-            log_least = math.log(least) if least > 0 else -math.inf
-            upper, lower = log_plus(upper, math.log(most)), log_plus(lower, log_least) - 1e-12
-        return Ends(min(lower, upper), upper)
+    def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
+        """Return the laws after all stages, unless the rounding of their transforms drowns delta."""
+        found = self.evolve(composition, log_error)
+        if found.error > 0.5 * delta:
+            raise NotApplicableError(
+                f"the rounding of its Fourier transforms, up to {found.error:.1e}, drowns a delta of {delta:.1e}; "
+                "ask for a larger delta, or set stages to 1"
+            )
+        distance = float(self.eps_error + found.bias) * (1 + 1e-14)
+        return Rounding(found.on(Side.ABOVE), found.on(Side.BELOW), distance)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
         """Return the laws after all stages, before the last composition.
@@ -179,61 +140,83 @@ class EvolvingAccountant(BracketAccountant):
         return evolution
 
     def _rounds(self, composition: Composition, gap: float, log_lost: float) -> Evolution:
-        found, points = Evolution([], []), 0.0
-        for pair, count in composition.rounds:
-            low, high = loss_range(pair, log_lost)
-            points += (high - low) / gap
-            if points > MAX_ROUND_POINTS:
-                raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
-            law = rounded(pair, gap, log_lost, kinds=len(composition.rounds))
-            finite = Both(replace(law.above, infinite=0.0), replace(law.below, infinite=0.0))
-            found.laws.append((finite, count))
-            found.sizes.append(len(law.above.mass))
-            found.bias += count * law.bias
-            found.lost += count * law.lost
-        return found
+        rounds = self.rounds_of(composition, gap, log_lost)
+        return Evolution(
+            [(Both(law.above, law.below), count) for law, count in rounds],
+            [len(law.above.mass) for law, _ in rounds],
+            bias=sum(count * law.bias for law, count in rounds),
+            lost=sum(count * law.lost for law, count in rounds),
+        )
 
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
     ) -> Evolution:
         after = Evolution([], list(before.sizes), before.grouped, before.bias, before.lost, before.error)
-        log_outside = log_lost - math.log(4)
         windows: list[Window] = []
         for group, _ in groups:  # count all windows before composing the first group
             laws = [(before.laws[i][0].above, count) for i, count in group]
-            windows.append(window_of(laws, 0.0, log_outside))
+            windows.append(window_of(laws, 0.0, log_lost - math.log(4)))
             after.grouped += points_of(windows[-1], laws[0][0].gap) * len(laws)
             if after.grouped > MAX_GROUPED_POINTS:
                 raise NotApplicableError(
-                    f"the groups of rounds would need {after.grouped:.1e} lattice points or more; {self._remedy}"
+                    f"the groups of rounds would need {after.grouped:.1e} lattice points or more; {self.remedy}"
                 )
         for (group, times), window in zip(groups, windows, strict=True):
-            sides = []
-            for side in (Side.ABOVE, Side.BELOW):
-                laws = [(before.on(side)[i][0], count) for i, count in group]
-                sides.append(compose(laws, 0.0, window, self._remedy, log_outside))
-            up, down = sides
-            scale = [math.exp(found.log_scale) for found in sides]
-            most = np.maximum(up.values + up.error, 0.0) * scale[0] * (1 + 2 * up.slack)
-            least = np.maximum(down.values - down.error, 0.0) * scale[1] * (1 - 2 * down.slack)
-            lost = up.outside * scale[0] * (1 + 2 * up.slack)
-            both, bias = _coarsened(up.first, up.gap, up.slip, (most, least), gap)
+            above, below = ([(before.on(side)[i][0], count) for i, count in group] for side in (Side.ABOVE, Side.BELOW))
+            found = Grouped.of(above, below, window)
+            both, bias = _coarsened(found.first, above[0][0].gap, found.slip, (found.most, found.least), gap)
             after.laws.append((both, times))
-            after.sizes.append(len(most))
-            after.bias += times * (bias + 2 * gap * lost)
-            after.lost += times * 2 * lost  # missing in the right place, added in a wrong one
-            after.error += times * 2 * up.error * len(most)
+            after.sizes.append(len(found.most))
+            after.bias += times * (bias + 2 * gap * found.outside)
+            after.lost += times * 2 * found.outside  # missing in the right place, added in a wrong one
+            after.error += times * 2 * found.error
         return after
 
-    def _sum(self, laws: Laws, tilt: float) -> LatticeSum:
-        return compose(laws, tilt, window_of(laws, tilt), self._remedy)
 
-    def _distance(self, evolution: Evolution) -> float:
-        return float(self.eps_error + evolution.bias) * (1 + 1e-14)
+class Grouped(NamedTuple):
+    """Sum of the rounds of one group on a circle.
 
-    @property
-    def _remedy(self) -> str:
-        return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+    Attributes:
+        first: loss of entry 0.
+        most: masses rounded up, shape (n,).
+        least: masses rounded down, shape (n,).
+        slip: bound on the error of every loss.
+        outside: bound on the mass outside the circle.
+        error: bound on the mass misplaced by the Fourier transform.
+    """
+
+    first: float
+    most: Array
+    least: Array
+    slip: float
+    outside: float
+    error: float
+
+    @classmethod
+    def of(cls, above: Laws, below: Laws, window: Window) -> Grouped:
+        """Return the sum of laws known between two bounds, without a tilt."""
+        gap = above[0][0].gap
+        n = points_of(window, gap)
+        origin = math.fsum(count * law.first for law, count in above)
+        start = math.floor((window.low - origin) / gap)
+        ends, outside, error = [], 0.0, 0.0
+        for laws, side in ((below, Side.BELOW), (above, Side.ABOVE)):
+            counted = [(law.tilted(0.0, side), count) for law, count in laws]
+            power = convolved(counted, start, n)
+            log_scale = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in counted)
+            size = math.fsum(count * abs(law.mesh.kappa) for law, count in counted) + abs(log_scale)
+            relative = 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + size)
+            scale = math.exp(log_scale) * (1 + side * relative)
+            ends.append(np.maximum(power.values + side * power.error, 0.0) * scale)
+            error = n * power.error * scale
+            # the circle, and the upper law's mass beyond either end of it
+            low, high = origin + start * gap, origin + (start + n) * gap
+            reach = math.fsum(count * abs(law.first) for law, count in laws) + (abs(start) + n) * gap
+            slip = math.fsum(count * law.slip for law, count in laws) + 16 * UNIT_ROUNDOFF * reach
+            tails = Tail(counted, window.theta_low, -1), Tail(counted, window.theta_high, +1)
+            beyond = math.exp(tails[0].log_beyond(low + 2 * slip)) + math.exp(tails[1].log_beyond(high - 2 * slip))
+            outside = beyond * scale + UNDERFLOW * n
+        return cls(low, ends[1], ends[0], slip, outside, error)
 
 
 def _plan(counts: list[int], stages: int) -> list[list[tuple[Group, int]]]:
@@ -292,11 +275,3 @@ def _coarsened(
     above = LatticeLaw(gap * start + shift, gap, up * (1 + 1e-13), 0.0, slip)
     below = LatticeLaw(gap * start + shift, gap, down * (1 - 1e-13), 0.0, slip)
     return Both(above, below), gap * doubt + slip
-
-
-def _refuse_rounding(evolution: Evolution, delta: float) -> None:
-    if evolution.error > 0.5 * delta:
-        raise NotApplicableError(
-            f"the rounding of its Fourier transforms, up to {evolution.error:.1e}, drowns a delta of {delta:.1e}; "
-            "ask for a larger delta, or set stages to 1"
-        )

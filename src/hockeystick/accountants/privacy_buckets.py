@@ -28,7 +28,8 @@ from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.buckets import Buckets
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
-from hockeystick.accountants.shared.lattice import crossing
+from hockeystick.accountants.shared.lattice import PRECISION
+from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
@@ -73,8 +74,9 @@ class PrivacyBucketsAccountant(BracketAccountant):
             )
         down = self._composed(composition, delta, Side.BELOW)
         log_delta, top = math.log(delta), up.width * (up.half + 1) + 2 * up.slip
-        upper = crossing(up.log_delta, log_delta, top)[1]
-        lower = crossing(down.log_delta, log_delta, down.width * (down.half + 1) + 2 * down.slip)[0]
+        guess, slope = 0.5 * top, 1 / top
+        upper = upper_end(up.log_delta, log_delta, guess, slope, PRECISION)
+        lower = lower_end(down.log_delta, log_delta, min(upper, top), slope, PRECISION)
         return Ends(lower, upper, "delta is within the bucket at infinity" if math.isinf(upper) else None)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:

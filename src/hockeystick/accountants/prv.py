@@ -28,7 +28,8 @@ only, so that small errors are dear, and an epsilon below ``eps_error`` has no l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, NamedTuple
 
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
@@ -36,17 +37,13 @@ from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.lattice import (
     MAX_ROUND_POINTS,
-    LatticeSum,
+    Enclosed,
     Laws,
-    Window,
-    compose,
-    epsilon_above,
-    epsilon_below,
     tilt_for_delta,
     tilt_for_epsilon,
     window_of,
 )
-from hockeystick.accountants.shared.rounded import deviation, rounded
+from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
 from hockeystick.directions.finite import NOTHING_BELOW
 from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.pairs.renyi import renyi_epsilon
@@ -64,12 +61,9 @@ COUPLING = domains.Domain(
 )
 """Domain of delta_error: of it, e^-600 at least, the domains of 1e9 rounds lose what a double holds."""
 
-USED = "delta_error leaves nothing of delta; set it below delta"
-"""Reason for refusing a delta_error."""
-
 
 class Rounding(NamedTuple):
-    """All rounds on one lattice, masses rounded up and down, and a bound on the distance of the true sum."""
+    """Finite losses of all rounds on one lattice, masses rounded up and down, and how far the true sum may be."""
 
     above: Laws
     below: Laws
@@ -77,92 +71,139 @@ class Rounding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PrvAccountant(BracketAccountant):
-    """Both ends of Theorem 5.5.
+class CouplingAccountant(BracketAccountant):
+    """Accountant by a coupling of the true sum with a rounded one, which fails with probability delta_error at most.
 
     Args:
         eps_error: half of the smallest width of the interval for epsilon.
         delta_error: largest failure probability of the coupling; by default a thousandth of delta (or of its Renyi
-            bound
-            if delta is wanted).
-        mesh: gap h itself, in place of ``eps_error``, which is then ``h sqrt((k / 2) log(12 / delta_error))``.
-        length: half-width L of the domain of every round and of the circle of the sum.
+            bound if delta is wanted).
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
     delta_error: Annotated[float | None, COUPLING] = None
+
+    @abstractmethod
+    def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
+        """Return the rounded laws for a log of delta_error; ``delta`` is about that of the finite losses."""
+
+    def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
+        """Return both compositions of the rounded laws."""
+        return Enclosed.of(rounds.above, rounds.below, tilt, window_of(rounds.above, tilt), self.remedy)
+
+    def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
+        """Return the reason for an infinite upper end."""
+        return NOTHING_BELOW
+
+    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
+        least, most = composition.infinite_mass_ends
+        finite = delta - most
+        error = self.delta_error or finite / SHARE
+        if error >= finite:
+            raise NotApplicableError(
+                f"delta_error leaves nothing of delta; set it below delta; received {error:g} at delta {delta:g}"
+            )
+        rounds = self.coupled(composition, math.log(error), finite)
+        low = math.log(delta - (least - composition.standing_mass) + error) + 1e-15
+        high = math.log(finite - error) - 1e-15
+        lower, upper = self.enclosed(rounds, tilt_for_delta(rounds.below, high)).epsilon(low, high)
+        reason = self.no_epsilon(composition, rounds.distance, math.log(error)) if math.isinf(upper) else None
+        return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
+
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+        """Return log of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``."""
+        guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
+        log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
+        rounds = self.coupled(composition, log_error, math.exp(guess))
+        found = self.enclosed(rounds, tilt_for_epsilon(rounds.below, epsilon))
+        lower, upper = found.log_delta(epsilon + rounds.distance, epsilon - rounds.distance)
+        lower, upper = log_less(lower, log_error), log_plus(upper, log_error)
+        least, most = composition.infinite_mass_ends
+        least -= composition.standing_mass
+        if most > 0:
+            upper = log_plus(upper, math.log(most))
+        if least > 0:
+            lower = log_plus(lower, math.log(least)) - 1e-12
+        return Ends(min(lower, upper), upper)
+
+    def rounds_of(
+        self, composition: Composition, gap: float, log_lost: float, length: float = math.inf
+    ) -> list[tuple[Rounded, int]]:
+        """Return each kind of round on a lattice, with its count.
+
+        Raises:
+            NotApplicableError: the lattices have too many points.
+        """
+        found, points = [], 0.0
+        for pair, count in composition.rounds:
+            low, high = loss_range(pair, log_lost)
+            points += (high - low) / gap
+            if points > MAX_ROUND_POINTS:
+                raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self.remedy}")
+            found.append((rounded(pair, gap, log_lost, length, kinds=len(composition.rounds)), count))
+        return found
+
+    @property
+    def remedy(self) -> str:
+        """Advice for a lattice with too many points."""
+        return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+
+
+@dataclass(frozen=True)
+class PrvAccountant(CouplingAccountant):
+    """Both ends of Theorem 5.5.
+
+    Args:
+        mesh: gap h itself, in place of ``eps_error``, which is then ``h sqrt((k / 2) log(12 / delta_error))``.
+        length: half-width L of the domain of every round and of the circle of the sum.
+    """
+
     mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, in place of eps_error")] = None
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the domain of the losses")] = None
 
     name: ClassVar[str] = "prv"
     summary: ClassVar[str] = "certified: losses rounded with their mean kept, composed by FFT, +- eps_error"
 
-    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
-        finite = delta - composition.infinite_mass_ends[1]
-        error = self.delta_error or finite / SHARE
-        if error >= finite:
-            raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
-        rounds = self._rounded(composition, math.log(error))
-        low, high = math.log(delta + error) + 1e-15, math.log(delta - error) - 1e-15
-        tilt = tilt_for_delta(rounds.above, high)
-        upper = epsilon_above(self._sum(rounds.above, tilt), high) + rounds.distance
-        lower = max(epsilon_below(self._sum(rounds.below, tilt), low) - rounds.distance, 0.0)
-        reason = NOTHING_BELOW if math.isinf(upper) else None
-        if reason and self.length:
-            longer = domain_length(composition, rounds.distance, math.log(error))
-            reason = (
-                f"the circle of half-width {self.length:g} may wrap more than delta around; set length to {longer:.3g}"
-            )
-        return Ends(lower, upper, reason)
-
-    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return the two ends of the theorem, including delta~ at a negative epsilon."""
-        guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
-        log_error = math.log(self.delta_error) if self.delta_error else guess - math.log(SHARE)
-        rounds = self._rounded(composition, log_error)
-        tilt = tilt_for_epsilon(rounds.above, epsilon)
-        upper = log_plus(self._sum(rounds.above, tilt).upper(epsilon - rounds.distance), log_error)
-        lower = log_less(self._sum(rounds.below, tilt).lower(epsilon + rounds.distance), log_error)
-        return Ends(lower, upper)
-
-    def _rounded(self, composition: Composition, log_error: float) -> Rounding:
+    def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
+        """Return the laws of Algorithm 2, with domains that leave out no more than the theorem allows."""
         spread = deviation(1.0, composition.count, log_error - HOEFFDING)
         gap = self.mesh or self.eps_error / spread
         distance = gap * spread if self.mesh else self.eps_error
         log_lost = log_error - math.log(4 * composition.count) - 8.0
-        above, below, bias, lost, points = [], [], 0.0, 0.0, 0.0
-        for pair, count in composition.rounds:
-            low, high = loss_range(pair, log_lost)
-            points += (high - low) / gap
-            if points > MAX_ROUND_POINTS:
-                raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
-            found = rounded(pair, gap, log_lost, self.length or math.inf, kinds=len(composition.rounds))
-            above.append((found.above, count))
-            below.append((found.below, count))
-            bias += count * found.bias
-            lost += count * found.lost
+        rounds = self.rounds_of(composition, gap, log_lost, self.length or math.inf)
+        lost = sum(count * found.lost for found, count in rounds)
         if not lost <= 5 / 6 * math.exp(log_error):  # the theorem allows no more mass outside the domains
+            longer = f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
             raise NotApplicableError(
                 f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "
-                f"{self._longer(composition, distance, log_error)}delta_error to a larger value, or use accountant "
-                "'contour' or 'grid'"
+                f"{longer}delta_error to a larger value, or use accountant 'contour' or 'grid'"
             )
-        return Rounding(above, below, float(distance + bias) * (1 + 1e-14))
+        bias = sum(count * found.bias for found, count in rounds)
+        return Rounding(
+            above=[(found.above, count) for found, count in rounds],
+            below=[(found.below, count) for found, count in rounds],
+            distance=float(distance + bias) * (1 + 1e-14),
+        )
 
-    def _longer(self, composition: Composition, distance: float, log_error: float) -> str:
-        return f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
+    def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
+        """Return both compositions; on a given domain without a tilt, as in the algorithm."""
+        if not self.length:
+            return super().enclosed(rounds, tilt)
+        window = replace(window_of(rounds.above, LEAST_TILT), low=-self.length, high=self.length)
+        return Enclosed.of(rounds.above, rounds.below, LEAST_TILT, window, self.remedy)
 
-    def _sum(self, laws: Laws, tilt: float) -> LatticeSum:
-        if self.length:  # without a tilt, as in the algorithm: a tilt moves the sum
-            return compose(laws, LEAST_TILT, Window(-self.length, self.length), self._remedy)
-        return compose(laws, tilt, window_of(laws, tilt), self._remedy)
+    def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
+        """Return the reason for an infinite upper end: a circle that is too short, if its length is given."""
+        if not self.length:
+            return super().no_epsilon(composition, distance, log_error)
+        longer = domain_length(composition, distance, log_error)
+        return f"the circle of half-width {self.length:g} may wrap more than delta around; set length to {longer:.3g}"
 
     @property
-    def _remedy(self) -> str:
-        if self.mesh:
-            return f"set mesh to a larger value, {4 * self.mesh:g} say"
-        return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+    def remedy(self) -> str:
+        """Advice for a lattice with too many points."""
+        return f"set mesh to a larger value, {4 * self.mesh:g} say" if self.mesh else super().remedy
 
 
 def tail_mass(delta: float, epsilon: float, t: float) -> float:

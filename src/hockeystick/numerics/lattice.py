@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
-from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.fourier import ConvolutionPower, convolution_power, fast_length
 from hockeystick.numerics.logarithm import log_peak
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
@@ -85,6 +85,13 @@ class GridLaw:
 
 
 Counted = Sequence[tuple[GridLaw, int]]
+
+
+def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
+    """The circular convolution of all laws on n places, of which the first has index ``start``."""
+    power = convolution_power([(law.mass, count) for law, count in laws], n)
+    shift = (start - power.origin - sum(count * law.first for law, count in laws)) % n
+    return replace(power, values=np.roll(power.values, -shift), origin=start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +184,9 @@ class GridSum:
         self._origin = math.fsum(count * law.mesh.offset for law, count in laws)
         self._origin_size = math.fsum(count * abs(law.mesh.offset) for law, count in laws)
         n = fast_length(max(math.ceil((window.high - window.low) / self.h), 16))
-        power = convolution_power([(law.mass, count) for law, count in laws], n)
         self.start = math.floor((window.low - self._origin) / self.h)
-        shift = (self.start - power.origin - sum(count * law.first for law, count in laws)) % n
-        self._values = np.roll(power.values, -shift)
-        self._error = power.error
+        power = convolved(laws, self.start, n)
+        self._values, self._error = power.values, power.error
         self.log_norm = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
         self._tail_low = Tail(laws, window.theta_low, -1)
         self._tail_high = Tail(laws, window.theta_high, +1)

@@ -39,7 +39,7 @@ ROUNDINGS = 64  # roundings of a distribution function; the square of the outcom
 
 
 class Rounded(NamedTuple):
-    """Law of one round's loss after mean-preserving rounding to a lattice, up to a bias.
+    """Law of one round's finite loss after mean-preserving rounding to a lattice, up to a bias.
 
     Attributes:
         above: law with masses rounded up.
@@ -87,12 +87,11 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
     bias = 0.5 * (upper - lower) + float((error * np.abs(points)).sum()) + 4 * scale * lost
     finite = 1 - pair.infinite_mass
     shift, bias = shift / finite, bias / finite + 16 * UNIT_ROUNDOFF * scale
-    infinite = pair.infinite_mass
     slip = 8 * UNIT_ROUNDOFF * scale
     start = float(points[0] + shift)
     return Rounded(
-        LatticeLaw(start, gap, mass + error, infinite * (1 + 4 * UNIT_ROUNDOFF), slip),
-        LatticeLaw(start, gap, np.maximum(mass - error, 0.0), infinite * (1 - 4 * UNIT_ROUNDOFF), slip),
+        LatticeLaw(start, gap, mass + error, 0.0, slip),
+        LatticeLaw(start, gap, np.maximum(mass - error, 0.0), 0.0, slip),
         bias,
         lost * (1 + 1e-9),
     )

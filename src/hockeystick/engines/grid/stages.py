@@ -37,8 +37,8 @@ import numpy.typing as npt
 
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Points, langevin_cuts, shares
 from hockeystick.engines.grid.laws import merge, spread
-from hockeystick.numerics.fourier import convolution_power, fast_length
-from hockeystick.numerics.lattice import Counted, GridLaw, Mesh, Tail, Window
+from hockeystick.numerics.fourier import fast_length
+from hockeystick.numerics.lattice import Counted, GridLaw, Mesh, Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
@@ -75,10 +75,8 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
     whole = length <= max(places, WHOLE_PERIOD)
     n = fast_length(max(length, LEAST_PERIOD) if whole else places)
     start = first if whole else start
-    power = convolution_power([(law.mass, count) for law, count in laws], n)
-    values = np.roll(power.values, -((start - power.origin - first) % n))
-    if whole:
-        values = values[:length]
+    power = convolved(laws, start, n)
+    values = power.values[:length] if whole else power.values
     kappa = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
     sizes = math.fsum(count * abs(law.mesh.kappa) for law, count in laws) + abs(power.log_scale) + abs(kappa)
     slip = (
