@@ -18,9 +18,9 @@ from mpmath import mp
 import hockeystick as hs
 import oracle
 from hockeystick.engines.grid.cells import Reach, integrate
-from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.engines.guide import Guide
+from hockeystick.numerics.hull import lower_hull
 from hockeystick.numerics.lattice import GridLaw, Mesh
 from hockeystick.pairs import (
     BlackBoxPair,

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Reach, integrate
-from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.engines.guide import Guide
+from hockeystick.numerics.hull import lower_hull
 from hockeystick.numerics.lattice import GridLaw, GridSum, Mesh, Window
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import (

@@ -41,8 +41,6 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the error law needs a narrower one
-FINEST_INTERVAL = 1e-4  # gap in losses for a round whose losses on one side are all near 0
-WITHIN = 3.0  # wanted lattice points between 0 and the nearer end of a round's losses
 DOUBTFUL = 0.01  # relative width from which on an interval needs a reason
 WIDTH = 1e-3  # relative width of epsilon for which the error law narrows the default gap
 FEW_POINTS = 1 << 20  # number of points to which the default gap is widened
@@ -71,8 +69,8 @@ class ConnectTheDotsAccountant(BracketAccountant):
 
     Args:
         interval: gap of the lattice of losses. The default is 1e-3, less if the error law needs it for a relative width
-            of 1e-3, or down to 1e-4 if a round's losses on one side are nearer to 0 than three points; it is wider if a
-            million points do not suffice. With atoms it may be slightly smaller, so that they lie on the lattice.
+            of 1e-3; it is wider if a million points do not suffice. With atoms it may be slightly smaller, so that they
+            lie on the lattice.
     """
 
     interval: Annotated[float | None, domains.POSITIVE.of("gap of the lattice of losses")] = None
@@ -106,9 +104,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         needed = math.sqrt(8 * WIDTH * size / (composition.count * min(order, MAX_ORDER)))
         ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
         widest, total = (of(high - low for low, high in ranges) for of in (max, sum))
-        # the error law assumes that the gap resolves a round: rare samples have nearly all mass near loss 0
-        nearer = min((min(high, -low) for low, high in ranges if low < 0 < high), default=math.inf)
-        gap = self.interval or min(DEFAULT_INTERVAL, needed, max(nearer / WITHIN, FINEST_INTERVAL))
+        gap = self.interval or min(DEFAULT_INTERVAL, needed)
         if self.interval is None:
             gap = max(gap, widest / FEW_POINTS, total / MAX_ROUND_POINTS)
         elif total / gap > MAX_ROUND_POINTS:

@@ -45,8 +45,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.accountants.shared.dots import cell_masses
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
-from hockeystick.accountants.shared.rounded import cell_masses
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.shared.dots import LOST, loss_range
+from hockeystick.accountants.shared.dots import LOST, cell_masses, loss_range
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -34,8 +34,6 @@ CELLS, KINDS = 1 << 16, 4
 share the total. One cell to each gap of the lattice makes the bias of k rounds ``k h^2 / 8``, which with
 ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
 """
-
-ROUNDINGS = 64  # roundings of a distribution function; the square of the outcome, at most 1600, adds to them
 
 
 class Rounded(NamedTuple):
@@ -95,21 +93,6 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
         bias,
         lost * (1 + 1e-9),
     )
-
-
-def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the P-mass of every cell and its error bound, and both for Q; differences are from the smaller side."""
-    (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
-    smooth = curve.pair.smooth
-    x = np.zeros_like(edges) if smooth is None else smooth.outcome(edges)
-    care = (ROUNDINGS + np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
-    care = np.maximum(care[1:], care[:-1])
-    out: list[Array] = []
-    for above, below in ((p_above, p_below), (q_above, q_below)):
-        right = above[:-1] < below[1:]
-        out.append(np.maximum(np.where(right, above[:-1] - above[1:], below[1:] - below[:-1]), 0.0))
-        out.append(care * np.where(right, above[:-1], below[1:]))
-    return out[0], out[1], out[2], out[3]
 
 
 def _mean(curve: PrivacyCurve, edges: Array, cells: int) -> tuple[float, float]:

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells
-from hockeystick.engines.grid.hull import lower_hull
+from hockeystick.numerics.hull import Lending, scaled
 from hockeystick.numerics.lattice import GridLaw, Mesh
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
@@ -33,7 +32,6 @@ ALIGNMENTS = 3  # of the grid of a lower bound that are tried
 MAX_STEP = 700.0  # exponent that a double can hold: largest tilt times width of a cell
 HEAVIEST = 1e280  # mass of a place: sums of as many as fit stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
-CARE = 128  # roundings of what passed through a knot
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
@@ -48,17 +46,17 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     inflate = 1 + 2 * cells.mass_error
     mass = np.zeros(len(cells.knots))
     mass[:-1] += (left - doubt) * inflate
-    mass[1:] += _scaled((right + doubt) * inflate, step)
+    mass[1:] += scaled((right + doubt) * inflate, step)
     # where the lower end has too little to give, an outcome may belong beyond the upper end: to the next knot then
     beyond = np.minimum(2 * cells.shift - doubt, right)
-    mass[1:] -= _scaled(beyond, step)
-    mass[2:] += _scaled(_scaled(beyond[:-1], step[:-1]), step[1:] * (1 + 1e-12))
+    mass[1:] -= scaled(beyond, step)
+    mass[2:] += scaled(scaled(beyond[:-1], step[:-1]), step[1:] * (1 + 1e-12))
     mass[2] += cells.below
     mass = np.maximum(mass, 0.0) * (1 + 16 * UNIT_ROUNDOFF)
     mass[-1] += len(mass) * cells.underflow
     points = cells.points
     over = math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)
-    last = (cells.knots[-1:] + 1, _scaled(_scaled(beyond[-1:], step[-1]), over))
+    last = (cells.knots[-1:] + 1, scaled(scaled(beyond[-1:], step[-1]), over))
     if not (mass.max() <= HEAVIEST and last[1].max(initial=0.0) <= HEAVIEST):  # NaN included
         raise NotApplicableError("the cells of a round are too wide for the tilt")
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
@@ -75,32 +73,32 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     a law wants whose bulk fits into one cell, with nobody to borrow from. Rounding: d_j is lowered by its error,
     masses are scaled down by theirs. What was left out below stays out.
     """
+    knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
     if float(np.diff(cells.knots).max()) * mesh.h > MAX_MERGED_WIDTH:
-        knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
         return _deflated(cells, mesh, knots, _rounded_down(cells, mesh))
     n = len(cells.knots)
     width, step = np.diff(cells.knots) * mesh.h, _steps(cells, mesh)
     down, up = -np.expm1(-width), np.expm1(np.minimum(width, 700.0))
     p, d, doubt = np.zeros(n), np.zeros(n), np.zeros(n)
     p[:-1] += cells.left[0] + cells.right[0]
-    p[1:] += _scaled(cells.left[1] + cells.right[1], step)
+    p[1:] += scaled(cells.left[1] + cells.right[1], step)
     d[:-1] += cells.right[0] * down
-    d[1:] -= _scaled(cells.left[1], step * up)
+    d[1:] -= scaled(cells.left[1], step * up)
     doubt[:-1] += cells.shift * up
-    doubt[1:] += _scaled(cells.shift, step * up)
+    doubt[1:] += scaled(cells.shift, step * up)
     d -= 2 * doubt
-    around = _Around.of(cells, mesh)
-    choices = [(0.0, _hull(around, p, d))]
+    lending = Lending(knots * mesh.h, mesh.t)
+    choices = [(0.0, lending.hull(p, d))]
     for j in _heaviest(p) if len(cells.points.knot) == 0 else ():
         if 0 < p[j] > d[j] > -p[j]:
             move = -math.log1p(-d[j] / p[j])
             slip = 16 * UNIT_ROUNDOFF * (math.expm1(abs(move)) + abs(mesh.offset))
-            choices.append((move, _hull(around, p, math.exp(move) * d - (math.expm1(move) + slip) * p)))
+            choices.append((move, lending.hull(p, math.exp(move) * d - (math.expm1(move) + slip) * p)))
     kept = [(move, hull) for move, hull in choices if hull is not None] or [(0.0, _rounded_down(cells, mesh))]
     move, hull = max(kept, key=lambda choice: choice[1].sum() * math.exp(mesh.t * choice[0]))
     if move:
         mesh = replace(mesh, offset=mesh.offset + move, kappa=mesh.kappa + mesh.t * move)
-    return _deflated(cells, mesh, around.knots, hull)
+    return _deflated(cells, mesh, knots, hull)
 
 
 def _heaviest(p: Array) -> Index:
@@ -111,34 +109,6 @@ def _heaviest(p: Array) -> Index:
     return top[np.argsort(p[top])]
 
 
-class _Around(NamedTuple):
-    """What the moves of mass between neighbouring knots take, whatever the masses.
-
-    Attributes:
-        knots: of the cells, and one on either side, as indices of the grid.
-        at: their losses, of the same shape.
-        t: tilt of the masses.
-        up: ``expm1`` of the distance to the knot below, of each of the cells' knots.
-        down: ``-expm1`` of minus the distance to the knot above.
-        scale: ``e^(t gap)`` of the gaps between knots.
-    """
-
-    knots: Index
-    at: Array
-    t: float
-    up: Array
-    down: Array
-    scale: Array
-
-    @classmethod
-    def of(cls, cells: Cells, mesh: Mesh) -> _Around:
-        """The moves between the knots of these cells."""
-        knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
-        gap = np.diff(knots) * mesh.h
-        up, down = np.expm1(np.minimum(gap[:-1], 700.0)), -np.expm1(-gap[1:])
-        return cls(knots, knots * mesh.h, mesh.t, up, down, np.exp(np.minimum(mesh.t * gap, 700.0)))
-
-
 def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
     """Masses scaled down by the errors of the cells that they come from, and the atoms that lie on the grid."""
     error = np.concatenate([[0.0] * 3, cells.mass_error, [0.0] * 3])
@@ -147,26 +117,6 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
     points = cells.points
     deflate = 1 - 2 * points.mass_error - 16 * UNIT_ROUNDOFF
     return _on_grid(mesh, (knots, hull), (points.knot, points.mass * deflate))
-
-
-def _hull(around: _Around, p: Array, d: Array) -> Array | None:
-    """Merged masses at the knots and one empty knot on either side to lend from; the hull takes back what is not."""
-    rise = np.maximum(d, 0.0) / around.up
-    fall = np.maximum(-d, 0.0) / around.down
-    held, lent, lifted = p + rise + fall, rise / around.scale[:-1], _scaled(fall, around.scale[1:])
-    mass = np.zeros(len(around.knots))
-    mass[1:-1] = held
-    mass[:-2] -= lent
-    mass[2:] -= lifted
-    hull = lower_hull(mass, around.at, around.t) if np.isfinite(mass).all() else None
-    if hull is None:
-        return None
-    # the moves nearly cancel where much is lent on: each is known to a few roundings of what passed through the knot
-    passed = np.zeros(len(around.knots))
-    passed[1:-1] = held
-    passed[:-2] += lent
-    passed[2:] += lifted
-    return np.maximum(hull - CARE * UNIT_ROUNDOFF * passed, 0.0)
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
@@ -189,12 +139,6 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
         raise NotApplicableError("the cells of a round are too wide for the tilt")
     step: Array = np.exp(lift)
     return step
-
-
-def _scaled(mass: Array, factor: Array | float) -> Array:
-    """``mass * factor`` without 0 * inf."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(mass > 0, mass * factor, 0.0)
 
 
 def _on_grid(mesh: Mesh, *parts: tuple[Index, Array]) -> GridLaw:

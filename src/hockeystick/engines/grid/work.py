@@ -25,7 +25,6 @@ KNOT = 160.0  # of the cells of a round: spread, merged and repaired
 PLACE = 60.0  # of a law that is stored place by place
 ATOM = 120.0  # put on a coarser grid, and place there
 POINT = 150.0  # of a convolution: transform, power, transform back
-REPAIR, SETTLED = 4000.0, 100.0  # of a knot of a hull that is dropped, and of one that is not; in plain Python
 BLOCK, MOVED = 1.0e6, 0.5e6  # of a block of rounds, and of one put on another grid, whatever the sizes: calls of NumPy
 SEEN = 20.0  # place at which a sum is weighed for one value of delta
 LAYOUT_POINT = 700.0  # of the points that a layout counts, all in all

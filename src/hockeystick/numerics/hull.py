@@ -1,4 +1,4 @@
-"""The lower convex hull of a polygon given by its kinks, for the lower bounds of ``laws.py``.
+"""The lower convex hull of a polygon given by its kinks, for lower bounds on a grid.
 
 A curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log
 alpha_j`` that lies below the privacy curve of one round may replace it in a composition, whatever its total mass, as
@@ -14,45 +14,58 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.work import REPAIR, SETTLED
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 
 Array = npt.NDArray[np.float64]
+Numbers = list[float]
 
 MAX_REACH = 300.0  # exponent by which a repair may scale a mass
-MAX_REPAIRS = 2_000  # knots that may be dropped one by one before giving up
+MAX_REPAIRS = 100_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
 PAID = 10  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
-LISTED = 5_000  # knots up to which lists of all are made, whose numbers are had ten times sooner than those of arrays
+REPAIR, SETTLED = 4000.0, 100.0  # units of work of a knot that is dropped, and of one that is not; in plain Python
 
 
-class _Knots:
-    """Numbers of an array of millions, some hundred of which are read and changed, one by one and as floats."""
+class Lending:
+    """Moves of mass between neighbouring knots that bring outcomes, merged around each knot, onto it.
 
-    __slots__ = ("_changed", "_given")
+    Args:
+        at: increasing losses of the knots, and of an empty one on either side to lend from, shape (n + 2,).
+        t: tilt of the masses.
+    """
 
-    def __init__(self, given: Array) -> None:
-        self._given, self._changed = given, dict[int, float]()
+    def __init__(self, at: Array, t: float) -> None:
+        gap = np.diff(at)
+        self.at, self.t = at, t
+        self._up, self._down = np.expm1(np.minimum(gap[:-1], 700.0)), -np.expm1(-gap[1:])
+        self._scale: Array = np.exp(np.minimum(t * gap, 700.0))
 
-    def __getitem__(self, i: int) -> float:
-        found = self._changed.get(i)
-        return float(self._given[i]) if found is None else found
+    def hull(self, p: Array, d: Array) -> Array | None:
+        """Masses at all knots, after the hull has taken back what is lent and not there; ``None`` if it takes too long.
 
-    def __setitem__(self, i: int, value: float) -> None:
-        self._changed[i] = value
+        Args:
+            p: shape (n,), the mass merged around each knot.
+            d: shape (n,), its excess ``int p (1 - e^(g - L))`` over that of the knot's loss g, from below.
+        """
+        rise, fall = np.maximum(d, 0.0) / self._up, np.maximum(-d, 0.0) / self._down
+        held, lent, lifted = p + rise + fall, rise / self._scale[:-1], scaled(fall, self._scale[1:])
+        mass, passed = np.zeros(len(self.at)), np.zeros(len(self.at))
+        for total, sign in ((mass, -1), (passed, 1)):
+            total[1:-1] += held
+            total[:-2] += sign * lent
+            total[2:] += sign * lifted
+        hull = lower_hull(mass, self.at, self.t) if np.isfinite(mass).all() else None
+        # where much is lent on the moves nearly cancel: each errs by a few roundings of what passed through the knot
+        return None if hull is None else np.maximum(hull - 2 * CARE * passed, 0.0)
 
-    @property
-    def array(self) -> Array:
-        """All numbers as they are now."""
-        found = self._given.copy()
-        found[list(self._changed)] = list(self._changed.values())
-        return found
 
-
-Numbers = _Knots | list[float]
+def scaled(mass: Array, factor: Array | float) -> Array:
+    """``mass * factor`` without 0 * inf."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where(mass > 0, mass * factor, 0.0)
 
 
 def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
@@ -74,9 +87,8 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     if not negative:
         return mass
     lowest, highest = int(held[0]), int(held[-1])
-    few = len(mass) <= LISTED
-    masses: Numbers = mass.tolist() if few else _Knots(mass)
-    losses: Numbers = at.tolist() if few else _Knots(at)
+    masses: Numbers = mass.tolist()  # numbers of lists are read ten times sooner than those of arrays
+    losses: Numbers = at.tolist()
     before, after = dict[int, int](), dict[int, int]()  # of knots whose neighbour was dropped
     spend(SETTLED * len(mass))
     for repairs in range(MAX_REPAIRS):
@@ -98,7 +110,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
             after[low], before[high] = high, low
             negative += [j for j in (low, high) if masses[j] < 0]
         else:
-            found = masses.array if isinstance(masses, _Knots) else np.array(masses)
+            found = np.array(masses)
             negative = [int(i) for i in np.flatnonzero(found < 0)]
             if not negative:
                 return found
