@@ -26,7 +26,6 @@ from hockeystick.pairs.renyi import renyi_log_delta
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.plan import users
-from hockeystick.targets import Delta, Epsilon
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
@@ -143,20 +142,6 @@ class TestWorkIsCounted:
 
 def _refused(*_: object) -> Interval:
     raise NotApplicableError("not here")
-
-
-def test_calibration_to_no_epsilon_asks_for_delta() -> None:
-    """``epsilon(delta) <= e`` if and only if ``delta(e) <= delta``: the one jumps from 0, the other is smooth."""
-    plan = hs.Plan([hs.Round(hs.Gaussian(1.0))])
-    found = hs.calibrate(plan, "noise-multiplier", Epsilon(0.0, delta=1e-3))
-    other = hs.calibrate(plan, "noise-multiplier", Delta(1e-3, epsilon=0.0))
-    assert found.value == other.value
-    assert found.achieved.upper <= 0.0
-    assert found.target == Epsilon(0.0, delta=1e-3)
-    # delta(0) of a Gaussian is 2 Phi(mu / 2) - 1
-    assert 2 * ndtr(0.5 / found.value) - 1 <= 1e-3 * (1 + 1e-12)
-    assert found.beside is not None
-    assert found.beside[1].upper > 0.0
 
 
 class TestBeyondTheRangeOfADouble:

@@ -14,10 +14,11 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 from capped_truths import Sharp
-from hockeystick.engines import auto
+from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour import capped as engine
-from hockeystick.engines.contour.capped import CappedEngine, RareEngine
+from hockeystick.engines.contour.capped import CappedEngine
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.core.engine import CoreEngine
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.capped import capped
 from hockeystick.pairs.sampled import capped_envelope, capped_law, capped_line
@@ -385,42 +386,20 @@ def test_more_than_half_of_delta_is_never_left_out() -> None:
 # Which engine answers -------------------------------------------------------------------------------------------------
 
 
-def refusing(*_: object) -> Any:
-    raise AssertionError("not to be asked")
-
-
-def test_a_short_line_of_all_outcomes_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its answer, bit for bit, where it reaches the gap; and plans of losses that are not small are never looked at."""
-    rounds = Composition([(PoissonRemovePair(GaussianPair(0.125), 1e-4), 10**6)])
-    assert auto.rarely_sampled(rounds)
-    log = math.log(1e-6)
-    plain = ContourEngine(rounds).epsilon((log, log), None)
-    monkeypatch.setattr(engine, "CappedEngine", refusing)
-    assert RareEngine(rounds).epsilon((log, log), None) == plain
-    assert RareEngine(rounds).log_delta(plain.estimate, None) == ContourEngine(rounds).log_delta(plain.estimate, None)
-    for pair in (
-        PoissonRemovePair(GaussianPair(1.0), 1e-2),
-        PoissonRemovePair(GaussianPair(30.0), 1e-8),
-        PoissonAddPair(GaussianPair(1.0), 1e-8),
-        GaussianPair(1.0),
-    ):
-        assert not auto.rarely_sampled(Composition([(pair, 100)]))
-
-
-def test_the_contour_of_all_outcomes_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is none without outcomes far out, the long line is laid as it ever was."""
+def test_rarely_sampled_rounds_that_are_too_rare_for_the_core_leave_out_what_is_never_seen() -> None:
+    """The core refuses, and the cascade asks the contour of the outcomes that are seen."""
     rounds = composition(FEW[0])
     log = math.log(FEW[1])
-    plain = ContourEngine(rounds).epsilon((log, log), None)
-    monkeypatch.setattr("hockeystick.pairs.capped.LARGEST_LOSS", 0.0)
-    assert RareEngine(rounds).epsilon((log, log), None) == plain
+    with pytest.raises(NotApplicableError):
+        CoreEngine(rounds).epsilon((log, log), None)
+    assert AutoEngine(rounds).epsilon((log, log), None) == CappedEngine(rounds).epsilon((log, log), None)
 
 
 def test_several_kinds() -> None:
     """Half of the rounds by a noise next to the other one: between the answers to either."""
     kinds = [PoissonRemovePair(GaussianPair(1 / noise), 1e-6) for noise in (3.0, 3.001)]
-    mixed = RareEngine(Composition([(pair, 500) for pair in kinds])).epsilon((LOG, LOG), None)
-    first, second = (RareEngine(Composition([(pair, 1000)])).epsilon((LOG, LOG), None) for pair in kinds)
+    mixed = CappedEngine(Composition([(pair, 500) for pair in kinds])).epsilon((LOG, LOG), None)
+    first, second = (CappedEngine(Composition([(pair, 1000)])).epsilon((LOG, LOG), None) for pair in kinds)
     assert mixed.limited is None
     assert second.lower <= mixed.upper
     assert mixed.lower <= first.upper

@@ -20,7 +20,6 @@ from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine, transforms_of
 from hockeystick.engines.contour.path import Aim, Path, upper
-from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.closed_transforms import QuadraticTransform
@@ -184,7 +183,8 @@ def test_where_a_contour_is_hard_to_lay(given: dict[str, Any], delta: float) -> 
 def test_a_path_is_as_short_as_its_law_allows() -> None:
     """With the extra tilt at which the guide is blind the period, and the path, were hundreds of times as long."""
     engine = ContourEngine(Composition([(PoissonRemovePair(GaussianPair(0.5), 0.01), 1023)]))
-    assert len(engine._first(math.log(1e-5), GAP).path.s) < 30
+    first = contour_engine.first_path_of(engine._steering, engine._transforms, math.log(1e-5), GAP)
+    assert len(first.path.s) < 30
 
 
 @pytest.mark.parametrize("count", [700, 960, 1000, 1023, 1400])
@@ -200,21 +200,6 @@ def test_a_path_serves_other_counts(count: int) -> None:
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
     assert found.upper - found.lower <= (1e-6 if 900 < count < 1100 else 0.1)
-
-
-def test_answers_do_not_depend_on_what_is_kept() -> None:
-    def asked(count: int) -> tuple[float, float]:
-        bound = hs.Plan.from_dict(plan(sampled(1.0, 0.01, count), adjacency="add-or-remove")).epsilon(1e-6)
-        return bound.lower, bound.upper
-
-    counts = [1000, 1010, 990, 1023]
-    kept = [asked(count) for count in counts]
-    assert contour_engine._kept_first_path.cache_info().hits
-    again = []
-    for count in reversed(counts):
-        contour_engine._kept_first_path.cache_clear()
-        again.append(asked(count))
-    assert kept == again[::-1]
 
 
 def test_many_laplace_rounds_are_nearly_gaussian() -> None:
@@ -322,29 +307,6 @@ def test_what_a_coarse_contour_has_found_is_kept_where_a_finer_one_cannot_end() 
     narrow = AutoEngine(Composition(rounds)).epsilon(log_delta, 1e-5)
     assert found.lower <= narrow.lower <= narrow.upper <= found.upper
     assert found.upper - found.lower <= 0.05 * found.upper
-
-
-def test_a_line_that_would_be_long_is_laid_for_the_whole_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds next to never sampled twice: half a million points for a tenth of the gap, a tenth of them for all of it.
-
-    The grid, which shares no line with the contour, has an interval around the same truth.
-    """
-    composition = Composition([(PoissonRemovePair(GaussianPair(10.0), 0.01), 100)])
-    points: list[int] = []
-
-    class Counted(Contour):
-        def __init__(self, path: Path, counts: list[int]) -> None:
-            points.append(len(path.s))
-            super().__init__(path, counts)
-
-    monkeypatch.setattr(contour_engine, "Contour", Counted)
-    target = (math.log(1e-5), math.log(1e-5))
-    found = ContourEngine(composition).epsilon(target, None)
-    assert found.limited is None
-    assert 0 < found.upper - found.lower <= GAP * found.upper
-    assert max(points) < 100_000
-    other = GridEngine(composition).epsilon(target, None)
-    assert max(found.lower, other.lower) < min(found.upper, other.upper)
 
 
 @pytest.mark.parametrize(("count", "rate"), [(10, None), (100, 0.01)])

@@ -17,8 +17,6 @@ from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.work import RESERVE, last_resort, left, part
 from hockeystick.pairs import Composition
-from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.sampled.poisson import PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
@@ -43,11 +41,18 @@ def lattice(composition: Composition) -> Engine:
     return LatticeEngine(composition)
 
 
-def rare(composition: Composition) -> Engine:
-    """The contour engine of rounds that are rarely sampled, imported when there are such rounds."""
-    from hockeystick.engines.contour.capped import RareEngine
+def core(composition: Composition) -> Engine:
+    """The engine of Gaussian rounds alone, imported when there are any but one."""
+    from hockeystick.engines.core.engine import CoreEngine
 
-    return RareEngine(composition)
+    return CoreEngine(composition)
+
+
+def capped(composition: Composition) -> Engine:
+    """The contour engine without outcomes that are never seen, imported when rounds are rarely sampled."""
+    from hockeystick.engines.contour.capped import CappedEngine
+
+    return CappedEngine(composition)
 
 
 def apart(composition: Composition) -> Engine:
@@ -64,15 +69,11 @@ def smoothed(composition: Composition) -> Engine:
     return ShortenedEngine(composition)
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, apart, lattice, smoothed, grid)
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (
+    DirectEngine, core, capped, ContourEngine, apart, lattice, smoothed, grid,
+)  # fmt: skip
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
-RARE: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, rare, *ENGINES[2:])
-"""The same for rounds that are rarely sampled."""
-
-MOST_KINDS = 8  # of rarely sampled rounds, each of which pays for its line
-SEEN, SMALL = 6.0, 0.1  # an outcome that is still seen, and what its loss may be of a rarely sampled round
-LARGEST = 700.0  # exponent that a double can hold
 FEW, FEW_FINE = 16, 24
 """Rounds with atoms and a smooth part up to which they are taken apart first, as no contour of all ends soon.
 
@@ -122,12 +123,12 @@ class AutoEngine:
                     )
             except NotApplicableError as error:
                 reasons.append(str(error))
-                if engine in (apart, rare, ContourEngine) and best is not None and _narrow(best):
+                if engine in (apart, ContourEngine) and best is not None and _narrow(best):
                     return self._below(best, ask, place, gap) if self._at_the_end(place(best)) else best
                 continue
             best = found if best is None else _shared(best, found)
-            if engine in (rare, ContourEngine) and best.limited is not None and engines in (ENGINES, RARE):
-                continue  # with atoms taken apart, which is asked next, it may be narrower
+            if engine in (core, capped, ContourEngine) and best.limited is not None and engines is ENGINES:
+                continue  # by an engine that is asked next it may be narrower
             if engine is not grid and (best.limited is None or _narrow(best)):
                 beside = self._at_the_end(place(best)) or _width(best) > SHARP  # a wide gap was asked
                 return self._below(best, ask, place, gap) if beside else best
@@ -141,13 +142,11 @@ class AutoEngine:
         """Of the work that is left, what an engine may take: the grid, which may be what answers, all of it."""
         if engine is grid:
             return 1.0
-        return MOST if engine in (rare, ContourEngine) and gap is not None and gap >= COARSE else HALF
+        return MOST if engine in (capped, ContourEngine) and gap is not None and gap >= COARSE else HALF
 
     def _engines(self, gap: float | None) -> tuple[Callable[[Composition], Engine], ...]:
         """The engines in the order in which they are asked: few rounds that may be taken apart are, to begin with."""
         composition = self._composition
-        if rarely_sampled(composition):
-            return RARE
         if not 1 < composition.count <= (FEW_FINE if (gap or DEFAULT_GAP) <= FINE else FEW):
             return ENGINES
         try:
@@ -212,22 +211,6 @@ class AutoEngine:
         """Whether it is so near the largest loss that the Renyi bound is sharp to many digits."""
         largest = self._composition.largest_loss
         return largest is not None and epsilon >= NEAR_THE_END * largest[0]
-
-
-def rarely_sampled(composition: Composition) -> bool:
-    """Whether all rounds are sampled Gaussian noise, a record being removed, of which only small losses are ever seen.
-
-    Told quickly: by their number, and by the loss of an outcome that is still seen.
-    """
-    if not 0 < len(composition.rounds) <= MOST_KINDS:
-        return False
-    for pair, _ in composition.rounds:
-        if not (isinstance(pair, PoissonRemovePair) and isinstance(pair.base, GaussianPair)):
-            return False
-        mu = pair.base.mu
-        if not pair.rate * math.exp(min(mu * (max(SEEN, mu) - 0.5 * mu), LARGEST)) <= SMALL:
-            return False
-    return True
 
 
 def _narrow(found: Interval) -> bool:

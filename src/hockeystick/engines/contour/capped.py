@@ -11,14 +11,11 @@ bounded by a few thousandths, for all that counts: tilts of ten thousand are to 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from hockeystick.engines.contour.engine import DEFAULT_GAP, TOO_WIDE, ContourEngine
-from hockeystick.engines.contour.path import UnfairLineError
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
@@ -92,42 +89,3 @@ class CappedEngine:
         if found is None:
             raise NotApplicableError(NOTHING)
         return found
-
-
-class RareEngine:
-    """The contour engine for rounds that are rarely sampled: without outcomes far out where its line would be long.
-
-    Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
-    """
-
-    def __init__(self, composition: Composition) -> None:
-        self._composition = composition
-
-    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of log delta by the first of three engines that reaches the gap, or what the last two allow."""
-        return self._first(lambda engine: engine.log_delta(epsilon, gap))
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of epsilon by the first of three engines that reaches the gap, or what the last two allow."""
-        return self._first(lambda engine: engine.epsilon(log_delta, gap))
-
-    def _first(self, ask: Callable[[ContourEngine | CappedEngine], Interval]) -> Interval:
-        quick: Interval | None = None
-        with suppress(NotApplicableError, UnfairLineError):
-            quick = ask(ContourEngine(self._composition, patient=False))
-            if quick.limited is None:
-                return quick
-        found: Interval | None = None
-        with suppress(NotApplicableError):
-            found = ask(CappedEngine(self._composition))
-            if found.limited is None:
-                return found
-        if quick is None:
-            try:
-                quick = ask(ContourEngine(self._composition))
-            except NotApplicableError:
-                if found is None:
-                    raise
-                return found
-        return quick if found is None or quick.limited is None else found.intersected(quick)

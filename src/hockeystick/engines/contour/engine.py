@@ -34,13 +34,12 @@ from hockeystick.engines.contour.path import (
     BlindError,
     LongLineError,
     Path,
-    UnfairLineError,
     highest_tilt,
     upper,
 )
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.work import WorkLimitError, check_left, remembered
+from hockeystick.numerics.work import WorkLimitError, check_left
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
@@ -60,14 +59,7 @@ GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
-LOOSE = 2.5
-"""Of the gap, what each remainder may be on a line that would be longer than LONG: two of them, each e^-2 of that, and
-the rounding still leave the gap. The sums of rounds that are next to never sampled twice fall off as a power of the
-height, so that the line is ten times shorter."""
-
-DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
 MOST_ONE_BY_ONE = 1000  # kinds of a bundle that are tried one by one where it has no answer: they take a second
-KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds of one that is kept
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
@@ -79,17 +71,13 @@ class ContourEngine:
         composition: pairs and counts; mass at infinite loss is the caller's.
         bundling: whether many different sampled Gaussian rounds are taken as one factor (``contour/bundle.py``).
         longest: most points of the contour behind :meth:`log_delta`.
-        patient: whether a line of more than :data:`SHORT` points is laid where a short one will not do; if not,
-            questions raise ``UnfairLineError`` there, and answer as ever elsewhere.
 
     Raises:
         NotApplicableError: a pair without a characteristic function, or none that falls off.
     """
 
-    def __init__(
-        self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS, patient: bool = True
-    ) -> None:
-        self._longest, self._patient = longest, patient
+    def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
+        self._longest = longest
         self.composition = self._steering = composition
         self._bundled = bundled(composition) if bundling else None
         if self._bundled is None:
@@ -141,7 +129,6 @@ class ContourEngine:
     def _at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
         guide, tilt, depth = Guide.reaching(self._steering, epsilon)
         aim = aim_at(guide, tilt, None, epsilon)
-        fair = math.inf if self._patient else SHORT
 
         def seeing() -> Aim:
             floor = min(depth, -50.0)
@@ -151,10 +138,10 @@ class ContourEngine:
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
             try:
-                return aim, Path(self._transforms, aim, tolerance, self._longest, fair)
+                return aim, Path(self._transforms, aim, tolerance, self._longest)
             except BlindError:
                 deeper = seeing()
-                return deeper, Path(self._transforms, deeper, tolerance, self._longest, fair)
+                return deeper, Path(self._transforms, deeper, tolerance, self._longest)
 
         sharpness, best, terms, reason = 0.2, None, None, TOO_WIDE
         for _ in range(ATTEMPTS):
@@ -217,7 +204,7 @@ class ContourEngine:
         """The engine without a bundle; ``None`` where it is this one, or its kinds are too many."""
         if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
             return None
-        return ContourEngine(self.composition, bundling=False, longest=self._longest, patient=self._patient)
+        return ContourEngine(self.composition, bundling=False, longest=self._longest)
 
     def bound(self, epsilon: float, tilt: float, depth: float) -> float:
         """An upper bound on log delta at an epsilon, by one short contour of few digits; infinite where there is none.
@@ -277,9 +264,8 @@ class ContourEngine:
         target = log_delta[0]
         if target == -math.inf:
             raise NotApplicableError("the delta that is left is below the range of a double")
-        path, tilt, guess, coarse = self._first(target, gap)
+        path, tilt, guess, coarse = first_path_of(self._steering, self._transforms, target, gap)
         aim, sharpness, slope, best, astray, reason = None, SHARPNESS, tilt, None, False, TOO_WIDE
-        loose = wide = False
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
@@ -288,8 +274,7 @@ class ContourEngine:
                 tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess)
                 try:
-                    fair = LONG if coarse and attempt == 1 and not wide else math.inf
-                    path, loose = self._finer(aim, gap, sharpness, slope, fair)
+                    path = Path(self._transforms, aim, tolerance_of(sharpness * gap, aim.epsilon, slope))
                 except NotApplicableError as error:
                     if self._left_to_others and not isinstance(error, LongLineError | WorkLimitError):
                         raise  # the engines after it are sharper than a coarse contour
@@ -308,34 +293,11 @@ class ContourEngine:
             astray = not found.upper - root <= HOPELESS * found.upper
             if coarse and not attempt:
                 sharpness = 0.3
-            elif placed and not loose:  # after a loose one comes the one in whose place it was laid
+            elif placed:
                 sharpness *= 0.05
             guess = root
         assert best is not None
         return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt, reason)
-
-    def _finer(self, aim: Aim, gap: float, sharpness: float, slope: float, fair: float) -> tuple[Path, bool]:
-        """A path at a place that is known, for a share of the gap; where that is longer than is fair a loose one.
-
-        Returns:
-            The path, and whether it is loose.
-        """
-        try:
-            tolerance = tolerance_of(sharpness * gap, aim.epsilon, slope)
-            return Path(self._transforms, aim, tolerance, fair=fair), False
-        except UnfairLineError:
-            try:
-                steep = aim._replace(tilts=TILTS[:1])  # with less tilt the sum falls off later
-                return Path(self._transforms, steep, tolerance_of(LOOSE * gap, aim.epsilon, slope)), True
-            except NotApplicableError:
-                return Path(self._transforms, aim, tolerance), False
-
-    def _first(self, target: float, gap: float) -> FirstPath:
-        if self._bundled is not None:
-            return first_path_of(self._steering, self._transforms, target, gap, self._patient)
-        digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
-        rounds = tuple((pair, _rough(count, digits)) for pair, count in self.composition.rounds)
-        return (_kept_first_path if len(rounds) <= KEPT_KINDS else _first_path)(rounds, target, gap, self._patient)
 
 
 class FirstPath(NamedTuple):
@@ -347,38 +309,26 @@ class FirstPath(NamedTuple):
     coarse: bool
 
 
-def _first_path(rounds: Rounds, target: float, gap: float, patient: bool) -> FirstPath:
-    """The first path for rounds as often as their counts rounded down to a few digits."""
-    return first_path_of(Composition(rounds), transforms_of(rounds), target, gap, patient)
-
-
 def first_path_of(
-    composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float, patient: bool = True
+    composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float
 ) -> FirstPath:
-    """The first path for transforms, which a composition steers; a long one only where the caller is patient."""
+    """The first path for transforms, which a composition steers."""
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
     aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
     try:
-        return _first_path_at(aim, transforms, gap, patient)
+        return _first_path_at(aim, transforms, gap)
     except BlindError:
-        return _first_path_at(aim_of(composition, transforms, target), transforms, gap, patient)
+        return _first_path_at(aim_of(composition, transforms, target), transforms, gap)
 
 
-_kept_first_path = remembered(KEPT_PATHS)(_first_path)
-"""An accountant that is stepped and asked in turn finds its first path here. Whether it is found or laid again makes no
-difference to the answer."""
-
-
-def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float, patient: bool) -> FirstPath:
+def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float) -> FirstPath:
     tolerance = tolerance_of(SHARPNESS * gap, aim.epsilon, aim.saddle)
     try:
         return FirstPath(Path(transforms, aim, tolerance, SHORT), aim.saddle, aim.epsilon, False)
     except BlindError:
         raise
-    except NotApplicableError as error:
-        if not patient:
-            raise UnfairLineError from error
+    except NotApplicableError:
         return FirstPath(Path(transforms, aim, max(tolerance, 1e-2)), aim.saddle, aim.epsilon, True)
 
 
@@ -398,12 +348,6 @@ def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Ai
 def tolerance_of(gap: float, epsilon: float, slope: float) -> float:
     """Width of log delta that a relative gap of epsilon allows, by the slope of log delta; a guess at epsilon 0."""
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
-
-
-def _rough(count: int, digits: int) -> int:
-    """The count with all but its first binary digits 0: log delta is moved by that share of itself at most, or so."""
-    rest = max(count.bit_length() - digits, 0)
-    return count >> rest << rest
 
 
 def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:

@@ -53,10 +53,6 @@ class LongLineError(NotApplicableError):
     """There is a line, and its points would take longer than a question may."""
 
 
-class UnfairLineError(Exception):
-    """There is a line, and it is so long that a looser one is tried first."""
-
-
 class BlindError(NotApplicableError):
     """The guide does not see what counts, and nobody has looked up to where it does."""
 
@@ -89,7 +85,6 @@ class Path:
         aim: where it is to be laid.
         tolerance: wanted relative size of the remainders together.
         longest: most points.
-        fair: points beyond which nothing is evaluated.
 
     Attributes:
         t: tilt.
@@ -105,7 +100,6 @@ class Path:
     Raises:
         NotApplicableError: it would be longer, or a remainder cannot be bounded.
         BlindError: the limit is not known, and matters.
-        UnfairLineError: it would be longer than is fair.
     """
 
     def __init__(
@@ -114,9 +108,7 @@ class Path:
         aim: Aim,
         tolerance: float,
         longest: int = MAX_POINTS,
-        fair: float = math.inf,
     ) -> None:
-        self._fair = fair
         try:
             self._lay(transforms, aim, max(tolerance, LEAST_TOLERANCE), longest)
         except BlindError:
@@ -144,8 +136,6 @@ class Path:
         inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
         self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
         count = math.ceil(self.beyond.reach / step) + 1
-        if count > self._fair:
-            raise UnfairLineError
         self.s = step * np.arange(count, dtype=np.float64)
         inner = max(inner, 1e-25 / rounds)
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]

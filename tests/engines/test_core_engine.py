@@ -1,0 +1,80 @@
+"""The core as the engine of one direction: its answers against the contour's and the oracle, and its refusals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from mpmath import mpf
+
+import oracle
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.core.engine import CoreEngine
+from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.values.errors import NotApplicableError
+
+LOG = math.log(1e-6)
+
+
+@pytest.mark.parametrize("kind", [PoissonRemovePair, PoissonAddPair])
+def test_both_ends_hold_the_truth(kind: type[PoissonRemovePair | PoissonAddPair]) -> None:
+    found = CoreEngine(Composition([(kind(GaussianPair(1.0), 0.02), 300)])).epsilon((LOG, LOG), None)
+    direction = "remove" if kind is PoissonRemovePair else "add"
+    sampled = {"mechanism": "gaussian", "noise_multiplier": 1.0, "sampling": "poisson", "sample_rate": 0.02}
+    given = {"adjacency": direction, "round": [{**sampled, "count": 300}]}
+    assert found.limited is None
+    assert found.upper - found.lower <= 1e-6 * found.upper
+    assert oracle.delta(given, found.upper, 15) <= mpf("1e-6") <= oracle.delta(given, found.lower, 15)
+
+
+def test_kinds_and_unsampled_noise_are_one_plan() -> None:
+    """Beside the contour of all of them, in epsilon and in delta."""
+    rounds = Composition(
+        [(PoissonRemovePair(GaussianPair(mu), rate), 200) for mu, rate in ((1.0, 0.01), (0.5, 0.03), (0.8, 0.002))]
+        + [(GaussianPair(0.1), 5)]
+    )
+    core, contour = CoreEngine(rounds), ContourEngine(rounds)
+    found, other = core.epsilon((LOG, LOG), None), contour.epsilon((LOG, LOG), None)
+    assert max(found.lower, other.lower) <= min(found.upper, other.upper)
+    at, there = core.log_delta(found.estimate, None), contour.log_delta(found.estimate, None)
+    assert max(at.lower, there.lower) <= min(at.upper, there.upper)
+    assert at.upper - at.lower <= 1e-6
+
+
+def test_each_end_has_its_own_target() -> None:
+    """The upper end is at the smaller delta, the lower one at the larger."""
+    engine = CoreEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 0.02), 300)]))
+    low, high = engine.epsilon((LOG - 0.5, LOG - 0.5), None), engine.epsilon((LOG + 0.5, LOG + 0.5), None)
+    both = engine.epsilon((LOG - 0.5, LOG + 0.5), None)
+    assert both.lower <= high.upper < low.lower <= both.upper
+    assert both.limited is not None
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        [(LaplacePair(1.0, 1.0), 3)],
+        [(GaussianPair(1.0), 3)],
+        [(PoissonRemovePair(LaplacePair(1.0, 1.0), 0.1), 300)],
+        [(PoissonRemovePair(GaussianPair(1.0), 0.1), 300), (PoissonAddPair(GaussianPair(1.0), 0.1), 300)],
+        [(PoissonRemovePair(GaussianPair(1 / noise), 0.1), 3) for noise in np.linspace(1.0, 2.0, 12).tolist()],
+        [(PoissonRemovePair(GaussianPair(50.0), 0.1), 300)],
+        [(PoissonRemovePair(GaussianPair(1.0), 0.99), 300)],
+    ],
+)
+def test_other_rounds_are_refused(rounds: list[tuple[GaussianPair, int]]) -> None:
+    with pytest.raises(NotApplicableError, match="a few kinds of sampled Gaussian rounds"):
+        CoreEngine(Composition(rounds))
+
+
+def test_where_no_sum_is_found_there_is_no_answer() -> None:
+    """Rates so small that the line is too long, delta 0, and epsilon 0."""
+    engine = CoreEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-9), 10)]))
+    for ask in (
+        lambda: engine.epsilon((-40.0, -40.0), None),
+        lambda: engine.epsilon((-math.inf, -math.inf), None),
+        lambda: engine.log_delta(0.0, None),
+    ):
+        with pytest.raises(NotApplicableError):
+            ask()
