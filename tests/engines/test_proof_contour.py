@@ -124,6 +124,26 @@ def test_what_the_step_errs_by_is_in_the_balls(direction: Direction, monkeypatch
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("rate", [RATE, Fraction(3, 4)])
+def test_the_strip_holds_the_integrand(direction: Direction, rate: Fraction) -> None:
+    """Up to its far side, at twice the height of the line, where the integrand's modulus is largest."""
+    line = SampledLine(SampledGaussian(MU, rate, direction), TILT, -8.0)
+    lift, dx = line._nodes.lift, line._nodes.dx
+    bound = float(line._step()) * math.expm1(2 * math.pi * lift / dx) / 2
+    of, sign = exponent(direction, MU, rate), -1 if direction is Direction.ADD else 1
+    with mpmath.workdps(20):
+
+        def modulus(x: Number) -> Number:
+            at = mpmath.mpc(x, 2 * sign * lift)
+            return abs(mpmath.npdf(at) * mpmath.exp(of(at, TILT)))
+
+        size = mpmath.quad(modulus, [-14, -6, -3, -1, 0, 1, 2, 3, 4, 5, 6, 8, 10, 14, 20])
+        size /= true_moment(direction, mpmath.mpf(TILT), MU, rate)
+    assert float(size) <= bound * (1 + 1e-9)
+    assert bound < 10 * float(size)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 5.0), (-2.5, 6.5), (-6.0, 9.0)])
 def test_what_the_range_leaves_out(direction: Direction, low: float, high: float) -> None:
     """The bound covers it, and is not beyond it by more than the factor its inequalities cost."""
@@ -138,6 +158,17 @@ def test_what_the_range_leaves_out(direction: Direction, low: float, high: float
         truth = mpmath.quad(weight, [-25, -10, low]) + mpmath.quad(weight, [high, 12, 30])
     bound = float(line._outside())
     assert float(truth) < bound < 400 * float(truth)
+
+
+def test_the_range_of_a_replaced_record_is_divided_by_its_ratio() -> None:
+    """At a large rate the power of g(-x), which is negative, makes most of what lies far out."""
+    rate = Fraction(9, 10)
+    of = exponent(Direction.REPLACE_ONE, MU, rate)
+    line = SampledLine(SampledGaussian(MU, rate, Direction.REPLACE_ONE), TILT, -8.0)
+    line._nodes = line._nodes._replace(low=-9.0, dx=0.15, number=101, lift=0.0, share=0.5)
+    with mpmath.workdps(25):
+        truth = mpmath.quad(lambda x: mpmath.npdf(x) * mpmath.exp(of(x, TILT)), [6.0, 8, 12, 30])
+    assert float(truth) < float(line._outside()) < 100 * float(truth)
 
 
 def test_a_light_hump_may_lie_beyond_the_nodes() -> None:

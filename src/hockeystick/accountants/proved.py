@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar
 
 from flint import arb
@@ -56,8 +55,8 @@ class ProvedAccountant(Accountant):
         with _refusals():
             worst, found = worst_direction(
                 _directions(directions),
-                lambda rounds: _epsilon(rounds, decimal(delta), partial(_sharp_epsilon, gap=gap)),
-                lambda rounds, _: _epsilon(rounds, decimal(delta), _quick_epsilon),
+                lambda rounds: _epsilon(rounds, decimal(delta), lambda engine, target: engine.epsilon(target, gap)),
+                lambda rounds, _: _epsilon(rounds, decimal(delta), ProofEngine.epsilon_bound),
             )
         return without_lower(directions, _bound(found, worst))
 
@@ -69,8 +68,8 @@ class ProvedAccountant(Accountant):
         with _refusals():
             worst, log = worst_direction(
                 _directions(directions),
-                lambda rounds: _log_delta(rounds, decimal(epsilon), partial(_sharp_delta, gap=gap)),
-                lambda rounds, _: _log_delta(rounds, decimal(epsilon), _quick_delta),
+                lambda rounds: _log_delta(rounds, decimal(epsilon), lambda engine, at: engine.delta(at, gap)),
+                lambda rounds, _: _log_delta(rounds, decimal(epsilon), ProofEngine.delta_bound),
             )
         with precision(BITS[0]):
             lower, upper = max(_lower(arb(log.lower).exp()), 0.0), min(_upper(arb(log.upper).exp()), 1.0)
@@ -115,32 +114,7 @@ def _directions(directions: Directions) -> list[tuple[Direction, ExactRounds]]:
     return distinct(directions, lambda direction: ExactRounds.of(directions.exact(direction), direction.order))
 
 
-def _sharp_epsilon(rounds: ExactRounds, target: Enclosure, gap: float | None) -> Interval:
-    found = ProofEngine(rounds).epsilon(target, gap)
-    return Interval(found.lower, found.estimate, found.upper, found.limited, found.engine)
-
-
-def _quick_epsilon(rounds: ExactRounds, target: Enclosure) -> Interval:
-    try:
-        upper = max(above(ProofEngine(rounds).epsilon_bound(target)), 0.0)
-    except NotApplicableError:
-        upper = math.inf
-    return Interval(0.0, upper, upper)
-
-
-def _sharp_delta(rounds: ExactRounds, epsilon: Ball, gap: float | None) -> ProvedDelta:
-    return ProofEngine(rounds).delta(epsilon, gap)
-
-
-def _quick_delta(rounds: ExactRounds, epsilon: Ball) -> ProvedDelta:
-    try:
-        upper = ProofEngine(rounds).delta_bound(epsilon).upper()
-    except NotApplicableError:
-        upper = arb(1)
-    return ProvedDelta(Enclosure(arb(0), upper), "contour", None)
-
-
-def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ExactRounds, Enclosure], Interval]) -> Interval:
+def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:
     """Epsilon of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
@@ -167,13 +141,13 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ExactRounds, E
         target = ball(delta) - _infinite_mass(rounds)
         if not target > 0:
             return Interval(0.0, top[1], top[1], UNTOLD)
-        found = ask(rounds, Enclosure(target.lower(), target.upper()))
+        found = ask(ProofEngine(rounds), Enclosure(target.lower(), target.upper()))
         upper = min(_upper(arb(found.upper)), top[1])
         lower = min(max(_lower(arb(found.lower)), 0.0), upper)
     return Interval(lower, min(max(found.estimate, lower), upper), upper, found.limited, found.engine)
 
 
-def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ExactRounds, Ball], ProvedDelta]) -> Interval:
+def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngine, Ball], ProvedDelta]) -> Interval:
     """Log delta of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
@@ -183,7 +157,7 @@ def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ExactRound
             return Interval(0.0, 0.0, 0.0, limited, engine)
         finite = Enclosure(arb(0), arb(0))
         if not rounds.bounded or _below_supremum(rounds, epsilon):
-            found = ask(rounds, ball(epsilon))
+            found = ask(ProofEngine(rounds), ball(epsilon))
             finite, engine, limited = found.ends, found.engine, found.limited
             if rounds.bounded:  # 1 - e^(eps - L) is at most 1 - e^(eps - sup)
                 free = -rounds.finite_mass() * (ball(epsilon) - _supremum(rounds)).expm1()

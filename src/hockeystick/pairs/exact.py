@@ -75,6 +75,8 @@ def black_box(epsilon: Fraction, delta: Fraction = Fraction(0)) -> ExactFinite:
     """The worst pair of an (epsilon, delta) guarantee (``pairs/black_box.py``), its masses times ``1 + e^epsilon``."""
     low = exponential((1 - delta, Fraction(0)))
     high = exponential((1 - delta, epsilon))
+    if not delta:
+        return ExactFinite((high, low), (low, high), epsilon)
     failed = exponential((delta, Fraction(0)), (delta, epsilon))
     return ExactFinite((high, low, failed, ()), (low, high, (), failed), epsilon, delta)
 

@@ -18,13 +18,14 @@ Array = npt.NDArray[np.float64]
 
 RATIO = 1.15  # of a tilt of the table to the next
 TILTS = RATIO ** np.arange(-70.0, 18.0)  # of that of the central limit
-NEARBY = 1.04  # of the tilt of a line, from which on tilts of the right alias are looked at
+LOWER = 8  # tilts below that of the least Chernoff bound that are tried for a line
+DEARER = 12.0  # log of the growth of terms that is worth a line e times as long
 NODES = np.linspace(-10.0, 17.0, 109)  # outcomes of a sampled Gaussian
 SLOPE = 1.7  # of the logistic function that is about the normal distribution's
 PLACES = np.linspace(-1.0, 1.0, 65)  # losses of Laplace noise, of the largest
 DEEP = -60.0  # log of the mass of discrete noise that is left out
 LARGEST = 600.0  # exponent that a double can hold
-LITTLE = 1e-3  # tilt at which K tells the variance
+LEAST_VARIANCE = 1e-100  # of the sum of all losses
 RARE, HALVINGS = 1.0, 40  # K below which single losses count; steps of the bisection by them
 
 
@@ -50,7 +51,7 @@ class Aim:
         self._laws += [(_laplace(theta), count) for theta, count in rounds.laplace.items()]
         self._laws += [(_atoms(law), count) for law, count in rounds.atomic]
         self._mu_squared = float(rounds.mu_squared)
-        variance = max(2 * float(self._at(np.array([LITTLE]))[0]) / (LITTLE * (1 + LITTLE)), 1e-300)
+        variance = max(self._mu_squared + sum(count * law.square for law, count in self._laws), LEAST_VARIANCE)
         if epsilon is None:
             limit = math.sqrt(-2 * min(log_delta or 0.0, -0.1) / variance)
         else:  # where K(t) is variance t (1 + t) / 2
@@ -75,7 +76,10 @@ class Aim:
 
     def _least(self, bounds: Array) -> Tilt:
         """The tilt of the least of some bounds."""
-        n = int(np.clip(np.argmin(np.where(np.isfinite(bounds), bounds, np.inf)), 1, len(bounds) - 2))
+        return self._tilt(int(np.clip(np.argmin(np.where(np.isfinite(bounds), bounds, np.inf)), 1, len(bounds) - 2)))
+
+    def _tilt(self, n: int) -> Tilt:
+        """The n-th tilt."""
         low, middle, high = (float(k) for k in self._cumulants[n - 1 : n + 2])
         h = math.log(RATIO)
         bend = (high - 2 * middle + low) / h**2 - (high - low) / (2 * h)  # t^2 K''
@@ -114,12 +118,22 @@ class Aim:
             found = single + (found - single) * _share(at) if math.isfinite(single) else found
         return found
 
-    def right(self, t: float, epsilon: float, wanted: float) -> float:
-        """The tilt at which the right alias of a line through t is as small as ``e^wanted`` at the shortest period."""
-        reach = self._cumulants + self._log_peaks - self._tilts * epsilon - wanted
-        fit = (self._tilts > NEARBY * t) & np.isfinite(reach)
-        period = np.where(fit, reach, np.inf) / np.maximum(self._tilts - t, 0.01 * t)
-        return float(self._tilts[np.argmin(period)]) if fit.any() else 2 * t
+    def line(self, epsilon: float, wanted: float) -> tuple[Tilt, float]:
+        """A line, and the tilt of its right alias: aliases as small as ``e^wanted`` at a short period P.
+
+        At less tilt P may be shorter, as ``y - t`` is larger; but terms are larger, and take more nodes and bits.
+        """
+        heights = self._cumulants + self._log_peaks - self._tilts * epsilon
+        heights = np.where(np.isfinite(heights), heights, np.inf)
+        best = int(np.argmin(heights))
+        found, cost = (best, len(heights) - 1), math.inf
+        for n in range(max(best - LOWER, 1), best + 1):
+            t, after = self._tilts[n], self._tilts[n + 1 :]
+            periods = np.maximum((heights[n + 1 :] - wanted) / (after - t), -wanted / t)
+            y = int(np.argmin(periods))
+            if (dear := math.log(periods[y]) + (heights[n] - heights[best]) / DEARER) < cost:
+                found, cost = (n, n + 1 + y), dear
+        return self._tilt(found[0]), float(self._tilts[found[1]])
 
 
 def _log_saddle(at: Tilt) -> float:
@@ -144,6 +158,7 @@ class Law:
 
     def __init__(self, loss: Array, log_mass: Array, hump: Callable[[Array], Array] | None = None) -> None:
         self._loss, self._log_mass, self._hump = loss, log_mass - np.logaddexp.reduce(log_mass), hump
+        self.square = float(np.sum(np.exp(self._log_mass) * loss * loss))  # the mean square of the loss
 
     def cumulant(self, t: Array) -> Array:
         """K of a round."""

@@ -43,7 +43,7 @@ MORE_BITS = 32  # of a share by which a mass is split, beyond those of the mass
 
 @dataclass(frozen=True)
 class Scale:
-    """What the laws of one proof have in common.
+    """The grid and the whole numbers that all laws of one proof share.
 
     Attributes:
         unit: spacing of the grid of fineness 0, an exact ball above 0.
@@ -157,7 +157,7 @@ class Cells:
 
 
 def _end(masses: Sequence[int], parts: int) -> tuple[int, int]:
-    """How many masses at the beginning weigh no more than so many parts together, all but one at most, and how much."""
+    """The number of masses at the beginning that weigh no more than so many parts together, not all, and their sum."""
     count = total = 0
     for mass in masses[:-1]:
         if total + mass > parts:

@@ -1,4 +1,4 @@
-"""Compositions whose delta(eps) has a closed form: unsampled Gaussians, one sampled Gaussian round, Laplace rounds.
+"""Compositions whose delta(eps) has a closed form: Gaussians, one sampled Gaussian round, Laplace rounds, small sums.
 
 Phi is the standard normal distribution, q the rate, x0 the outcome at which the loss is eps. By Neyman and Pearson
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in x:
@@ -28,6 +28,9 @@ For Re w > 0 ``e^(l_j w) w^-c`` is the transform of ``(l_j - l)_+^(c-1) / (c-1)!
 
 ``h_0 = 2 sinh(D/2)``: in parts twice, ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms cancel; balls show how much
 is left.
+
+**Small sums.** Of rounds with finitely many outcomes delta(eps) is the sum of ``(p - e^eps q)_+`` over all outcomes of
+all rounds, those that differ in order alone taken together.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from itertools import product
 
 from flint import arb, fmpq, fmpz, fmpz_poly
 
+from hockeystick.engines.proof.atoms import FiniteLaw
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_tail, precision
@@ -50,7 +54,7 @@ LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as
 MOST_BITS = 1 << 16  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
 LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta that is a double
-MOST_TERMS = 20_000  # of the sum of Laplace rounds
+MOST_TERMS = 20_000  # of a sum of Laplace rounds, or over outcomes
 
 
 class ClosedForm:
@@ -68,23 +72,30 @@ class ClosedForm:
             self._formula = lambda epsilon: gaussian(ball(rounds.mu_squared).sqrt(), epsilon)
         elif rounds.laplace:
             self._formula = LaplaceSum(rounds.laplace).delta
+        elif rounds.finite:
+            self._formula = lambda epsilon: excess(rounds.finite, epsilon)
         else:
             (item,) = rounds.sampled
             self._formula = lambda epsilon: sampled(item, epsilon)
 
     @staticmethod
     def applies(rounds: ExactRounds) -> bool:
-        """Whether the rounds are unsampled Gaussians alone, one sampled Gaussian, or few Laplace rounds."""
-        if rounds.atomic or bool(rounds.mu_squared) + bool(rounds.sampled) + bool(rounds.laplace) != 1:
+        """True if the rounds are Gaussians alone, one sampled Gaussian, few Laplace rounds, or a small sum."""
+        kinds = bool(rounds.mu_squared), rounds.sampled, rounds.laplace, rounds.finite, rounds.discrete
+        if sum(map(bool, kinds)) != 1 or rounds.discrete:
             return False
-        terms = math.prod(count + 1 for count in rounds.laplace.values()) * rounds.laplace.total()
-        return bool(rounds.mu_squared) or rounds.sampled.total() == 1 or 0 < terms <= MOST_TERMS
+        if rounds.laplace:
+            terms = math.prod(count + 1 for count in rounds.laplace.values()) * rounds.laplace.total()
+            return terms <= MOST_TERMS
+        if rounds.finite:
+            return math.prod(_ways(law.size(0.0), count) for law, count in rounds.finite.items()) <= MOST_TERMS
+        return bool(rounds.mu_squared) or rounds.sampled.total() == 1
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """Ends that agree to 64 bits, or 0 and an upper end where delta is too small for any double to lie between.
 
         Raises:
-            NotApplicableError: neither is to be had.
+            NotApplicableError: no precision gives them.
         """
         bits = LEAST_BITS
         while bits <= MOST_BITS:
@@ -184,3 +195,31 @@ class LaplaceSum:
             out.append(out[c - 2] - 2 * power)
             power = power * half / c
         return out[: self._count + 1]
+
+
+def _ways(outcomes: int, count: int) -> int:
+    """The number of results of so many rounds, whatever their order."""
+    return math.comb(count + outcomes - 1, outcomes - 1)
+
+
+def excess(laws: Counter[FiniteLaw], epsilon: Ball) -> Ball:
+    """delta(eps) of a small sum."""
+    results = [(arb(1), arb(1))]  # masses under P and Q
+    for law, count in laws.items():
+        some = _results([(outcome.p, outcome.q) for outcome in law.outcomes(0.0)[0]], count)
+        results = [(p * a, q * b) for p, q in results for a, b in some]
+    odds = epsilon.exp()
+    return sum(((p - odds * q).max(arb(0)) for p, q in results), arb(0))
+
+
+def _results(outcomes: list[tuple[Ball, Ball]], count: int) -> list[tuple[Ball, Ball]]:
+    """The masses of all results of so many rounds, of which so many have the first outcome, and so on."""
+    (p, q), *rest = outcomes
+    if not rest:
+        return [(p**count, q**count)]
+    out = []
+    for n in range(count + 1):
+        ways = arb(fmpz.bin_uiui(count, n))
+        some = _results(rest, count - n)
+        out += [(ways * p**n * a, ways * q**n * b) for a, b in some]
+    return out

@@ -60,12 +60,11 @@ class Contour:
     def __init__(self, rounds: ExactRounds, aim: Aim, epsilon: float, log_delta: float, tolerance: float) -> None:
         number = rounds.number
         wanted = log_delta + math.log(tolerance) - 2.0
-        at = aim.tilt(epsilon)
+        at, self._right = aim.line(epsilon, wanted)
         self._t, top = at.tilt, at.cumulant - at.tilt * epsilon
         log_inner = wanted - max(top, log_delta) - math.log(number) - 3.0  # relative remainder of one round's m
         self._bits = GUARD_BITS + math.ceil(-log_inner / math.log(2)) + number.bit_length()
         with precision(self._bits):
-            self._right = aim.right(self._t, epsilon, wanted)
             self._log_right = log_moment(rounds, self._right) + log_peak(arb(self._right))
             reach = float(self._log_right.mid()) - self._right * epsilon - wanted
             period = 1.02 * max(reach / (self._right - self._t), -wanted / self._t)

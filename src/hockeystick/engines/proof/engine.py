@@ -16,8 +16,9 @@ from hockeystick.engines.proof.contour import Contour, chernoff
 from hockeystick.engines.proof.grid import GridLaws
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure, Evaluator, epsilon_between
-from hockeystick.numerics.balls import Ball
+from hockeystick.numerics.balls import Ball, above
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-6  # relative width of the interval, where none is asked
 LEAST_TOLERANCE = 1e-30  # relative: remainders are never asked to be smaller
@@ -30,16 +31,6 @@ DEEPER = 40.0  # by which log delta is taken to be smaller where nothing is seen
 SMALLER_TILTS = 12  # each a quarter of the last
 TOO_WIDE = "the remainders keep it from the asked gap"
 """Why an interval is wider than was asked."""
-
-
-class ProvedEpsilon(NamedTuple):
-    """Proved ends of epsilon, the best guess, the way they came, and what kept them from the asked gap."""
-
-    lower: float
-    estimate: float
-    upper: float
-    engine: str
-    limited: str | None
 
 
 class ProvedDelta(NamedTuple):
@@ -75,7 +66,7 @@ class ProofEngine:
             return Contour(self._rounds, aim, epsilon, log_delta, tolerance)
         return GridLaws(self._rounds, epsilon, log_delta, aim.tilt(epsilon).tilt, tolerance, cells)
 
-    def epsilon(self, target: Enclosure, gap: float | None) -> ProvedEpsilon:
+    def epsilon(self, target: Enclosure, gap: float | None) -> Interval:
         """Ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
 
         Raises:
@@ -83,7 +74,7 @@ class ProofEngine:
         """
         return self._epsilon(target, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
 
-    def _epsilon(self, target: Enclosure, gap: float, cells: int, attempts: int) -> ProvedEpsilon:
+    def _epsilon(self, target: Enclosure, gap: float, cells: int, attempts: int) -> Interval:
         log_delta = float(target.lower.log().mid())
         aim = Aim(self._rounds, None, log_delta)
         guess, lower, upper, name = aim.epsilon(log_delta), 0.0, math.inf, ""
@@ -95,7 +86,9 @@ class ProofEngine:
             except NotApplicableError:
                 if not attempt:
                     raise
-                cells //= 2  # a sharper one is too long
+                if self._rounds.smooth:
+                    break  # a sharper sum is too long
+                cells //= 2
                 continue
             low, high = epsilon_between(way, target, guess, tilt)
             lower, upper, name = max(lower, low), min(upper, high), way.name
@@ -104,7 +97,7 @@ class ProofEngine:
                 break
             cells = _more(cells, (upper - lower) / (gap * upper))
         narrow = math.isfinite(upper) and upper - lower <= gap * upper
-        return ProvedEpsilon(lower, min(max(guess, lower), upper), upper, name, None if narrow else TOO_WIDE)
+        return Interval(lower, min(max(guess, lower), upper), upper, None if narrow else TOO_WIDE, name)
 
     def delta(self, epsilon: Ball, gap: float | None) -> ProvedDelta:
         """Ends of delta_finite at an epsilon below the supremum.
@@ -124,7 +117,9 @@ class ProofEngine:
             except NotApplicableError:
                 if not attempt:
                     raise
-                cells //= 2  # a sharper one is too long
+                if self._rounds.smooth:
+                    break  # a sharper sum is too long
+                cells //= 2
                 continue
             found = way.delta(epsilon)
             best, name = Enclosure(best.lower.max(found.lower), best.upper.min(found.upper)), way.name
@@ -136,38 +131,34 @@ class ProofEngine:
             log_delta = min(float(seen.log().mid()), log_delta) - (0.0 if best.lower > 0 else DEEPER * 2**attempt)
         return ProvedDelta(best, name, None if narrow else TOO_WIDE)
 
-    def epsilon_bound(self, target: Enclosure) -> Ball:
-        """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
-
-        Raises:
-            NotApplicableError: there is none.
-        """
+    def epsilon_bound(self, target: Enclosure) -> Interval:
+        """Quick ends of epsilon: the upper one is ``(K(t) + log peak(t) - log target) / t`` at a good tilt."""
         if self._closed or not self._rounds.smooth:
-            return arb(self._epsilon(target, WIDE, QUICK, 1).upper)
+            return self._epsilon(target, WIDE, QUICK, 1)
         log_delta = float(target.lower.log().mid())
         t, exponent = self._chernoff(Aim(self._rounds, None, log_delta).tilt_for_delta(log_delta).tilt)
-        return (exponent - target.lower.log()) / arb(t)
+        upper = max(above((exponent - target.lower.log()) / arb(t)), 0.0)
+        return Interval(0.0, upper, upper)
 
-    def delta_bound(self, epsilon: Ball) -> Ball:
-        """A quick upper bound on delta: Chernoff's at a good tilt.
-
-        Raises:
-            NotApplicableError: there is none.
-        """
+    def delta_bound(self, epsilon: Ball) -> ProvedDelta:
+        """Quick ends of delta: the upper one is Chernoff's at a good tilt."""
         if self._closed or not self._rounds.smooth:
-            return self._delta(epsilon, WIDE, QUICK, 1).ends.upper
+            return self._delta(epsilon, WIDE, QUICK, 1)
         at = float(epsilon.mid())
         t, exponent = self._chernoff(Aim(self._rounds, at, None).tilt(at).tilt)
-        return (exponent - arb(t) * epsilon).exp()
+        return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
 
     def _chernoff(self, t: float) -> tuple[float, Ball]:
         """Chernoff's exponent at a tilt, or at the first smaller one at which it is finite: any tilt bounds."""
         for _ in range(SMALLER_TILTS):
-            exponent = chernoff(self._rounds, t)
+            try:
+                exponent = chernoff(self._rounds, t)
+            except NotApplicableError:
+                exponent = arb.pos_inf()
             if exponent.is_finite():
-                return t, exponent
+                break
             t *= 0.25
-        raise NotApplicableError("no tilt gives a bound")
+        return t, exponent if exponent.is_finite() else arb.pos_inf()
 
 
 def _more(cells: int, excess: float) -> int:

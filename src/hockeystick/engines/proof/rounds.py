@@ -66,7 +66,7 @@ class ExactRounds:
 
     @property
     def smooth(self) -> bool:
-        """Whether some rounds have a loss that is not an atom."""
+        """True if some rounds have a loss that is not an atom."""
         return bool(self.mu_squared or self.sampled or self.laplace)
 
     @property
@@ -76,12 +76,12 @@ class ExactRounds:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no round at all."""
+        """True if there is no round at all."""
         return not (self.smooth or self.atomic)
 
     @property
     def number(self) -> int:
-        """How many rounds there are, an unsampled Gaussian added."""
+        """The number of rounds, and one more."""
         return 1 + sum(kind.total() for kind in (self.sampled, self.laplace, self.finite, self.discrete))
 
     def finite_mass(self) -> Ball:
@@ -101,7 +101,7 @@ class ExactRounds:
 
     @property
     def bounded(self) -> bool:
-        """Whether the finite losses are bounded above."""
+        """True if the finite losses are bounded above."""
         added = {item.direction for kind in (self.sampled, self.discrete) for item in kind} <= {Direction.ADD}
         return added and not self.mu_squared
 

@@ -12,7 +12,7 @@ from hockeystick.numerics.balls import Ball
 
 STEPS = 100  # of the secant method, of which a handful is taken, and outward from the root
 SHARE = 0.1  # of the distance of the ends of log delta, which tells where the secant method ends, too
-LEAST = 1e-300  # epsilon that is told from 0
+LEAST = 1e-300  # epsilon that is distinguished from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def epsilon_between(evaluator: Evaluator, target: Enclosure, guess: float, slope
 
 
 def _log_ratio(x: Ball, y: Ball) -> float:
-    """About log(x / y), from 0 to 1; 1 where a step cannot be told from it."""
+    """About log(x / y), from 0 to 1; 1 where neither tells a step."""
     if not (x > 0 and y > 0):
         return 1.0
     return min(max(float((x / y).log().mid()), 0.0), 1.0)
@@ -87,7 +87,7 @@ def _root(evaluator: Evaluator, target: Ball, guess: float, slope: float) -> tup
         excess = float((middle / target).log().mid()) if middle > 0 else -math.inf
         low, high = (epsilon, high) if excess > 0 else (low, epsilon)
         if abs(excess) <= SHARE * _log_ratio(found.upper, found.lower) or high < LEAST:
-            break  # no more is to be told
+            break  # the ends are much farther apart
         after = 0.5 * (low + high)
         if math.isfinite(excess):
             if before is not None and epsilon != before[0]:
