@@ -12,6 +12,7 @@ from hockeystick.numerics.balls import Ball
 
 STEPS = 100  # of the secant method, of which a handful is taken, and outward from the root
 SHARE = 0.1  # of the distance of the ends of log delta, which tells where the secant method ends, too
+CLOSE = 1e-6  # of log delta, from where on the method ends with steps of the least size
 LEAST = 1e-300  # epsilon that is distinguished from 0
 
 
@@ -98,7 +99,7 @@ def _root(evaluator: Evaluator, target: Ball, guess: float, slope: float) -> tup
                 after = straight
         if after in (epsilon, low, high) and after > 0:
             break
-        near = math.isfinite(excess) and abs(after - epsilon) <= math.ulp(min(after, epsilon))
+        near = abs(excess) < CLOSE and abs(after - epsilon) <= math.ulp(min(after, epsilon))
         epsilon = after
         if near:
             break
