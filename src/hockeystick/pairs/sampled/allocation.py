@@ -53,7 +53,8 @@ SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
 MOMENT, EVALUATION = 2e6, 15.0  # units of work of a moment, besides its evaluations, and of one of these
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
-VALUES = 40  # of each of two numbers whose sum stands in for Lambda
+MANY, RARE = 1000, 1e-3  # steps from which on values of a step that all of them reach so rarely are left out
+OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # of two numbers whose sum stands in for Lambda; closer in the middle
 LARGEST, DEEPEST = 300.0, 600.0  # of the logarithm of a value; minus that of a density, in the range of a double
 
 
@@ -173,9 +174,8 @@ class AllocationPair(DominatingPair):
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""
-        ratio, log_mass = _likely_ratios(self.law, log_floor)
-        log = np.log(ratio)
-        return (-log, log_mass) if self.add else (log, log_mass + log)
+        log, log_q = _likely_losses(self.law, log_floor)
+        return (-log, log_q) if self.add else (log, log_q + log)
 
 
 def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> DominatingPair:
@@ -212,23 +212,38 @@ def _log(share: Fraction) -> float:
     return math.log(share) if share < Fraction(1, 2) else math.log1p(-float(1 - share))
 
 
-def _likely_ratios(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
-    """Values of Lambda and log-masses under Q that stand in for its law: where to look, not what to answer.
+def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
+    """Values of ``log Lambda`` and log-masses under Q that stand in for its law: where to look, not what to answer.
 
-    One step of the first group is what it is, and the sum of all others a lognormal number of its mean and variance:
-    far out one step makes a sum of lognormals large. Nothing is certified from it.
+    With the record in a step of the first group that step is what it is, and the sum of all others a lognormal number
+    of its mean and variance; of many others, without the values that hardly any of them reaches, which make the
+    variance but not the law. The law of S so found has the density ``S / (1 - c)`` against that under Q. Nothing is
+    certified from it.
     """
-    first, present = float(law.groups[0][0]), float(1 - law.constant)
-    reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
-    x = np.linspace(-reach, reach + 2 * law.mu + 1, VALUES)
-    log_mass = -0.5 * np.square(x)
-    log_mass -= math.log(float(np.exp(log_mass).sum()))
-    rest = present - first
-    variance = math.expm1(min(law.mu * law.mu, LARGEST)) * max(law.squares - first * first, 0.0)
+    from scipy.special import ndtr, ndtri
+
+    mu, first, present = law.mu, float(law.groups[0][0]), float(1 - law.constant)
+    z = -float(ndtri(RARE / law.steps)) if law.steps > MANY else math.inf
+    rest = (present - first) * float(ndtr(z - mu))
+    square = math.exp(min(mu * mu, LARGEST)) * float(ndtr(z - 2 * mu)) - float(ndtr(z - mu)) ** 2
+    variance = max(square, 0.0) * max(law.squares - first * first, 0.0)
     width = math.sqrt(math.log1p(variance / rest**2)) if rest > 0 else 0.0
-    one = first * np.exp(np.clip(law.mu * x - 0.5 * law.mu * law.mu, -LARGEST, LARGEST))
-    others = rest * np.exp(np.clip(width * x - 0.5 * width * width, -LARGEST, LARGEST))
-    return (float(law.constant) + np.add.outer(one, others)).ravel(), np.add.outer(log_mass, log_mass).ravel()
+    x, log_mass = _normal(OF_ONE, log_floor)
+    y, log_beside = _normal(OF_OTHERS, log_floor)
+    one = first * np.exp(np.clip(mu * x + 0.5 * mu * mu, -LARGEST, LARGEST))
+    others = rest * np.exp(np.clip(width * y - 0.5 * width * width, -LARGEST, LARGEST))
+    total = np.add.outer(one, others).ravel()
+    log_q = np.add.outer(log_mass, log_beside).ravel() + math.log(present) - np.log(total)
+    return np.log(float(law.constant) + total), log_q
+
+
+def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
+    """Values of a normal variable, closer to each other in the middle, and log-masses."""
+    place = np.linspace(-CLOSER, CLOSER, values)
+    reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
+    x = reach * np.sinh(place) / math.sinh(CLOSER)
+    log_mass = -0.5 * np.square(x) + np.log(np.cosh(place))
+    return x, log_mass - math.log(float(np.exp(log_mass).sum()))
 
 
 _NO_LAW = (
