@@ -67,15 +67,11 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     Raises:
         InvalidInputError: the parameter is unknown, or the plan has none or several values of it.
     """
-    parameter = named(name)
-    start, build = _READERS[parameter.name](plan)
-    if parameter.name in _LIMITS:
-        parameter = _LIMITS[parameter.name](plan, parameter)
-    elif not parameter.whole:
-        parameter = replace(
-            parameter, least=_last(build, start, parameter.least), most=_last(build, start, parameter.most)
-        )
-    return replace(parameter, start=start), build
+    parameter, build = _read(plan, named(name))
+    if parameter.whole:
+        return parameter, build
+    ends = (_last(build, parameter.start, end) for end in (parameter.least, parameter.most))
+    return replace(parameter, least=next(ends), most=next(ends)), build
 
 
 def _last(build: Build, start: float, end: float) -> float:
@@ -108,7 +104,7 @@ def build_of(plan: Plan, name: str) -> Build:
     Raises:
         InvalidInputError: as :func:`of_plan` raises it.
     """
-    return _READERS[named(name).name](plan)[1]
+    return _read(plan, named(name))[1]
 
 
 def noise_of(plan: Plan) -> tuple[Parameter, Build]:
@@ -143,7 +139,7 @@ def batch_of(plan: Plan) -> float | None:
     >>> batch_of(dp_sgd(1.0, sample_rate=0.01, steps=100))
     """
     try:
-        return _READERS["batch-size"](plan)[0]
+        return _read(plan, PARAMETERS["batch-size"])[0].start
     except InvalidInputError:
         return None
 
@@ -192,20 +188,19 @@ PARAMETERS: Mapping[str, Parameter] = {
 """All parameters by name; ``noise`` is a common factor on all noise of a plan."""
 
 
-def _field(part: str, key: str) -> Callable[[Plan], tuple[float, Build]]:
-    """Reader of a field of the mechanism or the sampling scheme that is equal in all rounds with the field."""
+def _read(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
+    """The parameter with its present value and its range, and a function from another value to the plan."""
+    return _READERS.get(parameter.name, _field)(plan, parameter)
 
-    def read(plan: Plan) -> tuple[float, Build]:
-        found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
-        value = _one(found, key)
-        _check_monotone(plan, key)
 
-        def build(new: float) -> Plan:
-            return _each(plan, lambda item: _with(item, part, key, new))
-
-        return float(value), build
-
-    return read
+def _field(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
+    """A field of the mechanism or the sampling scheme that is equal in all rounds with the field."""
+    key = parameter.name.replace("-", "_")
+    part = "sampling" if key == "check_in" else "mechanism"
+    found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
+    value = _one(found, key)
+    _check_monotone(plan, key)
+    return replace(parameter, start=float(value)), lambda new: _each(plan, lambda item: _with(item, part, key, new))
 
 
 def _check_monotone(plan: Plan, key: str) -> None:
@@ -233,18 +228,24 @@ def _with(item: Round, part: str, key: str, value: float) -> Round:
     return item.changed(**{part: replace(old, **{key: value})}) if _has(old, key) else item
 
 
-def _rate(plan: Plan) -> tuple[float, Build]:
+def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
+    """The sample rate; with epochs, one of at least 1/k has at most k steps each."""
     schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "sample_rate")]
     value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
+    parameter = replace(parameter, start=value)
 
     def build(new: float) -> Plan:
         rate = 1.0 if new > RATE.keywords["maximum"] else new  # rates next to 1 cost no more than 1, and are no rates
         return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=rate, batch_size=None))
 
-    return value, build
+    if epochs := _epochs_of(plan, "sample_rate"):
+        least = max(parameter.least, 1 / (MAX_COUNT // epochs))
+        parameter = replace(parameter, least=least, stair=lambda steps: 1 / steps)
+    return parameter, build
 
 
-def _batch(plan: Plan) -> tuple[float, Build]:
+def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
+    """The batch size, up to the dataset's; with epochs, batches of at least N/k records have at most k steps each."""
     schemes: list[Any] = [
         item.sampling
         for item in plan.rounds
@@ -252,14 +253,22 @@ def _batch(plan: Plan) -> tuple[float, Build]:
         and any(_has(item.sampling, key) for key in ("batch_size", "sample_rate"))
     ]
     batch, records = _one({(_batch_of(scheme), scheme.dataset_size) for scheme in schemes}, "batch_size")
+    most = int(RATE.keywords["maximum"] * records)  # one of next to all records counts as all
 
     def build(new: float) -> Plan:
         size = min(int(new), records)
-        size = records if size > RATE.keywords["maximum"] * records else size  # next to all: as where a rate is near 1
-        keys = dict.fromkeys(FOLLOWING) | {"batch_size": size}
+        keys = dict.fromkeys(FOLLOWING) | {"batch_size": records if size > most else size}
         return _each(plan, lambda item: _resampled(item, "dataset_size", **keys))
 
-    return batch, build
+    epochs = _epochs_of(plan, "dataset_size")
+    least = max(
+        math.ceil(Fraction(records, MAX_COUNT // epochs)) if epochs else 1,
+        math.ceil(RATE.keywords["minimum"] * records),
+    )
+    parameter = replace(parameter, start=batch, least=least, most=most if _refused_whole(plan) else records)
+    if epochs:
+        parameter = replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps))))
+    return parameter, build
 
 
 def _batch_of(scheme: Any) -> float:
@@ -281,18 +290,6 @@ def _epochs_of(plan: Plan, has: str) -> int:
     return max((item.epochs or 0 for item in plan.rounds if _has(item.sampling, has)), default=0)
 
 
-def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Parameter up to the dataset's size; with epochs, batches of at least N/k records have at most k steps each."""
-    records, epochs = plan.dataset_size, _epochs_of(plan, "dataset_size")
-    if records is None:
-        return parameter
-    least = math.ceil(Fraction(records, MAX_COUNT // epochs)) if epochs else 1
-    least = max(least, math.ceil(RATE.keywords["minimum"] * records))
-    most = int(RATE.keywords["maximum"] * records) if _refused_whole(plan) else records
-    parameter = replace(parameter, least=least, most=most)
-    return replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps)))) if epochs else parameter
-
-
 def _refused_whole(plan: Plan) -> bool:
     """True if a round may have a batch of some records but not of all, since a neighbour lacks one."""
     for item in plan.rounds:
@@ -305,52 +302,29 @@ def _refused_whole(plan: Plan) -> bool:
     return False
 
 
-def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Parameter with the steps of an epoch: with epochs, a rate of at least 1/k has at most k steps each."""
-    epochs = _epochs_of(plan, "sample_rate")
-    if not epochs:
-        return parameter
-    return replace(parameter, least=max(parameter.least, 1 / (MAX_COUNT // epochs)), stair=lambda steps: 1 / steps)
-
-
-def _steps(plan: Plan) -> tuple[float, Build]:
+def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
     """Steps of the only kind of round; a started round of several steps counts whole."""
     item = _only(plan, "steps", plan.rounds)
     together = item.sampling.steps_per_round
-    return item.steps, lambda new: _each(plan, lambda item: item.changed(count=-(-int(new) // together)))
-
-
-def _epochs(plan: Plan) -> tuple[float, Build]:
-    """Epochs of the only round with epochs, or of the only kind of round; all others stay unchanged."""
-    only = _of_epochs(plan)
-    each = steps_of_epoch(only.sampling)
-    return only.steps / each, lambda new: _each(
-        plan, lambda item: item.changed(epochs=int(new)) if item is only else item
+    return replace(parameter, start=item.steps), lambda new: _each(
+        plan, lambda item: item.changed(count=-(-int(new) // together))
     )
 
 
-def _of_epochs(plan: Plan) -> Round:
-    return _only(plan, "epochs", _with_epochs(plan) or plan.rounds)
+def _epochs(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
+    """Epochs of the only round with epochs, or of the only kind of round; all others stay unchanged."""
+    only = _only(plan, "epochs", _with_epochs(plan) or plan.rounds)
+    each = steps_of_epoch(only.sampling)
+    return replace(parameter, start=only.steps / each, most=MAX_COUNT // each), lambda new: _each(
+        plan, lambda item: item.changed(epochs=int(new)) if item is only else item
+    )
 
 
 def _with_epochs(plan: Plan) -> Sequence[Round]:
     return [item for item in plan.rounds if item.epochs is not None]
 
 
-def _most_epochs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Parameter up to the epochs that have the largest number of steps of a plan."""
-    return replace(parameter, most=MAX_COUNT // steps_of_epoch(_of_epochs(plan).sampling))
-
-
-_LIMITS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
-    "batch-size": _batch_stairs,
-    "sample-rate": _rate_stairs,
-    "epochs": _most_epochs,
-}
-"""Functions that limit the range of a parameter for a plan, by name; two of them have stairs."""
-
-
-def _noise(plan: Plan) -> tuple[float, Build]:
+def _noise(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
     for key in NOISES:
         _check_monotone(plan, key)
     if not any(_has(item.mechanism, key) for item in plan.rounds for key in NOISES):
@@ -365,7 +339,7 @@ def _noise(plan: Plan) -> tuple[float, Build]:
 
         return _each(plan, scaled)
 
-    return 1.0, build
+    return replace(parameter, start=1.0), build
 
 
 def _each(plan: Plan, change: Callable[[Round], Round]) -> Plan:
@@ -393,7 +367,7 @@ def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
     """
     if len(those) != 1:
         which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds that say {key}"
-        others = ", ".join(name for name in _READERS if name != key and _reads(plan, name))
+        others = ", ".join(name for name in PARAMETERS if name != key and _reads(plan, name))
         remedy = f"{others} can be changed of it" if others else "split it"
         raise InvalidInputError(
             f"{key} cannot be changed of a plan with {len(those)} {which}, as it does not say whose: {remedy}; in "
@@ -407,21 +381,17 @@ def _reads(plan: Plan, name: str) -> bool:
     if name in COUNTS:
         return name == "epochs" and len(_with_epochs(plan)) == 1
     try:
-        _READERS[name](plan)
+        _read(plan, PARAMETERS[name])
     except InvalidInputError:
         return False
     return True
 
 
-_READERS: Mapping[str, Callable[[Plan], tuple[float, Build]]] = {
-    "noise-multiplier": _field("mechanism", "noise_multiplier"),
-    "scale": _field("mechanism", "scale"),
+_READERS: Mapping[str, Callable[[Plan, Parameter], tuple[Parameter, Build]]] = {
     "noise": _noise,
-    "epsilon": _field("mechanism", "epsilon"),
     "sample-rate": _rate,
-    "check-in": _field("sampling", "check_in"),
     "batch-size": _batch,
     "steps": _steps,
     "epochs": _epochs,
 }
-"""Readers of each parameter, by name: the present value, and the plan with another one."""
+"""Readers of the parameters that are more than a field of the rounds: see :func:`_read`."""
