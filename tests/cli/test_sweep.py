@@ -113,7 +113,7 @@ def test_other_targets_by_their_names() -> None:
         ((*FLAGS, "--grid", "scale=1", "--noise-multiplier", "1"), "no round of the plan has the key 'scale'"),
         ((*FLAGS, "--grid", "nois_multiplier=1", "--noise-multiplier", "1"), "did you mean 'noise_multiplier'?"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--grid", "noise-multiplier=2"), "is given twice"),
-        ((*FLAGS, "--grid", "noise_multiplier=1", "-o", "a.xlsx"), "ends in .csv or .parquet"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "-o", "a.xlsx"), "ends in .csv; received '.xlsx'"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--errors", "skip"), "--errors must be one of 'row', 'stop'"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--jobs", "0"), "--jobs must be a whole number"),
         ((*FLAGS, "--grid", "noise_multiplier=-1", "--errors", "stop"), "row 0 (noise_multiplier=-1.0): "),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
-import pytest
 
 import hockeystick as hs
 
@@ -36,21 +34,3 @@ def test_frames_of_both_kinds_have_every_column() -> None:
     assert isinstance(found.frame(), pd.DataFrame)
     alike(found, {name: polars[name].to_list() for name in polars.columns})
     alike(found, {name: pandas[name].to_list() for name in pandas.columns})
-
-
-def test_parquet_comes_back_and_is_the_same_file_again(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    output, again = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    found = hs.sweep(PLAN, GRID, output=output)
-    found.to_parquet(again)
-    assert output.read_bytes() == again.read_bytes()
-    read = pl.read_parquet(output)
-    alike(found, {name: read[name].to_list() for name in read.columns})
-    assert read["upper"][2] is None
-    assert read.schema["batch_size"] == pl.Int64
-    assert read.schema["noise_multiplier"] == pl.Float64
-
-
-def test_parquet_has_another_ending_than_text(tmp_path: Path) -> None:
-    with pytest.raises(hs.InvalidInputError, match=r"a Parquet file ends in \.parquet"):
-        hs.sweep(PLAN, GRID).to_parquet(tmp_path / "a.csv")

@@ -63,7 +63,7 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     "--output",
     metavar="FILE",
     shell_complete=files,
-    help="Where the rows go: .csv or .parquet; standard output without it.",
+    help="Where the rows go: a .csv file; standard output without it.",
 )
 @click.option(
     "--errors",
@@ -95,7 +95,7 @@ def sweep(
     least_steps: float | None,
     **flags: Any,
 ) -> None:
-    """Answer one question about a plan at every point of a grid: a row each, as CSV or Parquet.
+    """Answer one question about a plan at every point of a grid: a row each, as CSV.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 

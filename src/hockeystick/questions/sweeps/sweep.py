@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.sweeps.files import checked_ending, written
 from hockeystick.questions.sweeps.grid import DELTA, grid_of
 from hockeystick.questions.sweeps.question import question_of
 from hockeystick.questions.sweeps.rows import Errors, Job, Row, answered
@@ -17,9 +16,8 @@ from hockeystick.questions.sweeps.run import jobs_of, processes
 from hockeystick.questions.sweeps.table import Sweep, sweep_of
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
-from hockeystick.values.domains import choice, shown
+from hockeystick.values.domains import choice, place, shown
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.files import write_bytes
 
 MOST_JOBS = 1024  # largest number of processes
 
@@ -60,7 +58,7 @@ def sweep(
         tolerance: relative tolerance of the calibrated parameter; 1e-6 by default.
         errors: treatment of a point without an answer: ``"row"`` for a row with a ``reason``, ``"stop"`` for an
             exception that names the row and its values.
-        output: file of the table, ``.csv`` or ``.parquet``, written whole at the end.
+        output: CSV file of the table, written whole at the end.
         jobs: number of processes; 1 computes in this one.
         executor: any ``concurrent.futures.Executor`` to use instead, such as ``get_executor()`` of a Dask client; it
             gets 16 jobs for each of ``jobs``.
@@ -74,7 +72,7 @@ def sweep(
             ``errors="stop"``, a point raises it.
         UnsupportedError: with ``errors="stop"``, a point raises it.
         UnreachableError: with ``errors="stop"``, no value meets the target at a point.
-        HockeystickError: pyarrow is not installed, which writes Parquet, or processes cannot be started.
+        HockeystickError: processes cannot be started.
 
     >>> import hockeystick as hs
     >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
@@ -92,7 +90,7 @@ def sweep(
             f"executor must be a concurrent.futures.Executor; received {shown(executor)}", "executor"
         )
     if output is not None:
-        checked_ending(output)
+        _check_output(output)
     given: Any = grid
     has_delta = isinstance(given, Mapping) and DELTA in given
     question = question_of(template, has_delta, delta, epsilon, target, parameter, gap, tolerance)
@@ -108,5 +106,21 @@ def sweep(
             tell(len(rows), len(axes))
     table = sweep_of(template, axes, question, rows)
     if output is not None:
-        write_bytes(output, written(table.columns, output))
+        table.to_csv(output)
     return table
+
+
+def _check_output(path: str | Path) -> None:
+    """Refuse a file of another ending, or in a folder that does not exist, before anything is computed."""
+    try:
+        ending, folder = Path(path).suffix.lower(), Path(path).absolute().parent
+    except TypeError:
+        raise InvalidInputError(f"a sweep's file is named by a path; received {shown(path)}", "output") from None
+    if ending != ".csv":
+        raise InvalidInputError(
+            f"{place(path)}: a sweep's file ends in .csv; received {shown(ending or 'no ending')}; for another one "
+            "take the data frame of the sweep, frame()",
+            "output",
+        )
+    if not folder.is_dir():
+        raise InvalidInputError(f"{place(path)}: its folder does not exist: make it, or name another file", "output")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import importlib
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import named
-from hockeystick.questions.sweeps.files import as_csv, frame_of, written
 from hockeystick.questions.sweeps.grid import DELTA, Grid
 from hockeystick.questions.sweeps.question import Question
 from hockeystick.questions.sweeps.rows import FAILED, REFUSED, Row
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
-from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.files import write_bytes
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.files import write_text
 from hockeystick.values.late import found
 from hockeystick.values.outward import DIGITS, DOWN, NEAREST, UP, html_table, rounded
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 NOISE, GRADIENTS = "noise_per_coordinate", "gradients"  # columns for the choice among points
 
 MOST_ROWS = 20  # rows shown in a notebook
+
+FRAMES = ("pandas", "polars")  # packages with data frames, in order of preference
 
 CERTAIN = ("certified", "upper bound")  # guarantees of rows with an upper end to quote
 
@@ -81,21 +85,15 @@ class Sweep:
         Raises:
             InvalidInputError: the file cannot be written.
         """
-        text = as_csv(self.columns)
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(
+            ["" if value != value else value for value in row] for row in zip(*self.columns.values(), strict=True)
+        )
         if path is not None:
-            write_bytes(path, text.encode())
-        return text
-
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the table as a Parquet file.
-
-        Raises:
-            InvalidInputError: the suffix is another, or the file cannot be written.
-            HockeystickError: pyarrow is not installed.
-        """
-        if Path(path).suffix.lower() != ".parquet":
-            raise InvalidInputError(f"a Parquet file ends in .parquet; received {domains.shown(str(path))}", "path")
-        write_bytes(path, written(self.columns, path))
+            write_text(path, out.getvalue())
+        return out.getvalue()
 
     def frame(self, kind: str | None = None) -> Any:
         """Return the table as a data frame of pandas or Polars; by default pandas, if it is installed.
@@ -107,7 +105,16 @@ class Sweep:
             InvalidInputError: the kind is unknown.
             HockeystickError: the package is not installed.
         """
-        return frame_of(self.columns, kind)
+        if kind is not None and kind not in FRAMES:
+            raise InvalidInputError(f"kind must be 'pandas' or 'polars'; received {domains.shown(kind)}", "kind")
+        for name in FRAMES if kind is None else (kind,):
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                continue
+            return module.DataFrame({key: list(values) for key, values in self.columns.items()})
+        missing = kind or " or ".join(FRAMES)
+        raise HockeystickError(f"a data frame needs {missing}: install it with `pip install {kind or FRAMES[0]}`")
 
     def pareto(self, at_most: float | None = None, least_steps: float = 0) -> Sweep:
         """Return the Pareto front of noise and number of gradients, from the fewest gradients on.
