@@ -39,7 +39,6 @@ WHOLE_OF_THE_COUNT = ("steps", "epochs")
 ACCOUNTANT = "contour"  # accountant of all derivatives
 LOCATED = 1e-9  # relative width of the first epsilon
 TIE = 1e-6  # relative difference of the epsilons of two directions below which they count as equal
-MOST_KINDS = 1000  # largest number of kinds of rounds, each with five lines of its own, which take seconds
 
 Rounds = list[tuple[DominatingPair, int]]
 
@@ -145,8 +144,6 @@ def _asked(plan: Plan, parameter: str, delta: float | None, epsilon: float | Non
 
 def _in_direction(asked: _Asked, direction: Direction, composition: Composition) -> _Found:
     """Answer of one direction."""
-    if len(composition.rounds) > MOST_KINDS:
-        raise NotApplicableError(f"{len(composition.rounds)} kinds of rounds are more than {MOST_KINDS}")
     if not composition.rounds:
         return _Found(direction, 0.0, 0.0)
     infinite = composition.infinite_mass
@@ -185,16 +182,13 @@ def _moved(asked: _Asked, direction: Direction, contour: SlopeContour, at: float
         lost = _infinite(asked.directions_at(asked.value), direction)
         each = -math.log1p(-lost) * (1 - lost) / asked.value if lost else 0.0
         return each, contour.at(at, contour.cumulant / asked.value)
-    known: dict[float, Directions] = {}
+    by = asked.by
 
     def directions_at(shift: float) -> Directions:
-        if shift not in known:
-            value = asked.value * math.exp(shift)
-            assert asked.by is not None
-            if not asked.by.least <= value <= asked.by.most:
-                raise NotApplicableError(f"{asked.by.name} is at the end of its range, {asked.value:g}")
-            known[shift] = asked.directions_at(value)
-        return known[shift]
+        value = asked.value * math.exp(shift)
+        if not by.least <= value <= by.most:
+            raise NotApplicableError(f"{by.name} is at the end of its range, {asked.value:g}")
+        return asked.directions_at(value)
 
     change, step = contour.change(lambda shift: list(directions_at(shift).together(direction)))
     slopes = contour.at(at, change / asked.value)
