@@ -21,7 +21,7 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.legendre import rule
 from hockeystick.pairs.finite import FinitePair, completed
-from hockeystick.pairs.knots import masses_below, neighbours, spread_above
+from hockeystick.pairs.knots import masses_below, spread_above
 from hockeystick.pairs.sides import Between, Known, Tight
 from hockeystick.plan.mechanisms.pmf import Pmf
 from hockeystick.values import domains
@@ -45,7 +45,7 @@ RULES = (8, 16)  # nodes of the two rules whose difference is charged
 
 @dataclass(frozen=True)
 class Pair:
-    """Two laws, P told from Q; made by :meth:`from_probabilities`, :meth:`from_cdfs` or :meth:`from_densities`.
+    """Two laws, P told from Q; made by :meth:`from_probabilities` or :meth:`from_densities`.
 
     Attributes:
         known: the pair, or the pair above and the one below.
@@ -75,47 +75,6 @@ class Pair:
         return cls(Between(pair, (below,), why), "what the probabilities miss is on outcomes that are not listed")
 
     @classmethod
-    def from_cdfs(
-        cls,
-        p: Function,
-        q: Function,
-        knots: Sequence[float],
-        *,
-        p_above: Function | None = None,
-        q_above: Function | None = None,
-        accuracy: float = 1e-15,
-    ) -> Pair:
-        """Two laws by their distribution functions; the likelihood ratio dP/dQ must not decrease along the line.
-
-        Args:
-            p: distribution function of P, of an array of places.
-            q: distribution function of Q.
-            knots: increasing places at which they are asked; the ends are where little is left outside.
-            p_above: 1 less the distribution function of P, for upper tails of more digits.
-            q_above: 1 less the distribution function of Q.
-            accuracy: by how much each value may be off, relative to itself.
-
-        Raises:
-            InvalidInputError: knots that do not increase, or functions that do not.
-
-        >>> from scipy.stats import norm
-        >>> knots = [x / 20 for x in range(-180, 201)]
-        >>> pair = Pair.from_cdfs(norm(0.2).cdf, norm(0).cdf, knots, p_above=norm(0.2).sf, q_above=norm(0).sf)
-        >>> print(pair.epsilon(1e-6, count=10))  # ten rounds of Gaussian noise with mu = 0.2: 2.9216005904...
-        2.92125 to 2.92534 (certified)
-        """
-        at = _knots(knots)
-        off = ACCURACY.check(accuracy, "accuracy")
-        masses = [_masses(one, above, at, off, key) for one, above, key in ((p, p_above, "p"), (q, q_above, "q"))]
-        (p_mass, e), (q_mass, f) = masses
-        between = neighbours(p_mass, q_mass, e, f)
-        return cls(
-            Between(spread_above(p_mass, q_mass, e, f, between), (masses_below(p_mass, q_mass, e, f),), _WHY),
-            f"the likelihood ratio does not decrease along the line, and the distribution functions are good to "
-            f"{off:g} of themselves",
-        )
-
-    @classmethod
     def from_densities(cls, p: Function, q: Function, knots: Sequence[float], *, accuracy: float = 1e-14) -> Pair:
         """Two laws by their densities, whose ratio must not decrease along the line.
 
@@ -130,6 +89,12 @@ class Pair:
 
         Raises:
             InvalidInputError: knots that do not increase, or values that are no densities.
+
+        >>> from scipy.stats import norm
+        >>> knots = [x / 20 for x in range(-180, 201)]
+        >>> pair = Pair.from_densities(norm(0.2).pdf, norm(0).pdf, knots)
+        >>> print(pair.epsilon(1e-6, count=10))  # ten rounds of Gaussian noise with mu = 0.2: 2.9216005904...
+        2.92125 to 2.92228 (certified)
         """
         at = _knots(knots)
         off = ACCURACY.check(accuracy, "accuracy")
@@ -185,25 +150,6 @@ def _asked(function: Function, at: Array, key: str) -> list[float]:
     if values.shape != at.shape or not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(f"{key} must give a finite number, 0 or greater, for each of {len(at)} places", key)
     return [float(value) for value in values]
-
-
-def _masses(
-    below: Function, above: Function | None, at: Array, off: float, key: str
-) -> tuple[list[Fraction], list[Fraction]]:
-    """Masses of the cells that the knots make of the line, and by how much each may be off."""
-    low = [Fraction(0), *map(Fraction, _asked(below, at, key)), Fraction(1)]
-    high = None if above is None else [Fraction(1), *map(Fraction, _asked(above, at, key)), Fraction(0)]
-    share = decimal(off)
-    masses, errors = [], []
-    for i in range(len(low) - 1):
-        mass, error = low[i + 1] - low[i], share * (low[i] + low[i + 1])
-        if high is not None and high[i] + high[i + 1] < low[i] + low[i + 1]:
-            mass, error = high[i] - high[i + 1], share * (high[i] + high[i + 1])
-        if mass < -error:
-            raise InvalidInputError(f"{key} must not fall; it does between places {i} and {i + 1}", key)
-        masses.append(max(mass, Fraction(0)))
-        errors.append(error)
-    return masses, errors
 
 
 def _integrals(density: Function, at: Array, off: float, key: str) -> tuple[list[Fraction], list[Fraction]]:

@@ -125,7 +125,7 @@ def keys(draw: Draw, held: Held) -> None:
 
 
 @case("mechanism", "Pair", *(f"Pair.{name}" for name in
-      ("from_probabilities", "from_cdfs", "from_densities", "directions", "epsilon", "delta")))  # fmt: skip
+      ("from_probabilities", "from_densities", "directions", "epsilon", "delta")))  # fmt: skip
 def own(draw: Draw, held: Held) -> None:
     """Two laws by their probabilities: as those of a mechanism with them."""
     p, q = draw.note("laws", _two(draw))
