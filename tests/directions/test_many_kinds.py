@@ -58,7 +58,7 @@ def test_kinds_of_other_families_are_gathered() -> None:
     rounds = [hs.Round(hs.Gaussian(10.0 + 0.1 * number), hs.Poisson(0.02)) for number in range(210)]
     plan = hs.Plan(rounds, "replace-one")
     (direction,) = plan.adjacency.directions
-    curve = DirectionCurve(Composition(plan.pairs(direction)), None)
+    curve = DirectionCurve(Composition(plan.directions.pairs(direction)), None)
     assert not curve._exact
     found = curve.log_delta(np.array([0.5]))
     assert 0 < found.upper[0] - found.lower[0] < 0.1

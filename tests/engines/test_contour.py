@@ -324,7 +324,7 @@ def test_a_coarse_contour_of_atoms_is_no_answer(count: int, rate: float | None) 
 def test_the_first_guess_from_single_losses(noise: float, rate: float, count: int, delta: float) -> None:
     """Within a few per cent, where the saddle point's epsilon is off by up to a factor of three."""
     given = hs.dp_sgd(noise, rate, count, adjacency="remove")
-    guide = Guide(Composition(given.pairs(Direction.REMOVE)), math.log(delta) - 50.0)
+    guide = Guide(Composition(given.directions.pairs(Direction.REMOVE)), math.log(delta) - 50.0)
     tilt = guide.tilt_for_delta(math.log(delta))
     true = given.epsilon(delta).upper
     assert abs(guide.guess(math.log(delta), tilt) / true - 1) < 0.06 < guide.epsilon(tilt) / true - 1

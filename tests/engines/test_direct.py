@@ -36,7 +36,7 @@ def composition_of(entry: dict[str, Any], direction: str) -> Composition | None:
     plan = Plan.from_dict({"adjacency": direction, "round": [entry]})
     if direction == "replace-one" and entry["mechanism"] != "gaussian" and "sampling" in entry:
         return None
-    return Composition(plan.pairs(Direction(direction)))
+    return Composition(plan.directions.pairs(Direction(direction)))
 
 
 @pytest.mark.parametrize("direction", ["remove", "add", "replace-one"])

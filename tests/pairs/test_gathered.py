@@ -53,7 +53,7 @@ def test_every_round_lies_between_its_two_sides(
     monkeypatch.setattr(module, "MOST", 4)
     monkeypatch.setattr(module, "KINDS", 2)
     monkeypatch.setattr(module, "MIXTURES", 2)
-    composition = Composition(plan_of(kind, 6, direction.value).pairs(direction))
+    composition = Composition(plan_of(kind, 6, direction.value).directions.pairs(direction))
     found = gathered(composition)
     assert found.exact is composition
     assert [len(side.rounds) for side in (found.milder, found.worse)] == [2, 2]

@@ -265,7 +265,7 @@ def test_a_gap_is_refused() -> None:
 @pytest.mark.parametrize("direction", [Direction.ADD, Direction.REMOVE])
 def test_moments_are_convex_in_t(direction: Direction) -> None:
     """K is a cumulant generating function: convex, 0 at 0."""
-    pair = hs.dp_sgd(0.7, 0.02, 1).pairs(direction)[0][0]
+    pair = hs.dp_sgd(0.7, 0.02, 1).directions.pairs(direction)[0][0]
     values = [pair.log_moment(0.25 * n) for n in range(1, 80)]
     assert all(a - 2 * b + c > -1e-12 for a, b, c in zip(values, values[1:], values[2:], strict=False))
 

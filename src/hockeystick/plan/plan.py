@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
 from hockeystick.directions.directions import Directions, Kind
-from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms import Mechanism
@@ -263,22 +262,6 @@ class Plan(metaclass=NamedArguments):
             for at in uneven:
                 kinds[at] = FromAbove(kinds[at][0]), kinds[at][1]
         return Directions(self.adjacency, tuple(kinds))
-
-    def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """The dominating pair and count of every round in one direction.
-
-        Raises:
-            UnsupportedError: a round for which none is proven.
-        """
-        return self.directions.pairs(direction)
-
-    def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
-
-        Raises:
-            UnsupportedError: a round for which nothing is proven.
-        """
-        return self.directions.curves(direction)
 
     @overload
     def epsilon(

@@ -121,7 +121,6 @@ def calibrate(
     target: Target,
     *,
     tolerance: float = TOLERANCE,
-    start: float | None = None,
     gap: float | None = None,
 ) -> Calibration:
     """Return the value of one parameter with which a plan just meets a target, certified on the safe side.
@@ -133,7 +132,6 @@ def calibrate(
             function, any of these or your own :class:`~hockeystick.questions.parameters.Parameter`.
         target: one of ``hockeystick.targets``.
         tolerance: relative tolerance of the parameter; whole numbers are exact.
-        start: first value tried; the plan's own by default. A value outside the parameter's range moves to its end.
         gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
 
     Returns:
@@ -157,8 +155,6 @@ def calibrate(
             f"{domains.shown(target)}",
             "target",
         )
-    if start is not None:
-        chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     # the range of the search begins at its first value, which may be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
     tolerance = domains.share(tolerance, "tolerance", "relative, on the parameter")

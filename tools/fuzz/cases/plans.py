@@ -192,7 +192,7 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
             held.meet(f"contradiction in {quantity}", found, other)
 
 
-@case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.pairs", "Plan.curves", "Plan.kinds",
+@case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.kinds",
       "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
       "Round.known", "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined",
       "Round.sort_key")  # fmt: skip
@@ -223,8 +223,8 @@ def arithmetic(draw: Draw, held: Held) -> None:
              for direction in one.adjacency.directions]  # fmt: skip
     held.law(all(known) or not one.known_from_below, "what is known from below is not what the claims say")
     for direction in one.adjacency.directions:
-        pairs = held.ask("pairs", lambda direction=direction: one.pairs(direction))  # type: ignore[misc]
-        held.ask("curves", lambda direction=direction: one.curves(direction))  # type: ignore[misc]
+        pairs = held.ask("pairs", lambda direction=direction: one.directions.pairs(direction))  # type: ignore[misc]
+        held.ask("curves", lambda direction=direction: one.directions.curves(direction))  # type: ignore[misc]
         if pairs is not None:
             held.law([n for _, n in pairs] == [count for _, count in one.kinds], "counts of the pairs")
             held.ask("round.pair", lambda direction=direction: one.rounds[0].pair(direction))  # type: ignore[misc]

@@ -68,7 +68,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "targets.TruePositiveRate": lambda x, y: targets.TruePositiveRate(x, y),
     "targets.BayesRisk": lambda x, y: targets.BayesRisk(x, y),
     "targets.Reconstruction": lambda x, y: targets.Reconstruction(x, y),
-    "calibrate": lambda x, y: hs.calibrate(PLAN, "noise-multiplier", targets.Advantage(0.1), tolerance=x, start=y),
+    "calibrate": lambda x, y: hs.calibrate(PLAN, "noise-multiplier", targets.Advantage(0.1), tolerance=x, gap=y),
     "Accountant": lambda x, y: hs.Accountant(x),
     "Accountant.step": lambda x, y: hs.Accountant().step(noise_multiplier=x, sample_rate=0.1, count=y),
     "Accountant.remaining": lambda x, y: hs.Accountant().remaining(noise_multiplier=9.0, sample_rate=0.1, epsilon=x,

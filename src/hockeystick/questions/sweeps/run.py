@@ -25,17 +25,19 @@ def jobs_of(whole: Job, processes: int) -> list[Job]:
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
-    """Run ``jobs`` processes, each a fresh interpreter, which end with this one, however it ends.
+    """Run ``jobs`` processes, each a fresh interpreter that leaves Ctrl-C to this one.
 
     Raises:
         HockeystickError: the processes cannot be started.
     """
     import multiprocessing
+    import signal
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     fresh = multiprocessing.get_context("spawn")  # a copy of a process with threads may hang
-    pool = ProcessPoolExecutor(jobs, mp_context=fresh, initializer=_begun)
+    deaf = (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(jobs, mp_context=fresh, initializer=signal.signal, initargs=deaf)
     try:
         yield pool
     except BrokenProcessPool:
@@ -45,25 +47,3 @@ def processes(jobs: int) -> Iterator[Executor]:
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _begun() -> None:
-    """Prepare a worker process: ignore Ctrl-C, and end when the parent has ended.
-
-    A process waiting for work would not notice that its parent is gone.
-    """
-    import multiprocessing
-    import os
-    import signal
-    import threading
-    from multiprocessing.connection import wait as wait_for
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None  # a worker has a parent
-
-    def watch() -> None:
-        wait_for([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
