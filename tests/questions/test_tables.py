@@ -306,10 +306,10 @@ def _no_number(head: dict[str, Any], body: bytearray) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content[:-1], "a damaged table: .* bytes must follow its first line, and there are"),
-        (lambda content: content + b"\0", "a damaged table: .* and there are more"),
-        (lambda content: content[:-3] + bytes([content[-3] ^ 1]) + content[-2:], "a damaged table: its hash"),
-        (lambda content: content.replace(b'"accuracy": 0.01', b'"accuracy": 0.02', 1), "a damaged table: its hash"),
+        (lambda content: content[:-1], "a damaged table: its numbers"),
+        (lambda content: content + b"\0", "a damaged table: its numbers"),
+        (lambda content: content[:-3] + bytes([content[-3] ^ 1]) + content[-2:], "a damaged table: its numbers"),
+        (lambda content: content.replace(b'"accuracy": 0.01', b'"accuracy": 0.02', 1), "a damaged table: its numbers"),
         (lambda content: b"", "no table"),
         (lambda content: b"PK\x03\x04" + content, "no table"),
         (lambda content: b"[" * 100_000 + b"\n", "no table"),

@@ -91,16 +91,11 @@ def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
-    if len(body) != length:
-        more = "more" if len(body) > length else f"{len(body)}"
-        raise InvalidInputError(
-            f"{place(path)}: a damaged table: {length} bytes must follow its first line, and there are {more}; build "
-            "it again, or copy it again"
-        )
     stated = head.pop("sha256")
-    if digest(head, body) != stated:
+    if len(body) != length or digest(head, body) != stated:
         raise InvalidInputError(
-            f"{place(path)}: a damaged table: its hash is not the one that it states; build it again, or copy it again"
+            f"{place(path)}: a damaged table: its numbers are not those that its first line states; build it again, or "
+            "copy it again"
         )
     return head, _knots(body, shape, path)
 
