@@ -316,12 +316,7 @@ class Plan(metaclass=NamedArguments):
         >>> print(one.epsilon(delta=1e-6))
         2.12451 to 2.12452 (certified)
         """
-        if delta is None and self.delta_target is None:
-            raise InvalidInputError(
-                "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
-            )
-        target = self.delta_target if delta is None else domains.delta(delta)
-        assert target is not None
+        target = asked_delta(self, delta)
         if self.whole:
             check_route(self, accountant, proof, options)
             return as_whole(self).epsilon(target, gap)
@@ -565,6 +560,19 @@ def _frozen(published: object) -> FrozenDict:
             "published",
         )
     return FrozenDict(published)
+
+
+def asked_delta(plan: Plan, delta: float | None) -> float:
+    """Return the delta of a question about a plan: the given one, or else the plan's own.
+
+    Raises:
+        InvalidInputError: there is none, or it is outside its domain.
+    """
+    if delta is None and plan.delta_target is None:
+        raise InvalidInputError(
+            "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
+        )
+    return domains.delta(plan.delta_target if delta is None else delta)  # type: ignore[arg-type]  # one is given
 
 
 def target_delta(delta: float) -> float:

@@ -10,7 +10,8 @@ number, to the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from hockeystick.engines.core.ask import DEFAULT_GAP, Worse, solve, worse
 from hockeystick.engines.core.rows import Plans, Rows
 from hockeystick.numerics.rounding import ULPS
 from hockeystick.plan.mechanisms.gaussian import Gaussian
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling.none import NoSampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
@@ -74,15 +75,11 @@ def epsilons(
     """
     listed, gap = _listed(plans), _checked_gap(gap)
     if delta is None:
-        targets: list[float | None] = [plan.delta_target for plan in listed]
-        missing = next((number for number, target in enumerate(targets) if target is None), None)
-        if missing is not None:
-            raise InvalidInputError(
-                f"plan {missing}: no delta: the plan has no default target; pass delta=, or set the key delta in the "
-                "plan",
-                "delta",
-            )
-        asked = np.array(targets, dtype=np.float64)
+        own = []
+        for number, plan in enumerate(listed):
+            with _naming(number):
+                own.append(asked_delta(plan, None))
+        asked = np.array(own, dtype=np.float64)
     else:
         asked = _numbers(delta, "delta", len(listed), domains.DELTA.of("the target delta"))
     inside = (asked >= DELTAS[0]) & (asked <= DELTAS[1])
@@ -289,11 +286,8 @@ def _moved(x: Array, towards: float) -> Array:
 
 def _by_itself(number: int, plan: Plan, at: float, alone: Callable[[Plan, float], Any]) -> One:
     """The answer by the engines for one plan, whose refusal names the plan."""
-    try:
+    with _naming(number):
         found = alone(plan, at)
-    except HockeystickError as error:
-        error.args = (f"plan {number}: {error}", *error.args[1:])
-        raise
     ends = found.ends  # 'auto' returns no estimates
     upper = ends["upper"]
     return One(
@@ -336,12 +330,19 @@ def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Arra
             key,
         )
     for number, value in enumerate(numbers.tolist()):
-        try:
+        with _naming(number):
             domain.check(value, key)
-        except HockeystickError as error:
-            error.args = (f"plan {number}: {error}", *error.args[1:])
-            raise
     return numbers
+
+
+@contextmanager
+def _naming(number: int) -> Iterator[None]:
+    """Name the plan by its index in a refusal from within."""
+    try:
+        yield
+    except HockeystickError as error:
+        error.args = (f"plan {number}: {error}", *error.args[1:])
+        raise
 
 
 __all__ = ["deltas", "epsilons"]

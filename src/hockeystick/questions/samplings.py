@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
 from hockeystick.questions.calibration import calibrate
@@ -112,11 +112,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
         InvalidInputError: no delta, a value outside its domain, or a plan without sampled rounds.
         UnsupportedError: no epsilon is given, and of the plan as it is nothing is proven.
     """
-    delta = plan.delta_target if delta is None else domains.delta(delta)
-    if delta is None:
-        raise InvalidInputError(
-            "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
-        )
+    delta = asked_delta(plan, delta)
     if all(isinstance(item.sampling, NoSampling) for item in plan.rounds):
         raise InvalidInputError(
             "no round of the plan is sampled: give one with sampling, such as sampling = 'poisson'", "sampling"

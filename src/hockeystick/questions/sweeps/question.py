@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.questions.parameters import named
 from hockeystick.questions.sweeps.grid import DELTA
@@ -125,13 +125,7 @@ def question_of(
         if delta is not None:
             raise InvalidInputError("delta is in the grid, too; leave one of them out", "delta")
         return asked
-    at = template.delta_target if delta is None else delta
-    if at is None:
-        raise InvalidInputError(
-            "no delta: the plan has no default target; pass delta=, put delta into the grid, or set it in the plan",
-            "delta",
-        )
-    return replace(asked, delta=domains.delta(at))
+    return replace(asked, delta=asked_delta(template, delta))
 
 
 def _target(given: object) -> float | Target:
