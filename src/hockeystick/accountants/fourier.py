@@ -26,8 +26,7 @@ Newton's iteration begins at ``start``, 0 by default: that paper begins at the e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -35,12 +34,24 @@ import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
-from hockeystick.accountants.shared.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
-from hockeystick.accountants.shared.tilted import LADDER, log_sum, reach_of
+from hockeystick.accountants.shared.lattice import (
+    LEAST_TILT,
+    PRECISION,
+    Enclosed,
+    Laws,
+    has_mass,
+    infinite_mass,
+    log_moment,
+    window_on,
+)
+from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
+from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
 from hockeystick.numerics.fourier import convolution_power, fast_length
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.lattice import Tail
+from hockeystick.numerics.meet import lower_end, upper_end
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
@@ -59,12 +70,10 @@ MOST_SCALE = 30.0  # log of what the masses of all rounds may multiply to, which
 SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200  # of the iteration, which rises to the root from 0
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
-CLOSE = 1e-9  # relative, to which epsilon is found
-HALVINGS = 8  # of the parameter of Chernoff's bound
+SUMMED = 1e-13  # relative rounding of the sum for delta
+LARGEST = 700.0  # largest exponent of a double
 WIDE = "the error terms are as large as delta; set points to more, or length to less, or ask for fewer rounds"
 """Reason for a wide interval of delta."""
-
-LOG_ENOUGH = -100.0  # log of a mass outside that needs no better bound
 
 
 @dataclass(frozen=True)
@@ -109,29 +118,33 @@ class FourierAccountant(PublishedAccountant):
     def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:
         """Return the composition of densities (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
-        return Composed.of(composition, grid, None)
+        return Composed.of([(sampled(pair, grid), count) for pair, count in composition.rounds], grid)
 
-    def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> tuple[Composed, Composed]:
+    def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Enclosed | WithErrors:
         """Return the compositions rounded down and up (2021), or that of densities with its errors (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
-            return _with_errors(composition, grid, self.errors == 1)
-        return Composed.of(composition, grid, Side.BELOW), Composed.of(composition, grid, Side.ABOVE)
+            return WithErrors.of(composition, grid, self.errors == 1)
+        below, above = (
+            [(rounded(pair, grid, side), count) for pair, count in composition.rounds]
+            for side in (Side.BELOW, Side.ABOVE)
+        )
+        return Enclosed.of(above, below, LEAST_TILT, window_on(above, LEAST_TILT, -grid.length, grid.length), "")
 
     def _delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        down, up = self.ends(composition, WRAPPED, epsilon)
-        lower, upper = max(down.delta_below(epsilon), 0.0), min(up.delta_above(epsilon), 1.0)
-        between = down.delta(epsilon)[0] if self.errors else 0.5 * (lower + upper)
-        return Ends(lower, min(max(between, lower), upper), upper, WIDE if self.errors and upper > 2 * lower else None)
+        log_lower, log_upper = self.ends(composition, WRAPPED, epsilon).log_delta(epsilon, epsilon)
+        lower, upper = exp_below(log_lower), exp_above(log_upper)
+        return Ends(lower, 0.5 * (lower + upper), upper, WIDE if self.errors and upper > 2 * lower else None)
 
     def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Ends:
-        least, most = deltas
-        down, up = self.ends(composition, SHARE * least)
-        upper = _settled(newton(up, least, self.start), lambda at: up.delta_above(at) <= least, CLOSE)
-        lower = 0.0
-        if down.noise < 0.5 * most:
-            lower = _settled(newton(down, most, self.start), lambda at: at <= 0 or down.delta_below(at) >= most, -CLOSE)
-            lower = min(max(lower, 0.0), upper)
+        least, most = (math.log(delta) for delta in deltas)
+        found = self.ends(composition, SHARE * deltas[0])
+        lower, upper = found.epsilon(most, least)
+        if found.noise >= 0.5 * deltas[0] or math.isinf(upper):
+            raise NotApplicableError(
+                "the rounding of the transform, the window and the grid leave too much of delta in doubt for "
+                f"{deltas[0]:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
+            )
         return Ends(lower, 0.5 * (lower + upper), upper)
 
     def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
@@ -162,68 +175,38 @@ class FourierAccountant(PublishedAccountant):
 
 @dataclass(frozen=True)
 class Composed:
-    """Law of the sum on the circle, with its error bounds.
+    """Law of the sum on the circle.
 
     Attributes:
         losses: increasing grid points above 0, shape (m,).
         mass: their masses, shape (m,); noise of the transform may make them negative.
-        error: bound on the absolute error of each mass.
-        factor: bound on the relative error of all masses together.
-        shift: bound on the distance of the sum of losses beyond its grid point.
-        lost: mass moved to plus infinity at the end of the grid.
-        outside: upper bound on the mass of sums above the window (of losses rounded up) or below it (rounded down).
+        noise: bound on the sum of the errors of the masses.
+        lost: mass at plus infinity.
     """
 
     losses: Array
     mass: Array
-    error: float
-    factor: float
-    shift: float
+    noise: float
     lost: float
-    outside: float
 
     @classmethod
-    def of(cls, composition: Composition, grid: LossGrid, side: Side | None) -> Composed:
-        """Return the product of the rounds' laws, rounded up or down; without a side, that of their densities."""
-        rounds = [
-            (sampled(pair, grid) if side is None else rounded(pair, grid, side), count)
-            for pair, count in composition.rounds
-        ]
-        found = cls.of_laws(rounds, grid)
-        if side is None or found.outside > 0:  # no mass in the window
-            return found
-        return replace(found, outside=_outside(rounds, grid, side))
-
-    @classmethod
-    def of_laws(cls, rounds: list[tuple[GridLaw, int]], grid: LossGrid) -> Composed:
+    def of(cls, rounds: Laws, grid: LossGrid) -> Composed:
         """Return the product of laws on the grid with their counts; the caller handles the mass outside the window."""
         total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
-        if not all(law.mass.any() for law, _ in rounds):  # all mass is at infinity
-            return cls(losses, np.zeros_like(losses), 0.0, 0.0, 0.0, 1.0, 1.0)
-        n = grid.points
-        power = convolution_power([(law.mass, count) for law, count in rounds], n)
-        start = power.origin + sum(count * law.first for law, count in rounds)
+        if not has_mass(rounds):
+            return cls(losses, np.zeros_like(losses), 1.0, 1.0)
+        power = convolution_power([(law.mass, count) for law, count in rounds], grid.points)
+        start = power.origin + sum(count * round(law.first / grid.step) for law, count in rounds)
         if abs(power.log_scale) > MOST_SCALE:
             raise NotApplicableError(
                 f"the masses on the grid, {total} times over, are far from 1; set points to more, or "
                 "give fewer rounds, or use accountant 'contour'"
             )
         scale = math.exp(power.log_scale)
-        return cls(
-            losses,
-            scale * np.roll(power.values, (start - grid.lowest) % n)[1 - grid.lowest :],
-            power.error * scale * (1 + 1e-9),
-            math.expm1(power.scale_error + 2 * total * MASS_ERROR + 64 * UNIT_ROUNDOFF),
-            sum(count * law.shift for law, count in rounds) + 8 * UNIT_ROUNDOFF * grid.length,
-            sum(count * law.lost for law, count in rounds),
-            0.0,
-        )
-
-    @property
-    def noise(self) -> float:
-        """Uncertainty of delta from the rounding of the transform, the window and the grid's end."""
-        return self.error * len(self.mass) + self.outside + self.lost
+        mass = scale * np.roll(power.values, (start - grid.lowest) % grid.points)[1 - grid.lowest :]
+        relative = math.expm1(power.scale_error + 64 * UNIT_ROUNDOFF) * float(np.abs(mass).sum())
+        return cls(losses, mass, power.error * scale * (1 + 1e-9) * len(mass) + relative, infinite_mass(rounds))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """``sum (1 - e^(eps - s)) C(s)`` and minus its derivative, ``sum e^(eps - s) C(s)``, over s > eps >= 0."""
@@ -231,23 +214,65 @@ class Composed:
         mass, beyond = self.mass[first:], epsilon - self.losses[first:]
         return float(-(np.expm1(beyond) * mass).sum()), float((np.exp(beyond) * mass).sum())
 
-    def delta_above(self, epsilon: float) -> float:
-        """Return an upper bound on delta for losses rounded up; delta changes by at most 1 per unit of epsilon."""
-        at = epsilon - self.shift
-        value = self.delta(max(at, 0.0))[0] + max(-at, 0.0)
-        doubt = self._doubt(at)
-        return max((value + doubt) * (1 + self.factor) + (self.outside + self.lost) * (1 + 1e-12), 0.0)
 
-    def delta_below(self, epsilon: float) -> float:
-        """Return a lower bound on delta for losses rounded down."""
-        at = epsilon + self.shift
-        value = self.delta(at)[0] - self._doubt(at)
-        return value * (1 - self.factor if value > 0 else 1.0) - self.outside * (1 + 1e-12)
+@dataclass(frozen=True)
+class WithErrors:
+    """Composition of densities, with what is to be taken off its delta and added to it.
 
-    def _doubt(self, epsilon: float) -> float:
-        """Noise of the masses above epsilon, with weights of at most 1, and the rounding of their sum."""
-        count = len(self.mass) - int(np.searchsorted(self.losses, epsilon, side="right"))
-        return self.error * count * (1 + 1e-12) * (1 + 128 * UNIT_ROUNDOFF)
+    Attributes:
+        composed: composition of the densities.
+        below: bound on what delta is too large by.
+        above: bound on what delta is too small by.
+    """
+
+    composed: Composed
+    below: float
+    above: float
+
+    @classmethod
+    def of(cls, composition: Composition, grid: LossGrid, printed: bool) -> WithErrors:
+        """Return the composition of one kind of rounds, with its error terms as printed or as proved."""
+        if len(composition.rounds) > 1:
+            raise NotApplicableError(ELSEWHERE)
+        ((pair, count),) = composition.rounds
+        errors = DensityErrors.of(pair, grid)
+        law, error = errors.samples()
+        rounds = [(law, count)]
+        composed = Composed.of(rounds, grid)
+        if not law.mass.any():
+            return cls(composed, 1.0, 1.0)
+        # grid points err by roundings of L, and delta by as much
+        noise = composed.noise + 64 * UNIT_ROUNDOFF * (1 + grid.length)
+        both = errors.discretisation(count) + errors.rounding(count, error) + noise
+        window = window_on(rounds, 0.0, -grid.length, grid.length)
+        tilted = [(law.tilted(0.0, Side.ABOVE), count)]
+        low, high = (
+            math.exp(min(Tail(tilted, theta, sign).log_beyond(end) + log_moment(rounds, 0.0), LARGEST))
+            for theta, sign, end in ((window.theta_low, -1, window.low), (window.theta_high, 1, window.high))
+        )
+        below, above = both + low, both + high + errors.cut(count, error)
+        if printed:
+            terms = high + errors.printed(count)
+            below, above = max(below, terms + noise), max(above, terms + noise)
+        return cls(composed, below, above)
+
+    @property
+    def noise(self) -> float:
+        """Bound on what delta is too small by."""
+        return self.above
+
+    def log_delta(self, low: float, high: float) -> tuple[float, float]:
+        """Return the lower end of log delta at one epsilon, and the upper end at another."""
+        lower = (self.composed.delta(low)[0] - self.below) * (1 - SUMMED)
+        upper = min((self.composed.delta(high)[0] + self.above) * (1 + SUMMED), 1.0)
+        return _log(lower), _log(upper)
+
+    def epsilon(self, low: float, high: float) -> tuple[float, float]:
+        """Return the lower end of epsilon at one log delta, and the upper end, possibly infinite, at another."""
+        top = float(self.composed.losses[-1])
+        upper = upper_end(lambda at: self.log_delta(at, at)[1], high, 0.5 * top, 1 / top, PRECISION)
+        lower = lower_end(lambda at: self.log_delta(at, at)[0], low, min(upper, top), 1 / top, PRECISION)
+        return lower, upper
 
 
 def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
@@ -287,64 +312,6 @@ def _below(composed: Composed, delta: float, start: float) -> float:
         return start
     back = (value - delta) / slope if slope > 0 else -math.inf
     return max(start + math.log1p(back), 0.0) if back > -1 else 0.0
-
-
-def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tuple[Composed, Composed]:
-    """The composition of densities twice, with the amounts to subtract from its delta and to add to it."""
-    if len(composition.rounds) > 1:
-        raise NotApplicableError(ELSEWHERE)
-    ((pair, count),) = composition.rounds
-    errors = DensityErrors.of(pair, grid)
-    law, error = errors.samples()
-    rounds = [(law, count)]
-    found = Composed.of_laws(rounds, grid)
-    if found.outside > 0:  # all samples are zero
-        return found, found
-    both = errors.discretisation(count) + errors.rounding(count, error)
-    below = both + _outside(rounds, grid, Side.BELOW)
-    beyond = _outside(rounds, grid, Side.ABOVE)
-    above = both + beyond + errors.cut(count, error)
-    if printed:
-        terms = beyond + errors.printed(count)
-        below, above = max(below, terms), max(above, terms)
-    return replace(found, outside=below), replace(found, outside=above)
-
-
-def _settled(start: float, holds: Callable[[float], bool], close: float) -> float:
-    """Nearest point to ``start`` in the direction of ``close`` found to hold, by growing steps."""
-    step, at = close * (1 + start), start
-    while not holds(at):
-        at, step = start + step, 4 * step
-    return at
-
-
-def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, side: Side) -> float:
-    """Chernoff's bound on the mass of sums at or above L, or below -L; lambda from a coarser law, K from the law."""
-    coarse = []
-    for law, count in rounds:
-        block = max(len(law.mass) // 2048, 1)
-        edges = np.arange(0, len(law.mass), block)
-        mass = np.add.reduceat(law.mass, edges)
-        mean = np.add.reduceat(law.mass * law.losses(grid), edges) / np.where(mass > 0, mass, 1.0)
-        coarse.append((mass, mean, count))  # at the means: half a block, times the rounds, exceeds the window
-
-    def about(t: float) -> float:
-        with np.errstate(divide="ignore"):
-            return sum(count * log_sum(np.log(mass) + side * t * at) for mass, at, count in coarse) - t * grid.length
-
-    def bound(t: float) -> float:
-        moment = sum(count * law.log_moment(grid, side * t) for law, count in rounds)
-        care = UNIT_ROUNDOFF * sum(count for _, count in rounds) * (64 + 8 * t * grid.length)
-        return moment + care - t * grid.length
-
-    t = float(min(LADDER, key=about))
-    least = bound(t)
-    for _ in range(HALVINGS):  # the coarser law has a lighter tail, so its best lambda may be too large for the law
-        if least < LOG_ENOUGH:
-            break
-        t *= 0.5
-        least = min(least, bound(t))
-    return math.exp(min(least, 0.0))
 
 
 def _log(value: float) -> float:

@@ -29,19 +29,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.lattice import (
+    LEAST_TILT,
     MAX_ROUND_POINTS,
     Enclosed,
     Laws,
     tilt_for_delta,
     tilt_for_epsilon,
     window_of,
+    window_on,
 )
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
 from hockeystick.directions.finite import NOTHING_BELOW
@@ -53,7 +55,6 @@ from hockeystick.values.errors import NotApplicableError
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
-LEAST_TILT = 1e-6  # in place of none, for which the bound on what lies outside is not written
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",
     {"minimum": 1e-250, "exclusiveMaximum": 1},
@@ -190,7 +191,7 @@ class PrvAccountant(CouplingAccountant):
         """Return both compositions; on a given domain without a tilt, as in the algorithm."""
         if not self.length:
             return super().enclosed(rounds, tilt)
-        window = replace(window_of(rounds.above, LEAST_TILT), low=-self.length, high=self.length)
+        window = window_on(rounds.above, LEAST_TILT, -self.length, self.length)
         return Enclosed.of(rounds.above, rounds.below, LEAST_TILT, window, self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:

@@ -79,6 +79,12 @@ class GridLaw:
             return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest loss that has mass."""
+        held = self.losses[np.flatnonzero(self.mass)[[0, -1]]]
+        return float(held[0]), float(held[1])
+
+    @property
     def log_mass(self) -> float:
         """``log E e^(t L)``, L the loss on the grid."""
         return self.log_moment(0.0) + self.mesh.kappa
@@ -118,14 +124,11 @@ class Tail:
         thetas = [theta * share for share in TAIL_TILTS if theta * share > least] or [max(theta, least)]
         self._sign = sign
         self._moments = [(one, log_markov(laws, sign * one)) for one in thetas]
-        self._end = math.fsum(count * sign * float(law.losses[-1 if sign > 0 else 0]) for law, count in laws)
-        self._end += (
-            16
-            * UNIT_ROUNDOFF
-            * math.fsum(
-                count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
-            )
+        self._end = math.fsum(count * sign * law.ends[sign > 0] for law, count in laws)
+        size = math.fsum(
+            count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
         )
+        self._end += 16 * UNIT_ROUNDOFF * size
 
     def log_beyond(self, b: float) -> float:
         """log of the bound at b; at most 0, ``-inf`` beyond the last atom."""
@@ -200,6 +203,11 @@ class GridSum:
     def seen(self) -> float:
         """Places that one value of delta weighs, at most."""
         return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
+
+    @property
+    def noise(self) -> float:
+        """Bound on the error of delta at epsilon 0 by the Fourier transform, on a grid that is hardly tilted."""
+        return 0.0 if self._empty else len(self._values) * self._error * math.exp(min(self.log_norm, 700.0))
 
     @property
     def _reach(self) -> float:

@@ -22,8 +22,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.fourier import FourierAccountant
+from hockeystick.accountants.fourier import Composed
 from hockeystick.accountants.shared.buckets import Buckets, Correction
+from hockeystick.accountants.shared.loss_grid import LossGrid, rounded
 from hockeystick.directions.directions import compositions
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.papers.experiment import (
@@ -90,7 +91,8 @@ def compute(full: bool, say: Say) -> Table:
 def buckets(setting: Setting) -> float:
     """Return epsilon of losses rounded up to a grid, without a charge for the rounding of the transform."""
     ((_, composition),) = compositions(setting.plan().directions)
-    _, up = FourierAccountant(LENGTH, round(2 * LENGTH / GRID)).ends(composition, 0.0)
+    grid = LossGrid(LENGTH, round(2 * LENGTH / GRID))
+    up = Composed.of([(rounded(pair, grid, Side.ABOVE), count) for pair, count in composition.rounds], grid)
     low, high = 0.0, LENGTH
     while high - low > 1e-9:
         middle = 0.5 * (low + high)

@@ -62,7 +62,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.shared.loss_grid import GridLaw, LossGrid
+from hockeystick.accountants.shared.lattice import LatticeLaw
+from hockeystick.accountants.shared.loss_grid import LossGrid
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
@@ -114,7 +115,7 @@ class DensityErrors:
             )
         return cls(noise, pair.rate, grid)
 
-    def samples(self) -> tuple[GridLaw, float]:
+    def samples(self) -> tuple[LatticeLaw, float]:
         """Return the density at the points of the window times the step, and a bound on the sum of their errors.
 
         With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
@@ -137,7 +138,8 @@ class DensityErrors:
         known = relative < UNKNOWN
         error = np.where(known, mass * np.expm1(np.where(known, 2 * relative, 0.0)), np.maximum(mass, most))
         with np.errstate(over="ignore"):
-            return GridLaw(self.grid.highest + 1 - len(loss), mass), float(error.sum()) * CARE + UNDERFLOW
+            lowest = self.grid.highest + 1 - len(loss)
+            return LatticeLaw(step * lowest, step, mass), float(error.sum()) * CARE + UNDERFLOW
 
     @property
     def first_variation(self) -> float:

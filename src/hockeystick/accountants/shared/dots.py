@@ -40,7 +40,7 @@ Index = npt.NDArray[np.intp]
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # distance of an atom from a knot that counts as 0, relative to the terms of knots
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
 LOST = 1e-300  # bound on a mass that underflows
-SHIFTS = (0.0, 0.25, 0.5, 0.75)  # parts of the gap by which the lattice below may be moved; the best one counts
+SHIFTS = (0.0, 0.5)  # parts of the gap by which the lattice below may be moved; the best one counts
 INFINITE = 4 * UNIT_ROUNDOFF  # relative error of the mass at infinity
 LOOSE = 1e-12  # relative error of the mass beyond either end of the lattice
 ROUNDINGS = 64  # roundings of a distribution function; the square of the outcome, at most 1600, adds to them
@@ -102,7 +102,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     curve, low = PrivacyCurve(pair), knots.losses[:-1]
     p, p_error, q, q_error = cell_masses(curve, knots.losses)
     lifted, wide = _times_exp(q, low), -math.expm1(-knots.gap)
-    doubt = p_error + _times_exp(q_error, low) + _slips(curve, knots.losses)[1:] * (p + lifted)
+    doubt = p_error + _times_exp(q_error, low) + loss_slips(curve, knots.losses)[1:] * (p + lifted)
     most = p + p_error
     right = np.clip((p - lifted + doubt) / wide, 0.0, most)
     mass = np.zeros(knots.n)
@@ -132,7 +132,7 @@ def _merged(pair: DominatingPair, knots: Knots, placed: _Placed) -> LatticeLaw:
     # atoms on knots are not merged
     p = np.maximum(p - placed.masses(placed.log_p, knots.n, Side.ABOVE) - p_error, 0.0)
     q = np.maximum(q - placed.masses(placed.log_q, knots.n, Side.BELOW), 0.0)
-    excess = p - _times_exp(q + q_error + LOST, at) * (1 + _slips(curve, at))
+    excess = p - _times_exp(q + q_error + LOST, at) * (1 + loss_slips(curve, at))
     seen = excess > -np.expm1(knots.gap) * p  # else mere rounding has put the outcome below the knot before its own
     p, excess = np.where(seen, p, 0.0), np.where(seen, excess, 0.0)
     around = np.concatenate([at[:1] - knots.gap, at, at[-1:] + knots.gap])
@@ -194,8 +194,8 @@ def _slip(knots: Knots) -> float:
     return 4 * UNIT_ROUNDOFF * _reach(knots)
 
 
-def _slips(curve: PrivacyCurve, losses: Array) -> Array:
-    """Bounds on the relative errors of masses times ``e^loss``, from the roundings of losses and of their outcomes."""
+def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
+    """Return bounds on how far the losses are from those of the outcomes at which cells are cut."""
     smooth = curve.pair.smooth
     own = np.zeros_like(losses)
     if smooth is not None:

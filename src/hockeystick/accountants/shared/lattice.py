@@ -30,11 +30,13 @@ Array = npt.NDArray[np.float64]
 MAX_POINTS = 3_000_000  # points of a window times kinds of rounds: a few seconds, some 350 MB
 MAX_ROUND_POINTS = 1_500_000  # points of the lattices of all kinds of rounds: about two seconds
 LOG_OUTSIDE = -30.0  # log of the wanted tilted mass outside the window
-PRECISION = 1e-9  # relative gap to which epsilon is searched: its ends are a thousandth of that apart
+PRECISION = 1e-6  # relative gap to which epsilon is searched: its ends are known to a thousandth of that
 INFINITE_ERROR = 1e-13  # of the log of the mass at infinity
+LEAST_TILT = 1e-6  # in place of none, for which the bound on what lies outside is not written
 UNDERFLOW = 1e-290  # tilted mass that may underflow
 LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
 STRIDES = 2.0 ** np.arange(-5, 5)  # factors of the Chernoff parameter around that of a normal sum
+FINE_STRIDES = 2.0 ** np.arange(-5, 5, 0.25)  # the same, for a window that is given
 TRIED = 3  # number of Chernoff parameters tried, the best on the sketches
 GUIDE = 4096  # entries of the sketch of a law for the choice of a tilt
 
@@ -170,6 +172,17 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
     return window
 
 
+def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
+    """Return the window between two losses, with the parameters of the best bounds on what lies outside."""
+    if not has_mass(laws):
+        return Window(low, high, 1.0, 1.0)
+    # on the laws themselves: the blocks of a sketch, times the rounds, may exceed the window
+    parameters = (math.sqrt(-2 * LOG_OUTSIDE / max(variance(laws, tilt), laws[0][0].gap ** 2)) * FINE_STRIDES).tolist()
+    above = min(parameters, key=lambda s: log_moment(laws, tilt + s) - s * high)
+    below = min(parameters, key=lambda s: log_moment(laws, tilt - s) + s * low)
+    return Window(low, high, below, above)
+
+
 def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> tuple[float, float]:
     """Smallest value of a bound, and its Chernoff parameter, of which the sketches choose those tried."""
     sketches = [(law.sketch, count) for law, count in laws]
@@ -220,6 +233,11 @@ class Enclosed:
             compose(laws, tilt, window, side, remedy) for laws, side in ((above, Side.ABOVE), (below, Side.BELOW))
         )
         return cls(up, down, window)
+
+    @property
+    def noise(self) -> float:
+        """Bound on the error of delta by the Fourier transform, for a tilt near 0."""
+        return self.above.noise
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
         """Return the lower end of log delta at one epsilon, and the upper end at another."""
