@@ -71,10 +71,8 @@ def test_other_rounds_are_refused(rounds: list[tuple[GaussianPair, int]]) -> Non
 def test_where_no_sum_is_found_there_is_no_answer() -> None:
     """Rates so small that the line is too long, delta 0, and epsilon 0."""
     engine = CoreEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-9), 10)]))
-    for ask in (
-        lambda: engine.epsilon((-40.0, -40.0), None),
-        lambda: engine.epsilon((-math.inf, -math.inf), None),
-        lambda: engine.log_delta(0.0, None),
-    ):
+    for target in (-40.0, -math.inf):
         with pytest.raises(NotApplicableError):
-            ask()
+            engine.epsilon((target, target), None)
+    with pytest.raises(NotApplicableError):
+        engine.log_delta(0.0, None)
