@@ -28,7 +28,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.core.engine import CoreEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.report.document.checker import checked
 from hockeystick.report.document.envelope import sealed
@@ -522,7 +522,7 @@ def test_a_claim_of_the_gallery_is_proved_and_a_smaller_one_is_not(name: str) ->
 
 
 LIARS: dict[str, tuple[type, hs.Plan]] = {
-    "contour": (ContourEngine, hs.dp_sgd(noise_multiplier=2.0, sample_rate=0.1, steps=20)),
+    "core": (CoreEngine, hs.dp_sgd(noise_multiplier=2.0, sample_rate=0.1, steps=20)),
     "direct": (DirectEngine, hs.Plan([hs.Round(hs.Gaussian(noise_multiplier=3.0))])),
     "any": (AutoEngine, hs.Plan([hs.Round(hs.RandomizedResponse(epsilon=0.1), count=40)])),
 }

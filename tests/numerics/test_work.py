@@ -36,7 +36,7 @@ from hockeystick.pairs.renyi import renyi_epsilon
 from hockeystick.pairs.sampled import laplace_line
 from hockeystick.targets import Epsilon
 
-SAMPLED_LAPLACE = hs.Plan([hs.Round(hs.Laplace(2.0 + i / 7), hs.Poisson(0.01 + i / 997), count=3) for i in range(12)])
+SAMPLED_LAPLACE = hs.Plan([hs.Round(hs.Laplace(2.0 + i / 7), hs.Poisson(0.01 + i / 997), count=3) for i in range(10)])
 
 
 @contextmanager

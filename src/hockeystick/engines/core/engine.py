@@ -10,6 +10,7 @@ import numpy as np
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import DEFAULT_GAP, solve
 from hockeystick.engines.core.rows import Plans, Rows
+from hockeystick.numerics.work import charge
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.bundles import DISTANCES, LARGEST_RATE, MOST_ROUNDS
@@ -17,6 +18,7 @@ from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
+SUM = 3e6  # units of work of one answer
 MOST_KINDS = 11  # of sampled rounds: more are one factor of a contour (``engines/contour/bundle.py``)
 OTHER = "the core takes a few kinds of sampled Gaussian rounds of one direction, beside unsampled ones"
 NOTHING = "nodes or points are too many for the core, or it does not find where to lay them"
@@ -75,6 +77,7 @@ class CoreEngine:
         return self._solved(Asked.log_deltas(np.array([epsilon]), gap), lambda _: gap)
 
     def _solved(self, asked: Asked, width: Callable[[float], float]) -> Interval:
+        charge(SUM, "a sum over a line")
         found = solve(self._plans, asked)
         lower, estimate, upper, tilt = (
             float(each[0]) for each in (found.lower, found.estimate, found.upper, found.tilt)
