@@ -327,6 +327,26 @@ def test_a_strip_next_to_nothing_is_passed_over() -> None:
     assert max(back.lower, certified.lower) <= min(back.upper, certified.upper)
 
 
+def test_an_epsilon_near_the_largest_loss_is_proved() -> None:
+    """The tilt there is many times that of the central limit."""
+    plan = dp_sgd(0.3674, 0.1768, 23, adjacency="add")
+    proved, certified = plan.epsilon(8.481e-10, proof=True), plan.epsilon(8.481e-10)
+    assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
+    assert proved.relative_gap <= 1e-6
+    deep = plan.epsilon(1e-100, proof=True)
+    assert deep.upper <= -23 * math.log1p(-0.1768) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("plan", "epsilon"), [(Plan([151 * Round(Laplace(0.7935))]), 40.7), (dp_sgd(0.5, 0.5, 1000), 10.0)]
+)
+def test_a_delta_next_to_1_is_proved(plan: Plan, epsilon: float) -> None:
+    """Far below the mean of the losses the saddle point is that of the left alias."""
+    proved, certified = plan.delta(epsilon, proof=True), plan.delta(epsilon)
+    assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
+    assert proved.upper - proved.lower <= 1e-6 * proved.upper
+
+
 def test_a_ball_that_is_no_number_bounds_nothing() -> None:
     """At the first tilt that is tried for the second direction the exponent is as wide as that; at a lesser one not."""
     plan = dp_sgd(0.314, 0.938, 3)

@@ -17,7 +17,7 @@ from hockeystick.values.adjacency import Direction
 Array = npt.NDArray[np.float64]
 
 RATIO = 1.15  # of a tilt of the table to the next
-TILTS = RATIO ** np.arange(-70.0, 18.0)  # of that of the central limit
+TILTS = RATIO ** np.arange(-70.0, 36.0)  # of that of the central limit
 LOWER = 8  # tilts below that of the least Chernoff bound that are tried for a line
 DEARER = 12.0  # log of the growth of terms that is worth a line e times as long
 NODES = np.linspace(-10.0, 17.0, 109)  # outcomes of a sampled Gaussian
@@ -87,8 +87,12 @@ class Aim:
         return Tilt(t, middle, max(bend, 1e-3 * abs(middle), 1e-300) / t**2 if math.isfinite(bend) else 1.0)
 
     def tilt(self, epsilon: float) -> Tilt:
-        """The tilt of the least Chernoff bound on delta at an epsilon."""
-        return self._least(self._cumulants + self._log_peaks - self._tilts * epsilon)
+        """The saddle point of an epsilon, where ``K(t) - t eps - log t - log(1 + t)`` is least."""
+        return self._least(self._exponents(epsilon))
+
+    def _exponents(self, epsilon: float) -> Array:
+        """``K(t) - t eps - log t - log(1 + t)``."""
+        return self._cumulants - self._tilts * epsilon - np.log(self._tilts) - np.log1p(self._tilts)
 
     def tilt_for_delta(self, log_delta: float) -> Tilt:
         """The tilt of the least Chernoff bound on epsilon at a delta."""
@@ -125,13 +129,15 @@ class Aim:
         """
         heights = self._cumulants + self._log_peaks - self._tilts * epsilon
         heights = np.where(np.isfinite(heights), heights, np.inf)
-        best = int(np.argmin(heights))
+        exponents = self._exponents(epsilon)
+        exponents = np.where(np.isfinite(exponents), exponents, np.inf)
+        best = int(np.clip(np.argmin(exponents), 1, len(exponents) - 2))
         found, cost = (best, len(heights) - 1), math.inf
         for n in range(max(best - LOWER, 1), best + 1):
             t, after = self._tilts[n], self._tilts[n + 1 :]
             periods = np.maximum((heights[n + 1 :] - wanted) / (after - t), -wanted / t)
             y = int(np.argmin(periods))
-            if (dear := math.log(periods[y]) + (heights[n] - heights[best]) / DEARER) < cost:
+            if (dear := math.log(periods[y]) + (exponents[n] - exponents[best]) / DEARER) < cost:
                 found, cost = (n, n + 1 + y), dear
         return self._tilt(found[0]), float(self._tilts[found[1]])
 
