@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,43 +15,6 @@ from hockeystick.numerics.work import Work, spent
 from hockeystick.values.interval import Ends, Interval
 
 FEWEST = 2.0  # epsilons of a question that are looked at while anything is left: its ends
-
-
-class Query(Protocol):
-    """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
-
-    @property
-    def looks(self) -> int:
-        """About how many values of delta an answer takes, of either sum."""
-        ...
-
-    def epsilon(self, best: Interval | None) -> float:
-        """The epsilon to look at, given what is known."""
-        ...
-
-    def depth(self, depth: float, best: Interval) -> float:
-        """The log delta there, about, given what was expected and what was found."""
-        ...
-
-    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
-        """The difference of the two sides' log delta that a gap allows."""
-        ...
-
-    def steepest(self, gap: float, epsilon: float) -> float:
-        """The largest tilt that a gap can show."""
-        ...
-
-    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        """The answer of both sums."""
-        ...
-
-    def width(self, interval: Interval) -> float:
-        """The width of an interval in the units of the gap."""
-        ...
-
-    def anything(self) -> Interval | None:
-        """What is certain without a grid."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +144,7 @@ class EpsilonQuery:
     def anything(self) -> Interval | None:
         """No epsilon is above the largest loss, if there is one."""
         return Interval(0.0, self.supremum, self.supremum) if math.isfinite(self.supremum) else None
+
+
+Query = DeltaQuery | EpsilonQuery
+"""What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
