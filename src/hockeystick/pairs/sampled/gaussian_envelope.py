@@ -145,17 +145,12 @@ class MixtureEnvelope:
         self._falling = None if falling is None else falling.chosen(keep)
         tallest = self._tallest
         self._left_out = 2 * float(np.exp(np.minimum(reached[~keep], 300.0)).sum())
-        self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
+        outside = law.log_beyond(self._t, self._low, float(x[-1]), tallest)  # also where g is taken off the real line
+        self._beyond = math.exp(min(outside - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
         self.usable = self._slip < 1  # else m(t) itself is known no better than its size, and nothing relative to it
         self._scale = nodes.share_units()[keep]
-
-    def _log_outside(self, high: float) -> float:
-        """log of a bound on ``int phi e^A`` below and above the nodes where g is taken off the real line."""
-        law = self._law
-        out = law.log_beyond(self._t, self._low, high)
-        return out if law.kind is not Kind.ADD else law.off_the_line(out, self._t, high, self._tallest)
 
     def _log_reached(self, log_weight: Array, rising: Shares, falling: Shares | None) -> Array:
         """Log of a bound on ``phi e^A e^psi`` at nodes, for every shift; those that are passed over are charged it.

@@ -13,7 +13,7 @@ also keeps to the range of a double.
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
   larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
-  at most ``m(t) e^(log_strip)``; the first-order terms add
+  at most ``m(t) e^(log_strip)``, or what ``gaussian_strip.py`` has; the first-order terms add
   ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
 - range: :meth:`MixtureLaw.log_beyond`.
 """
@@ -29,6 +29,7 @@ from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import remembered, spend
+from hockeystick.pairs.sampled.gaussian_strip import AddedStrip
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
@@ -36,6 +37,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21  # beyond, a line is refused
+MANY_NODES = 4000  # above which a longer step is looked for, which takes a millisecond
 LINE = 150e3  # units of work of one line, whatever its nodes
 UPPER, BUILT = 180.0, 400.0  # units of work of a node: of an upper bound, and of a line
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
@@ -54,6 +56,9 @@ class MixtureLine:
         self._law, self.t, self._tolerance = law, t, tolerance
         self.dx, self.a = self._step(reach)
         self.low, self._high = law.range_for(t, reach, 0.1 * tolerance)
+        self._strip: AddedStrip | None = None
+        if reach > 0 and (self._high - self.low) > MANY_NODES * self.dx:
+            self._narrowed(reach)
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
         self._built = False
 
@@ -68,6 +73,13 @@ class MixtureLine:
         dx = 2 * math.pi * a / (depth + self._law.log_strip(a, self.t, s))
         best = int(np.argmax(dx))
         return float(dx[best]), float(a[best])
+
+    def _narrowed(self, reach: float) -> None:
+        """A longer step where the integrand is bounded panel by panel, of a record being added."""
+        if self._law.terms == 1 and self._law.kind is Kind.ADD:
+            found = AddedStrip.found(self._law, self.t, reach, math.log(16 / self._tolerance))
+            if found is not None and found.dx > self.dx:
+                self._strip, self.dx, self.a = found, found.dx, found.height
 
     def cost(self, count: int) -> float:
         """Elementary evaluations for that many points."""
@@ -122,7 +134,10 @@ class MixtureLine:
     def step_remainder(self, s: Array) -> Array:
         """Bound on the error of ``e^-top m`` from the step."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
-        main = math.log(2) + self.log_total + 1e-3 - self._top + self._law.log_strip(self.a, self.t, s)
+        if self._strip is None:
+            main = math.log(2) + self.log_total + 1e-3 - self._top + self._law.log_strip(self.a, self.t, s)
+        else:
+            main = np.full(len(s), math.log(2) - self._top + self._strip.log_size(float(s.max())))
         with np.errstate(over="ignore"):
             out = np.exp(main - log_denominator)
         if not self._large:

@@ -328,8 +328,12 @@ class MixtureLaw:
             high = high + 1.0 if apart < 1 else high - apart + math.sqrt(apart * apart + 2 * excess)
         return low, high
 
-    def log_beyond(self, t: float, low: float, high: float) -> float:
-        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, or on sums over nodes there."""
+    def log_beyond(self, t: float, low: float, high: float, shift: float = 0.0) -> float:
+        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, or on sums over nodes there.
+
+        For add also where x is moved up by at most the shift, ``mu shift <= pi / 2``. A term without a shift bounds
+        ``|g|`` below the range as on the real line.
+        """
         if low >= 0 or high <= 0:
             return math.inf
         if self.kind is Kind.ADD:
@@ -338,7 +342,9 @@ class MixtureLaw:
                 lift + (log_tail(low + t * shift) if low + t * shift <= 0 else CENTRE)
                 for lift, shift in zip(lifted.tolist(), shifts.tolist(), strict=True)
             )
-            above = -t * self._log_g(high) * (1 - SPARE) + log_tail(-high)
+            lost = t * self._lost(high, shift) if shift else 0.0
+            below += 0.0 if self.rest else lost
+            above = -t * self._log_g(high) * (1 - SPARE) + lost + log_tail(-high)
             return float(np.logaddexp(below, above)) + SPARE * (1 + abs(above) + t)
         lifted, shifts = self._lifted(t, 1 + t)
         tails = np.array(
@@ -360,21 +366,18 @@ class MixtureLaw:
         top = max(exponents)
         return top + math.log(math.fsum(math.exp(exponent - top) for exponent in exponents))
 
-    def off_the_line(self, log_outside: float, t: float, high: float, shift: float) -> float:
-        """The bound of :meth:`log_beyond` for add where x is moved up by at most the shift, ``mu shift <= pi / 2``.
+    def _lost(self, high: float, shift: float) -> float:
+        """A bound on ``log g(high) - log |g(x + iy)|`` for all ``x >= high`` and ``0 <= y <= shift``.
 
-        ``|g(x + iy)|`` is at least ``g(x) cos(mu y / 2)``. Where there is a term without a shift its weight bounds
-        ``|g|`` below the range as on the real line, and above it ``p_0 + (g - p_0) cos(mu y)`` holds too, which
-        increases with x.
+        ``|g(x + iy)|`` is at least ``g(x) cos(mu y / 2)`` and, where there is a term without a shift, at least ``p_0 +
+        (g - p_0) cos(mu y)``, which increases with x.
         """
         half = -math.log(math.cos(0.5 * self.mu * shift)) + SPARE
         if not self.rest:
-            return log_outside + t * half
-        log_g = self._log_g(high)
+            return half
+        share = self.rest * math.exp(-self._log_g(high))
         cosine = max(math.cos(self.mu * shift) - SPARE, 0.0)
-        share = self.rest * math.exp(-log_g)
-        lost = min(half, -math.log(max(share + (1 - share) * cosine, 1e-300)) + SPARE)
-        return log_outside + t * max(lost, 0.0)
+        return max(min(half, -math.log(max(share + (1 - share) * cosine, 1e-300)) + SPARE), 0.0)
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
         """Bound on what the first-order terms of m - 1 leave out beyond both ends.

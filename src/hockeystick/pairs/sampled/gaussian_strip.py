@@ -1,0 +1,137 @@
+"""The step of the trapezoid rule for ``add`` at large tilts: the integrand is bounded in its strip panel by panel.
+
+With ``g(x) = A + B``, ``A = 1 - q``, ``B = q e^(mu x - mu^2/2)``, and for ``mu h <= pi/2``, ``0 <= eta <= h``,
+``a <= x <= b``, ``0 <= s <= S``, the modulus of the integrand ``phi g^(-t - is)`` at x + i eta is
+
+    phi(x) e^(eta^2/2) |g(x + i eta)|^(-t) e^(s arg g(x + i eta))
+        <= phi(x) e^(h^2/2) |g(a + ih)|^(-t) e^(S arg g(b + ih)) ,
+
+since ``|g|^2 = A^2 + 2 A B cos(mu eta) + B^2`` rises with B, that is with x, and falls with eta, while ``arg g``, of a
+sum of positive weights of 1 and ``e^(i mu eta)``, rises with both: its derivative by the angle is
+``B (B + A cos(mu eta)) / |g|^2``. At x - i eta the modulus is less. So on panels ``x_0 < ... < x_n`` it integrates, at
+every height, to at most
+
+    M = e^(h^2/2) [ (1-q)^(-t) e^(S arg g(x_0 + ih)) Phi(x_0) + sum_i (x_(i+1) - x_i) phi_i |g(x_i + ih)|^(-t)
+        e^(S arg g(x_(i+1) + ih)) + |g(x_n + ih)|^(-t) e^(S mu h) Phi(-x_n) ] ,
+
+phi_i the largest phi on a panel, and the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen,
+Weideman 2014 [TW14], Theorem 5.1). Close to the largest loss the tilted law keeps to outcomes with ``B << A``, where
+arg g is far below mu h, and the nodes may lie far apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
+from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_tail
+
+Array = npt.NDArray[np.float64]
+
+LOG_LARGEST = 700.0  # exponent that a double can hold
+POINTS = 1000  # in x, over which the tilted law is looked for
+HEIGHTS: Array = np.linspace(0.1, 0.999, 12)  # half-widths tried, of pi/2 or what the density allows
+PANEL = 0.0625  # width of a panel in x
+FARTHEST = 60.0  # outcomes that are looked at
+MOST_PANELS = 4000  # of a bound: more are asked where the law leans too far out
+ENTRY = 200.0  # units of work of one panel at one height: a dozen elementary functions
+ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative to what moves them
+
+
+@dataclass(frozen=True, slots=True)
+class AddedStrip:
+    """Where the strip and its panels lie; any choice is sound.
+
+    Attributes:
+        law: one sampled round, of one shifted term, a record being added.
+        t: tilt > 0.
+        height: h.
+        low, top: x_0 and x_n.
+        dx: a step of the rule for which the remainder is small.
+    """
+
+    law: MixtureLaw
+    t: float
+    height: float
+    low: float
+    top: float
+    dx: float
+
+    @classmethod
+    def found(cls, law: MixtureLaw, t: float, reach: float, depth: float) -> AddedStrip | None:
+        """The strip that allows the longest step for ``|s| <= reach``; ``None`` where the law leans too far out.
+
+        Args:
+            law: the round.
+            t: tilt.
+            reach: the largest s.
+            depth: minus the log of what the remainder may be, relative to m(t).
+        """
+        wide = np.linspace(-FARTHEST, FARTHEST, POINTS)
+        logs = log_density(wide) - t * _log_sizes(law, wide, 0.0)
+        top = float(logs.max())
+        log_moment = top + math.log(float(np.exp(logs - top).sum()) * (wide[1] - wide[0]))
+        low = -math.sqrt(2 * max(depth - t * math.log1p(-law.rate) - log_moment, 1.0))
+        if not FARTHEST - low <= MOST_PANELS * PANEL:
+            return None
+        light = np.flatnonzero((logs < log_moment - depth) & (wide > wide[int(np.argmax(logs))]))
+        high = float(wide[light[0]]) if len(light) else FARTHEST
+        x = np.arange(low, FARTHEST, PANEL)
+        spend(ENTRY * len(x) * len(HEIGHTS))
+        best: AddedStrip | None = None
+        for height in (HEIGHTS * min(0.5 * math.pi / law.mu, 2 * math.sqrt(2 * depth))).tolist():
+            panels, rest = _log_panels(law, t, x, height, reach)
+            sizes = np.logaddexp.accumulate(panels)  # of the panels up to each
+            enough = np.flatnonzero((rest[1:] < sizes[:-1]) & (x[1:] > high))  # all beyond is no more than they are
+            if len(enough):
+                size = float(sizes[enough[0]]) + math.log(3)
+                dx = 2 * math.pi * height / max(depth + size - log_moment, 1.0)
+                if best is None or dx > best.dx:
+                    best = cls(law, t, height, low, float(x[enough[0] + 1]), dx)
+        return best
+
+    def log_size(self, reach: float) -> float:
+        """An upper bound on log M for ``|s| <= reach``."""
+        x = np.append(np.arange(self.low, self.top, PANEL), self.top)
+        panels, rest = _log_panels(self.law, self.t, x, self.height, reach)
+        first = -self.t * math.log1p(-self.law.rate) + reach * float(_turns(self.law, x[:1], self.height)[0])
+        logs = np.concatenate([panels[:-1], rest[-1:], [first + 0.5 * self.height**2]])
+        logs[-2] += log_tail(-self.top)
+        logs[-1] += log_tail(self.low)
+        moved = 1 + self.law.mu * (max(abs(self.low), abs(self.top)) + self.law.mu)
+        slack = ROUNDINGS * UNIT_ROUNDOFF * moved * (self.t + reach * self.law.mu * self.height) + 1e-9
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).sum())) + slack
+
+
+def _log_odds(law: MixtureLaw, x: Array) -> Array:
+    """``log B / A``."""
+    odds: Array = math.log(law.rate) - math.log1p(-law.rate) + law.mu * (x - 0.5 * law.mu)
+    return np.minimum(odds, 0.4 * LOG_LARGEST)
+
+
+def _log_sizes(law: MixtureLaw, x: Array, height: float) -> Array:
+    """``log |g(x + ih)|``."""
+    odds, cosine = np.exp(_log_odds(law, x)), max(math.cos(law.mu * height), 0.0)
+    sizes: Array = math.log1p(-law.rate) + 0.5 * np.log1p(odds * (2 * cosine + odds))
+    return sizes
+
+
+def _turns(law: MixtureLaw, x: Array, height: float) -> Array:
+    """``arg g(x + ih)``."""
+    odds, angle = np.exp(_log_odds(law, x)), law.mu * height
+    turns: Array = np.arctan2(odds * math.sin(angle), 1 + odds * max(math.cos(angle), 0.0))
+    return turns
+
+
+def _log_panels(law: MixtureLaw, t: float, x: Array, height: float, reach: float) -> tuple[Array, Array]:
+    """The logs of the terms of M: of panels of the width PANEL from x on, and of all beyond x but for its tail."""
+    size = 0.5 * height * height - t * _log_sizes(law, x, height)
+    nearest = np.maximum(np.maximum(x, -x - PANEL), 0.0)
+    panels = size + log_density(nearest) + reach * _turns(law, x + PANEL, height) + math.log(PANEL)
+    return panels, size + reach * law.mu * height
