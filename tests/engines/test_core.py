@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from core_lines import FEW, KINDS, PLANS, lines_of, listed, log_moment, moment, sums_of, true_log_delta
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core import line as line_module
 from hockeystick.engines.core.aim import Asked, first_aim
-from hockeystick.engines.core.ask import DEFAULT_GAP, NUMBERS, _milder, solve, worse
+from hockeystick.engines.core.ask import NUMBERS, _milder, solve, worse
 from hockeystick.engines.core.law import Law, log_peak, log_tail
 from hockeystick.engines.core.line import LEAP, Boxes, Grid, Line, leaps
 from hockeystick.engines.core.rows import Plans

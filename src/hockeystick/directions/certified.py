@@ -18,7 +18,6 @@ from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour.bundling import bundled_moment
-from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.numerics.work import left, part
@@ -197,6 +196,8 @@ def stays_below(composition: Composition, best: Interval, epsilon: float, log_de
 
 def _below_by_contour(composition: Composition, tilt: float, epsilon: float, log_delta: float) -> bool:
     """True if a contour of few digits proves that a direction has at most this log delta."""
+    from hockeystick.engines.contour.engine import ContourEngine  # late: other bounds decide for common plans
+
     try:
         engine = ContourEngine(composition)
     except NotApplicableError:  # a round has no characteristic function
@@ -355,7 +356,11 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
 
     Without remaining work no contour is begun: finding its tilt alone takes half a second for all kinds.
     """
-    if not rounds.tried or engine not in (AutoEngine, ContourEngine) or left() <= 0:
+    if not rounds.tried or left() <= 0:
+        return None
+    from hockeystick.engines.contour.engine import ContourEngine
+
+    if engine not in (AutoEngine, ContourEngine):
         return None
     try:
         found = ask(ContourEngine)

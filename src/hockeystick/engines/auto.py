@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from hockeystick.engines.base import Engine
-from hockeystick.engines.contour.engine import COARSE, DEFAULT_GAP, WIDER, ContourEngine
+from hockeystick.engines.base import COARSE, DEFAULT_GAP, WIDER, Engine
+from hockeystick.engines.core.engine import CoreEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.work import RESERVE, last_resort, left, part
@@ -41,18 +41,18 @@ def lattice(composition: Composition) -> Engine:
     return LatticeEngine(composition)
 
 
-def core(composition: Composition) -> Engine:
-    """The engine of Gaussian rounds alone, imported when there are any but one."""
-    from hockeystick.engines.core.engine import CoreEngine
-
-    return CoreEngine(composition)
-
-
 def capped(composition: Composition) -> Engine:
     """The contour engine without outcomes that are never seen, imported when rounds are rarely sampled."""
     from hockeystick.engines.contour.capped import CappedEngine
 
     return CappedEngine(composition)
+
+
+def contour(composition: Composition) -> Engine:
+    """The contour engine of any rounds, imported when there are other rounds than Gaussian ones."""
+    from hockeystick.engines.contour.engine import ContourEngine
+
+    return ContourEngine(composition)
 
 
 def apart(composition: Composition) -> Engine:
@@ -70,7 +70,7 @@ def smoothed(composition: Composition) -> Engine:
 
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (
-    DirectEngine, core, capped, ContourEngine, apart, lattice, smoothed, grid,
+    DirectEngine, CoreEngine, capped, contour, apart, lattice, smoothed, grid,
 )  # fmt: skip
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
@@ -123,11 +123,11 @@ class AutoEngine:
                     )
             except NotApplicableError as error:
                 reasons.append(str(error))
-                if engine in (apart, ContourEngine) and best is not None and _narrow(best):
+                if engine in (apart, contour) and best is not None and _narrow(best):
                     return self._below(best, ask, place, gap) if self._at_the_end(place(best)) else best
                 continue
             best = found if best is None else _shared(best, found)
-            if engine in (core, capped, ContourEngine) and best.limited is not None and engines is ENGINES:
+            if engine in (CoreEngine, capped, contour) and best.limited is not None and engines is ENGINES:
                 continue  # by an engine that is asked next it may be narrower
             if engine is not grid and (best.limited is None or _narrow(best)):
                 beside = self._at_the_end(place(best)) or _width(best) > SHARP  # a wide gap was asked
@@ -142,7 +142,7 @@ class AutoEngine:
         """Of the work that is left, what an engine may take: the grid, which may be what answers, all of it."""
         if engine is grid:
             return 1.0
-        return MOST if engine in (capped, ContourEngine) and gap is not None and gap >= COARSE else HALF
+        return MOST if engine in (capped, contour) and gap is not None and gap >= COARSE else HALF
 
     def _engines(self, gap: float | None) -> tuple[Callable[[Composition], Engine], ...]:
         """The engines in the order in which they are asked: few rounds that may be taken apart are, to begin with."""
@@ -153,7 +153,7 @@ class AutoEngine:
             mixed = any(pair.atoms.loss.size and pair.smooth is not None for pair, _ in composition.rounds)
         except NotApplicableError:  # only moments are known
             return ENGINES
-        first = (DirectEngine, apart, ContourEngine)
+        first = (DirectEngine, apart, contour)
         return (*first, *(engine for engine in ENGINES if engine not in first)) if mixed else ENGINES
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:

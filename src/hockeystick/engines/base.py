@@ -6,6 +6,12 @@ from typing import Protocol
 
 from hockeystick.values.interval import Interval
 
+DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
+WIDER = (1e-4, 1e-2)  # gaps that are tried in turn where there is no contour for the one asked, nor another engine
+COARSE = 0.05  # gap from which on any upper bound may be of use
+TOO_WIDE = "rounding or remainders keep it from the asked gap"
+"""Why an interval is wider than was asked, where all was tried that was wanted."""
+
 
 class Engine(Protocol):
     """Certified intervals for one direction with finite losses."""

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core.aim import Asked
-from hockeystick.engines.core.ask import DEFAULT_GAP, Worse, solve, worse
+from hockeystick.engines.core.ask import Worse, solve, worse
 from hockeystick.engines.core.rows import Plans, Rows
 from hockeystick.numerics.rounding import ULPS
 from hockeystick.plan.mechanisms.gaussian import Gaussian

@@ -12,6 +12,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
+from hockeystick.values.domains import LEAST_DELTA
 
 WARM = 5
 """Calls after which a profile that is still short of work is left alone."""
@@ -56,7 +57,7 @@ def delta(draw: Draw, held: Held) -> None:
     if single is not None:
         held.meet("profile.delta and plan.delta", single, hs.Bound(lower, lower, upper))
     for end, delta in (("upper", upper), ("lower", lower)):
-        if 0 < delta < 1:
+        if LEAST_DELTA <= delta < 1:
             back = held.ask(f"epsilon({delta!r})", lambda delta=delta: profile.epsilon(delta))  # type: ignore[misc]
             if back is not None and end == "upper":
                 held.at_most("epsilon of the upper delta", float(back.lower), float(places[place]))

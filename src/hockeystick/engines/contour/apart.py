@@ -37,8 +37,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.cut import SPARE, log_tails
-from hockeystick.engines.contour.engine import DEFAULT_GAP, aim_at, seeing_guide, transforms_of
+from hockeystick.engines.contour.engine import aim_at, seeing_guide, transforms_of
 from hockeystick.engines.contour.path import EVALUATION, LEAST_TOLERANCE, Aim, BlindError, placed, summed
 from hockeystick.engines.contour.smoothed import interval_of, solved
 from hockeystick.engines.contour.sweep import Terms

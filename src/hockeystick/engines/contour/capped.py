@@ -15,7 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hockeystick.engines.contour.engine import DEFAULT_GAP, TOO_WIDE, ContourEngine
+from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE
+from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from hockeystick.engines.base import COARSE, DEFAULT_GAP, TOO_WIDE, WIDER
 from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE
@@ -46,12 +47,6 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
-TOO_WIDE = "rounding or remainders keep it from the asked gap"
-"""Why an interval is wider than was asked, where all contours were laid that were wanted."""
-
-WIDER = (1e-4, 1e-2)  # gaps that are tried in turn where there is no contour for the one asked, nor another engine
-COARSE = 0.05  # gap from which on any upper bound may be of use
 LONG = 20_000  # points, of which not many sums are tried
 ROUGH = 0.01  # of delta, the remainders of a bound that is to be had quickly
 SHORT = 3000  # points of a sum whose place is only guessed

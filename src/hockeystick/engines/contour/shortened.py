@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hockeystick.engines.contour.engine import DEFAULT_GAP
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.smoothed import TOO_WIDE, SmoothedEngine
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF

@@ -39,7 +39,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.engine import DEFAULT_GAP, ContourEngine
+from hockeystick.engines.base import DEFAULT_GAP
+from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.meet import lower_end, upper_end

@@ -24,7 +24,7 @@ from hockeystick.engines.core.line import CLASSES, Grid, Line
 from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together, up
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
-DEFAULT_GAP, ROUGH = 1e-6, 0.02  # wanted widths: where none is asked; of log delta, to show one direction milder
+ROUGH = 0.02  # wanted width of log delta, to show one direction milder
 NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles of one array of a chunk, its rows, and rows whose aims are kept
 HEIGHTS = (2.0, 2.0, 0.7)  # most that lines are moved off the axis, in one try after another
 BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds, of the line's; what their remainders may be of K
@@ -114,7 +114,7 @@ def _attempt(
         points = np.ceil(cut.edge / near.step)[:, 0] + 1
         shape = np.searchsorted(SIZES, points)
         shape[~(points <= SIZES[-1])] = len(SIZES)
-        for number in np.unique(shape[shape < len(SIZES)]).tolist():
+        for number in sorted(set(shape[shape < len(SIZES)].tolist())):
             at = np.flatnonzero(shape == number)
             outer, inner_points = POINTS[number]
             most_at_once = max(1, numbers // (outer * inner_points))
@@ -133,7 +133,7 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
     """Plans of chunks, and the number of their nodes; plans that need more than the last class are in none."""
     place = np.searchsorted(CLASSES, needed)
     place[~(needed <= CLASSES[-1])] = len(CLASSES)
-    for number in np.unique(place[place < len(CLASSES)]).tolist():
+    for number in sorted(set(place[place < len(CLASSES)].tolist())):
         plans, nodes = np.flatnonzero(place == number), int(CLASSES[number])
         size = max(1, min(MOST, numbers // nodes) // kinds)
         for start in range(0, len(plans), size):

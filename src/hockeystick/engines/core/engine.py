@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE
 from hockeystick.engines.core.aim import Asked
-from hockeystick.engines.core.ask import DEFAULT_GAP, solve
+from hockeystick.engines.core.ask import solve
 from hockeystick.engines.core.rows import Plans, Rows
 from hockeystick.numerics.work import charge
 from hockeystick.pairs import Composition
@@ -22,7 +23,6 @@ SUM = 3e6  # units of work of one answer
 MOST_KINDS = 11  # of sampled rounds: more are one factor of a contour (``engines/contour/bundle.py``)
 OTHER = "the core takes a few kinds of sampled Gaussian rounds of one direction, beside unsampled ones"
 NOTHING = "nodes or points are too many for the core, or it does not find where to lay them"
-TOO_WIDE = "rounding or remainders keep it from the asked gap"
 
 
 class CoreEngine:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from flint import arb
 
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.proof.aim import Aim
 from hockeystick.engines.proof.closed import ClosedForm
 from hockeystick.engines.proof.contour import Contour, chernoff
@@ -20,7 +21,6 @@ from hockeystick.numerics.balls import Ball, above
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-6  # relative width of the interval, where none is asked
 LEAST_TOLERANCE = 1e-30  # relative: remainders are never asked to be smaller
 LEAST_SCALE = 1e-3  # of epsilon, below which it is known to a part of that
 ATTEMPTS = 4  # each looks where the last one pointed
