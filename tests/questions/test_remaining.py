@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 import hockeystick as hs
-from hockeystick.directions.located import _secant
 from hockeystick.questions.remaining import remaining
 from hockeystick.report.remaining import remaining_answer
-from hockeystick.values.errors import InvalidInputError, NotApplicableError
+from hockeystick.values.errors import InvalidInputError
 
 SGD = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, delta=1e-5)
 
@@ -65,9 +64,3 @@ def test_of_several_kinds_one_has_to_be_named() -> None:
     assert total.epsilon(1e-5).upper <= 3.0 < (total + hs.Round(hs.Laplace(scale=20.0))).epsilon(1e-5).upper
     named = remaining(mixed, 3.0, 1e-5, SGD.rounds[0])
     assert (named.unit, 0 < named.count < 30) == ("epochs", True)
-
-
-def test_a_search_that_comes_back_to_its_place_goes_on_without_a_contour() -> None:
-    """Steps that an epsilon of 5e-324 allows at delta 0.1; the slope between equal places was a ZeroDivisionError."""
-    with pytest.raises(NotApplicableError, match="does not fall"):
-        _secant((1.0, 0.5), (1.0, 0.25))

@@ -27,10 +27,9 @@ from hockeystick.plan.users import SLIP, GroupProfile, check_chain
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import Band
-from hockeystick.values.bounds import Bound, Estimate
+from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.interval import Ends
-from hockeystick.values.late import found
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -191,39 +190,6 @@ class Profile:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
         return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
-
-    @counted
-    def gradient(self, parameter: str, *, delta: float | None = None, epsilon: float | None = None) -> Estimate:
-        """The derivative of epsilon at a delta, or of delta at an epsilon, by one parameter: an estimate, not a bound.
-
-        It comes from the sum behind the answer itself, and is that of the direction which decides. Unlike the other
-        methods it takes one number, and answers with one.
-
-        Args:
-            parameter: one that calibration knows, ``"noise-multiplier"`` or ``"sample_rate"`` for one, or ``"delta"``;
-                see :func:`hockeystick.questions.gradient.gradient`.
-            delta: differentiate epsilon at this delta.
-            epsilon: differentiate delta at this epsilon.
-
-        Returns:
-            The derivative by the parameter as the plan has it, of which ``reason`` says what is to be minded: that two
-            directions decide together, or that the two ends of an answer are of different pairs.
-
-        Raises:
-            InvalidInputError: not one of ``delta`` and ``epsilon``, or a parameter that the plan does not have or that
-                moves it in jumps.
-            UnsupportedError: rounds that have no contour; the difference of two answers is then what there is.
-
-        >>> from hockeystick import dp_sgd
-        >>> profile = Profile(dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000))
-        >>> slope = profile.gradient("noise-multiplier", delta=1e-6)
-        >>> round(slope.value, 4), slope.direction, slope.guarantee
-        (-4.5778, 'remove', 'estimate')
-        """
-        slope: Estimate = found("hockeystick.questions.gradient:gradient")(
-            self.plan, parameter, delta=delta, epsilon=epsilon
-        )  # above this floor
-        return slope
 
     def group(self, size: int) -> GroupProfile:
         """Return the bounds for groups of up to ``size`` records (or users), from this profile alone.

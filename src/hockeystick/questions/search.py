@@ -3,9 +3,7 @@
 Let y be the parameter (or its logarithm) counted towards safety; the measured quantity decreases in y. One end of the
 bracket *meets* the target, by the safe end of its certified interval, and the other does not. The secant method on the
 logarithm of the measured quantity, which is nearly linear in that of the parameter, closes the bracket to the
-tolerance, or to neighbours for a whole number. If the target is a point of the privacy curve, Newton's method on one
-contour (``directions/located.py``) predicts the root, and the first two measurements are on either side of it. The
-search only proposes values; measurements decide.
+tolerance, or to neighbours for a whole number. The search only proposes values; measurements decide.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from hockeystick.directions.located import located
 from hockeystick.numerics.work import USED_UP, left, part, short, spent
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, Parameter
@@ -28,9 +25,8 @@ LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
 MARGIN = 0.3  # distance of the safe end beyond the root, relative to the tolerance
 GUESSES = 12  # largest number of quick guesses before the first measurement
+ROUGH = 0.1  # error of the logarithm of a parameter that is guessed
 GUESSED = 1e-3  # excess of a guess that suffices for a first measurement
-LOCATED = 0.03  # excess of a guess that suffices for Newton's method
-CLOSE = 0.01  # accuracy of Newton's method, relative to the tolerance
 FAR_SIDE = 0.99  # distance of the missing end from the meeting end, relative to the tolerance
 OVERSHOOT = 1.05  # factor on the step to the root while one side is missing
 STALLED = 3  # number of steps without halving the bracket after which it is bisected
@@ -88,11 +84,9 @@ class Search:
         Raises:
             UnreachableError: no value meets the target.
         """
-        root = self._located()
-        if root is None:
-            self._measure(self._guessed(self._parameter.start, GUESSED))
-        else:
-            self._beside(root)
+        start = self._parameter.start  # may be exactly the value that gave the target
+        guess = self._guessed(start)
+        self._measure(start if abs(self._y(guess) - self._y(start)) < ROUGH else guess)
         sure = False
         for _ in range(MAX_STEPS):
             if self._met is None or self._not is None:
@@ -117,51 +111,18 @@ class Search:
             self.limited = self.limited or self._not.bound.reason or (USED_UP if short() else None)
         return self._met, self._not
 
-    def _located(self) -> float | None:
-        """The y of the root by Newton's method (``directions/located.py``), if it finds one, as a place to measure. For
-        whole numbers it lies between two of them.
-        """
-        point = self._target.point
-        if point is None or self._build(self._parameter.start).whole:
-            return None
-        guess = self._guessed(self._parameter.start, LOCATED)
-        return located(
-            lambda y: self._build(self._nearest(y)).directions,
-            lambda y: self._y(self._nearest(y)),
-            self._y(guess),
-            self._slope,
-            point,
-            CLOSE * self._tolerance,
-        )
-
-    def _beside(self, root: float) -> None:
-        """Measure on both sides of a predicted root; the search continues from the results."""
-        self._near = True
-        if self._parameter.whole:
-            met = self._measure(self._value(root))
-            value = met.value + (1 if self._parameter.costs else -1)
-            value = self._inside(value)
-        else:
-            start = self._parameter.start  # may be exactly the value that gave the target
-            at_start = abs(root - self._y(start)) <= MARGIN * self._tolerance
-            met = self._measure(start if at_start else self._value(root + MARGIN * self._tolerance))
-            value = self._value(met.y - FAR_SIDE * self._tolerance)
-        if met.met and value != met.value:
-            self._measure(value)
-
-    def _guessed(self, start: float, enough: float) -> float:
+    def _guessed(self, start: float) -> float:
         """The first value to measure: the root of a quick guess of the excess, which also gives its slope."""
         value, last = start, None
-        # the guess is poor for few rounds: it suffices for Newton's method, but not for a measurement
-        for _ in range(0 if self._parameter.whole and enough == GUESSED else GUESSES):
+        for _ in range(0 if self._parameter.whole else GUESSES):  # a guess is poor for few rounds
             excess = self._target.rough_excess(self._build(value))
             if excess is None or not math.isfinite(excess):
                 return start
             y = self._y(value)
             if last is not None and y != last[0] and (excess - last[1]) / (y - last[0]) < 0:
                 self._slope = (excess - last[1]) / (y - last[0])
-            if abs(excess) < enough:
-                self._near = enough == GUESSED
+            if abs(excess) < GUESSED:
+                self._near = True
                 return value
             last = y, excess
             step = -excess / self._slope

@@ -72,11 +72,6 @@ class Target(ABC):
         """Return a quick guess of a plan's excess, if there is one."""
         return None
 
-    @property
-    def point(self) -> tuple[float, float] | None:
-        """Point (epsilon, delta) that the privacy curve must pass, if that is the whole target."""
-        return None
-
     def described(self) -> dict[str, Any]:
         """Return the target by its keys."""
         return asdict(self)
@@ -99,11 +94,6 @@ class Epsilon(Target):
     def at_delta(self) -> float:
         """Delta at which epsilon is limited."""
         return self.delta
-
-    @property
-    def point(self) -> tuple[float, float] | None:
-        """The target itself, except for pure privacy."""
-        return (self.epsilon, self.delta) if self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's epsilon at the target's delta."""
@@ -130,11 +120,6 @@ class Delta(Target):
     def at_delta(self) -> float:
         """Upper limit of delta."""
         return self.delta
-
-    @property
-    def point(self) -> tuple[float, float] | None:
-        """The target itself, except for epsilon 0, where no step of a search is a share of epsilon."""
-        return (self.epsilon, self.delta) if self.epsilon > 0 and self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's delta at the target's epsilon."""

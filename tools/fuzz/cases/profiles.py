@@ -242,23 +242,3 @@ def table(draw: Draw, held: Held) -> None:
 def _ordered(found: hs.Band, order: Any) -> hs.Band:
     lower, estimate, upper = (np.ravel(end)[order] for end in (found.lower, found.estimate, found.upper))
     return hs.Band(lower, estimate, upper, found.safe)
-
-
-@case("profile", "Profile.gradient")
-def gradient(draw: Draw, held: Held) -> None:
-    """A derivative is a finite estimate, and goes the way that the parameter does."""
-    profile = _profile(draw, held)
-    if profile is None:
-        return
-    name = draw.note("parameter", draw.of("noise", "noise_multiplier", "sample-rate", "steps", "delta"))
-    key, at = ("epsilon", draw.epsilon()) if draw.chance(0.3) else ("delta", draw.probability())
-    draw.note(key, at)
-    found = held.ask("gradient", lambda: profile.gradient(name, **{key: at}), invalid=True)  # not every plan has it
-    if found is None:
-        return
-    held.law(math.isfinite(found.value), f"gradient: {found.value}")
-    rising = name in ("sample-rate", "steps")
-    slip = 1e-8  # where delta is next to 1, its derivative is lost in its rounding
-    held.law(
-        found.value >= -slip if rising else found.value <= slip, f"gradient by {name} has the wrong sign: {found.value}"
-    )
