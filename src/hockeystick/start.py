@@ -23,7 +23,7 @@ program that SIGPIPE has ended, as grep and git are, so that a script tells it f
 
 
 def is_command(arguments: Sequence[str], original: Sequence[str]) -> bool:
-    """Whether these are the arguments of the command, or of ``python -m hockeystick``.
+    """True if these are the arguments of the command, or of ``python -m hockeystick``.
 
     Args:
         arguments: ``sys.argv``.

@@ -1,4 +1,4 @@
-"""What a plan is calibrated to: epsilon, delta, mu, or what an attacker can do with the output.
+"""Targets of a calibration: epsilon, delta, mu, or what an attacker can do with the output.
 
 The classes are written down in :mod:`hockeystick.questions.targets`; :func:`hockeystick.calibrate` takes any of them.
 """

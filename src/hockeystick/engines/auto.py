@@ -139,7 +139,7 @@ class AutoEngine:
         return self._below(self._coarser(best, ask, gap), ask, place, gap)
 
     def _share(self, engine: Callable[[Composition], Engine], gap: float | None) -> float:
-        """Of the work that is left, what an engine may take: the grid, which may be what answers, all of it."""
+        """Share of the remaining work for an engine: the grid, which may be what answers, all of it."""
         if engine is grid:
             return 1.0
         return MOST if engine in (capped, contour) and gap is not None and gap >= COARSE else HALF
@@ -190,7 +190,7 @@ class AutoEngine:
         return found
 
     def _of_moments(self) -> bool:
-        """Whether only moments are known of some round, so that no grid answers."""
+        """True if only moments are known of some round, so that no grid answers."""
         transforms = [pair.transform for pair, _ in self._composition.rounds]
         return any(transform is not None and transform.highest_tilt < math.inf for transform in transforms)
 
@@ -208,7 +208,7 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _at_the_end(self, epsilon: float) -> bool:
-        """Whether it is so near the largest loss that the Renyi bound is sharp to many digits."""
+        """True if it is so near the largest loss that the Renyi bound is sharp to many digits."""
         largest = self._composition.largest_loss
         return largest is not None and epsilon >= NEAR_THE_END * largest[0]
 
@@ -224,6 +224,6 @@ def _width(found: Interval) -> float:
 
 
 def _shared(first: Interval, second: Interval) -> Interval:
-    """What two certified intervals allow; named after the narrower one."""
+    """Intersection of two certified intervals, named after the narrower one."""
     narrower, wider = sorted((first, second), key=lambda found: found.upper - found.lower)
     return wider.intersected(narrower)

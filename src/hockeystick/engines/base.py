@@ -1,4 +1,4 @@
-"""What an engine is asked and what it answers, for one direction."""
+"""Interface of an engine for one direction, and the widths that all of them know."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ LOOKS = 4 * QUESTION  # of work on what is read off them: a regret looks at thou
 
 
 class Section(Protocol):
-    """What gives certified ends at every epsilon."""
+    """Interface of a source of certified ends at every epsilon."""
 
     @property
     def affordable(self) -> float:
@@ -96,7 +96,7 @@ class _Sections:
         self._failures = 0
 
     def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
-        """What is known at increasing epsilons, and what sections add to it wherever that is wide.
+        """Ends at increasing epsilons, and what sections add to it wherever that is wide.
 
         A section is laid in the middle of the first run of wide epsilons. Its states: it *helps*, and the others are
         looked at again; it *does not help* in the very middle, which is then not tried again, and counts as a failure;
@@ -131,7 +131,7 @@ class _Sections:
         return wide
 
     def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section, own: int | None = None) -> Ends:
-        """What is known, and what a section adds to it at the wide epsilons, or at some of them.
+        """Ends, with what a section adds to them at the wide epsilons, or at some of them.
 
         Args:
             best: what is known.
@@ -311,13 +311,13 @@ class ContourCurve:
 
 
 def _by_others(best: Ends, epsilon: Array, points: Points, left_out: bool) -> Ends:
-    """What is known at each epsilon, which is kept, and what all that was kept adds to it where work was short."""
+    """Ends at each epsilon, which are kept, and what all that was kept adds to it where work was short."""
     points.add(epsilon, best)
     return best.shared(points.ends(epsilon)) if left_out or short() else best
 
 
 def _sharp(gap: float) -> float:
-    """What a contour is asked for at its own epsilon, that the epsilons around it may be as narrow as the gap."""
+    """Gap of a contour at its own epsilon, so that the epsilons around it may be as narrow as the gap."""
     return max(SHARPER * gap, SHARPEST)
 
 

@@ -74,7 +74,7 @@ class DirectEngine:
 
     @staticmethod
     def applies(composition: Composition) -> bool:
-        """Whether there is one round, or rounds with so few atoms that all sums of their losses can be listed."""
+        """True if there is one round, or rounds with so few atoms that all sums of their losses can be listed."""
         if composition.count == 1:
             return True
         total = 1
@@ -158,7 +158,7 @@ class DirectEngine:
 
 
 def _of_few_losses(pair: DominatingPair) -> bool:
-    """Whether the law of the loss has atoms alone; not where it is known by its moments only."""
+    """True if the law of the loss has atoms alone; not where it is known by its moments only."""
     try:
         return pair.smooth is None
     except NotApplicableError:
@@ -192,7 +192,7 @@ def _log_sum(logs: Array) -> float:
 
 
 def _panels(smooth: SmoothPart, threshold: float, log_floor: float) -> int:
-    """How many panels the integral takes.
+    """Number of panels of the integral.
 
     Raises:
         NotApplicableError: too many.

@@ -1,4 +1,4 @@
-"""What is known of delta at some epsilons says something of it at all others: delta falls, and is convex in ``e^eps``.
+"""Bounds on delta at all epsilons from its values at some: delta falls, and is convex in ``e^eps``.
 
 ``delta(eps) = E (1 - e^(eps - L))_+`` is a mean of functions of ``b = e^eps`` that fall and are convex. So between two
 epsilons ``x < y`` at which it is at most u and v,

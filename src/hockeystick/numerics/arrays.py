@@ -37,7 +37,7 @@ arrays_from_the_heap()  # as early as an engine is loaded: all of them work on a
 
 
 def by_blocks(function: Callable[[Array], Array], x: Array) -> Array:
-    """What an elementwise function gives for an array of shape (n,), had block by block: the same numbers.
+    """Return an elementwise function of an array of shape (n,), block by block: the same numbers.
 
     >>> by_blocks(np.square, np.array([1.0, 2.0])).tolist()
     [1.0, 4.0]

@@ -211,7 +211,7 @@ class GridSum:
 
     @property
     def _reach(self) -> float:
-        """How far beyond epsilon f is summed."""
+        """Distance beyond epsilon up to which f is summed."""
         return FADE / self.t + math.log1p(1 / self.t)
 
     def log_delta(self, epsilon: float) -> float:

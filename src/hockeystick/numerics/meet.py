@@ -66,7 +66,7 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
 
 
 def _first_step(excess: float, guess: float, slope: float) -> float:
-    """How far the root may be, from the slope; bounded, since the slope only holds nearby."""
+    """Bound on the distance of the root, from the slope; bounded, since the slope only holds nearby."""
     step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
     return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
 

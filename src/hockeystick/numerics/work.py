@@ -52,7 +52,7 @@ class WorkLimitError(NotApplicableError):
 
 
 class _Allowance:
-    """What is left for a call, or for a part of one, which the whole is paid from too.
+    """Allowance of a call, or of a part of one, which the whole is paid from too.
 
     Attributes:
         paid: what the call has paid for once and for all, and with how many units; see :func:`once`.
@@ -82,7 +82,7 @@ _open: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
 
 
 class Work:
-    """What one question may take, of what is left of the allowance that is open while it is answered.
+    """Work that one question may take of the allowance that is open while it is answered.
 
     Args:
         units: of work, for this question alone.
@@ -191,7 +191,7 @@ class Remembered(Generic[P, T]):
         self.cache_clear, self.cache_info = self._measured.cache_clear, self._measured.cache_info
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function gives, which pays what it took when it was called first."""
+        """Return the result of the function, and pay what it took when it was called first."""
         found, units, within = self._measured(*args, **kwargs)  # type: ignore[arg-type]  # hashable, or lru_cache says
         _pay_within(within)
         if self._once:
@@ -201,7 +201,7 @@ class Remembered(Generic[P, T]):
         return found
 
     def _measure(self, *args: P.args, **kwargs: P.kwargs) -> tuple[T, float, dict[Hashable, float]]:
-        """What the function gives, its own work, and what it paid for once."""
+        """Return the result of the function, its own work, and what it paid for once."""
         allowance = _Allowance(UNCOUNTED)
 
         def own() -> float:
@@ -276,7 +276,7 @@ def overdraft() -> float:
 
 
 def spent() -> bool:
-    """Whether the open allowance is used up: what can be left out is left out, from here on."""
+    """True if the open allowance is used up: what can be left out is left out, from here on."""
     return left() <= 0
 
 
@@ -292,7 +292,7 @@ def check_left() -> None:
 
 
 def short() -> bool:
-    """Whether anything was left out so far since the allowance of the call did not hold it."""
+    """True if anything was left out so far since the allowance of the call did not hold it."""
     allowance = _open.get()
     return allowance is not None and (allowance.refused or allowance.left <= 0)
 

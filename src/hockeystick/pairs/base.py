@@ -77,7 +77,7 @@ NO_ATOMS = Atoms(NO_MASS, NO_MASS, NO_MASS)
 
 
 class Masses(NamedTuple):
-    """What a smooth part has on either side of each x, under either law.
+    """Masses of a smooth part on either side of each x, under either law.
 
     Attributes:
         p_below: shape (n,), P-mass below x.
@@ -146,7 +146,7 @@ def kink_of(smooth: SmoothPart | None) -> float | None:
 
 
 def terms_of(smooth: SmoothPart) -> int:
-    """How many normal densities a density of a smooth part is a sum of: what evaluations of it take goes with them."""
+    """Number of normal densities whose sum a density of a smooth part is: what evaluations of it take goes with them."""
     while (base := getattr(smooth, "base", None)) is not None:
         smooth = base
     terms: int = getattr(smooth, "terms", 1)
@@ -169,7 +169,7 @@ def rounding_of(loss: float, units: float = 0.0) -> float:
 
 
 class RenyiCurve(ABC):
-    """What a Renyi bound asks of a round in one direction. A dominating pair has one; some rounds have nothing else.
+    """Interface of a round in one direction for a Renyi bound. A dominating pair has one; some rounds have nothing else.
 
     Curves are immutable values: equal ones are interchangeable, and are merged by the composition.
 
@@ -202,7 +202,7 @@ class RenyiCurve(ABC):
 
     @property
     def stands_in(self) -> bool:
-        """Whether masses of up to twice the least double, under either law, only stand for outcomes farther out.
+        """True if masses of up to twice the least double, under either law, only stand for outcomes farther out.
 
         Such a mass is above that of the outcomes. At an infinite loss it has no lower end anyway; where a mixture of
         both laws makes its loss finite, it is to be taken off lower ends (``RenyiComposition.standing_mass``).
@@ -308,7 +308,7 @@ class DominatingPair(RenyiCurve):
 
     @property
     def limit_variance(self) -> float | None:
-        """What a round adds to mu^2 in the central limit theorem of many rounds, where it is known in closed form."""
+        """Contribution of a round to mu^2 in the central limit theorem of many rounds, where it is known in closed form."""
         return None
 
     @property

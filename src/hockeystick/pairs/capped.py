@@ -76,7 +76,7 @@ class CappedPair(DominatingPair):
 
 
 class Kept(NamedTuple):
-    """What is left of rounds.
+    """Rounds without outcomes far out.
 
     Attributes:
         rounds: those without outcomes far out.

@@ -94,7 +94,7 @@ class RenyiComposition:
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether the finite losses are bounded above."""
+        """True if the finite losses are bounded above."""
         return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
 
     def variation(self, most: float) -> float:
@@ -119,7 +119,7 @@ class RenyiComposition:
 
     @cached_property
     def tells_all(self) -> bool:
-        """Whether a round has two laws without a common outcome, to a rounding: then no finite loss has any mass."""
+        """True if a round has two laws without a common outcome, to a rounding: then no finite loss has any mass."""
         return any(mass >= 1 for mass, _ in self._masses)
 
     @cached_property
@@ -143,7 +143,7 @@ class RenyiComposition:
 
     @cached_property
     def standing_mass(self) -> float:
-        """What lower ends of delta are to be made less by: masses that only stand for outcomes farther out.
+        """Mass by which lower ends of delta are made less: masses that only stand for outcomes farther out.
 
         An outcome adds between 0 and its own mass to delta, so that upper ends, which have more of it, hold.
         """
@@ -184,7 +184,7 @@ class Composition(RenyiComposition):
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
-        """Of each kind of rounds, where its atoms lie."""
+        """Places of the atoms of each kind of rounds."""
         from hockeystick.pairs.lattice import Lattice
 
         return tuple(Lattice.of(pair) for pair, _ in self.rounds)

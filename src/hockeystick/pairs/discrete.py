@@ -114,7 +114,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def stands_in(self) -> bool:
-        """What is beyond the reach stands for all outcomes there."""
+        """Atom that stands for all outcomes beyond the reach."""
         return True
 
     @property

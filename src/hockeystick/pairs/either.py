@@ -70,7 +70,7 @@ class EitherLine:
 
 @dataclass(frozen=True, slots=True)
 class EitherEnvelope:
-    """How fast the mixture falls off: as its parts do, by their shares."""
+    """Bound on how fast the mixture falls off: as its parts do, by their shares."""
 
     envelopes: tuple[Envelope, ...]
     shares: tuple[float, ...]

@@ -81,7 +81,7 @@ class Gathered:
 
     @cached_property
     def families(self) -> list[Family | None]:
-        """Of each kind of rounds the family it is gathered in; ``None`` where no order is known."""
+        """Family in which each kind of rounds is gathered; ``None`` where no order is known."""
         return [_family(pair) for pair, _ in self.exact.rounds]
 
     @property
@@ -96,7 +96,7 @@ class Gathered:
 
     @property
     def above(self) -> Composition:
-        """What moments are asked of: all kinds where a contour bundles them, else what dominates them."""
+        """Rounds whose moments are taken: all kinds where a contour bundles them, else what dominates them."""
         return self.exact if not self.many or self.bundled else self.worse
 
     @property
@@ -111,12 +111,12 @@ class Gathered:
 
     @property
     def tried(self) -> bool:
-        """Whether a contour of all rounds is worth a try."""
+        """True if a contour of all rounds is worth a try."""
         return len(self.exact.rounds) <= TRIED or self.bundled
 
     @cached_property
     def bundled(self) -> bool:
-        """Whether a contour takes so many kinds as one factor that those beside it are few."""
+        """True if a contour takes so many kinds as one factor that those beside it are few."""
         split = self.exact.bundle
         return split is not None and len(split[2]) <= MOST
 
@@ -199,7 +199,7 @@ def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pair
 
 
 def _innermost(key: Hashable) -> Hashable:
-    """What a sampled family is sampled from."""
+    """Key of the family from which a sampled family is sampled."""
     return _innermost(key[1]) if isinstance(key, tuple) and key[0] in _sampled() else key
 
 

@@ -124,7 +124,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def limit_variance(self) -> float:
-        """What one round adds to mu^2: its own ``mu^2``."""
+        """Contribution of one round to mu^2: its own ``mu^2``."""
         return self.mu * self.mu
 
     @property

@@ -16,7 +16,7 @@ DENSE = 200  # atoms of one round, from which on they are as good as a density
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """What a grid has to know of the atoms of one kind of rounds.
+    """Places of the atoms of one kind of rounds, for a grid.
 
     Attributes:
         number: of its finite atoms.
@@ -33,7 +33,7 @@ class Lattice:
 
     @classmethod
     def of(cls, pair: DominatingPair) -> Lattice:
-        """What a grid has to know of the atoms of this pair."""
+        """Places of the atoms of this pair, for a grid."""
         number = len(pair.atoms.finite().loss)
         outermost: Fraction | float | None = None
         if number:

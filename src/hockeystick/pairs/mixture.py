@@ -72,7 +72,7 @@ class MixtureLocation:
 
     @property
     def terms(self) -> int:
-        """How many normal densities the mixture has."""
+        """Number of normal densities of the mixture."""
         return len(self.shifts)
 
     @cached_property
@@ -264,7 +264,7 @@ class MixturePair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """What the mixture has alone: infinite loss under the mixture, minus infinity where N(0, 1) is P."""
+        """Mass that only one law has: infinite loss under the mixture, minus infinity where N(0, 1) is P."""
         if not self.missing:
             return Atoms.none()
         mass, none = np.array([math.log(self.missing)]), np.array([-math.inf])

@@ -68,7 +68,7 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
 
 
 def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], last: tuple[Fraction, Fraction]) -> bool:
-    """Whether the middle one of three points is on or above the chord of the others."""
+    """True if the middle one of three points is on or above the chord of the others."""
     return (middle[1] - one[1]) * (last[0] - one[0]) >= (last[1] - one[1]) * (middle[0] - one[0])
 
 

@@ -87,13 +87,13 @@ def seen(pair: DominatingPair) -> Atoms:
 
 
 def terms(atoms: int, rounds: int) -> int:
-    """How many sums so many rounds of so many atoms have."""
+    """Number of sums of so many rounds of so many atoms."""
     return math.comb(rounds + atoms - 1, atoms - 1) if atoms else 0
 
 
 @lru_cache(maxsize=4)
 def _log_factorials(most: int) -> Array:
-    """Of 0 to most: the logarithms of whole numbers, and from 100 on Stirling's series.
+    """Logarithms of the factorials of 0 to most: of whole numbers, and from 100 on by Stirling's series.
 
     What is left of that after ``1/12n - 1/360n^3 + 1/1260n^5`` is below ``1/1680n^7``, which is 6e-18.
     """

@@ -1,4 +1,4 @@
-"""What is known of one round in one direction, with its side: a pair is the truth, bounds it, or is one of two bounds.
+"""Knowledge of one round in one direction, with its side: a pair is the truth, bounds it, or is one of two bounds.
 
 Let ``H_b`` be the hockey-stick divergence at ``b = e^eps``, and call *instance* a choice of neighbouring datasets and
 of whatever else the mechanism leaves open (the other records, the query). The truth of a round is the largest
@@ -31,11 +31,11 @@ from hockeystick.pairs.base import DominatingPair, RenyiCurve
 from hockeystick.values.errors import InvalidInputError
 
 WIDTH = "the width is the theory's"
-"""What is said of an interval whose ends are of two pairs, before the sentence that says why there are two."""
+"""Reason of an interval whose ends are of two pairs, before the sentence that says why there are two."""
 
 
 def width_of(why: str) -> str:
-    """What is said of an interval whose ends are of two pairs; a reason that names the width stands for itself."""
+    """Return the reason of an interval whose ends are of two pairs; a reason that names the width stands for itself."""
     return why if why.startswith("the width is ") else f"{WIDTH}: {why}"
 
 

@@ -33,7 +33,7 @@ class Line(Protocol):
 
 
 class Envelope(Protocol):
-    """How fast the characteristic function falls off."""
+    """Bound on how fast the characteristic function falls off."""
 
     @property
     def cost(self) -> float:

@@ -144,7 +144,7 @@ class WindowLine:
 
 @dataclass(frozen=True, slots=True)
 class WindowEnvelope:
-    """How far m can fall.
+    """Bound on how far m can fall.
 
     Attributes:
         of: the transform.

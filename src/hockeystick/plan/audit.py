@@ -144,7 +144,7 @@ def _tails(least: npt.NDArray[np.int64], trials: int, chance: float) -> Array:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an attack on one run says of a plan.
+    """Evidence of an attack on one run about a plan.
 
     Attributes:
         canaries: how many there were.
@@ -176,12 +176,12 @@ class Audit:
 
     @property
     def rejected(self) -> bool:
-        """Whether the p-value is at most the significance."""
+        """True if the p-value is at most the significance."""
         return self.p_value <= self.significance
 
     @property
     def verdict(self) -> str:
-        """What follows, in words."""
+        """Conclusion in words."""
         if self.rejected:
             return (
                 "rejected: a run of this plan would give as many right guesses with a probability of at most the "
@@ -241,7 +241,7 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
 
 
 def rejects(plan: Plan, found: Audit) -> bool:
-    """Whether a plan is rejected by the guesses of an audit, of this plan or of another one.
+    """True if a plan is rejected by the guesses of an audit, of this plan or of another one.
 
     Whether the p-value is at most the significance is told by one descent of the recursion, without the p-value.
     """

@@ -110,7 +110,7 @@ class WrongGuesses:
 
 
 def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, beta: float) -> bool:
-    """Whether the recursion shows that so many right guesses have a probability below beta.
+    """True if the recursion shows that so many right guesses have a probability below beta.
 
     Args:
         canaries: m.

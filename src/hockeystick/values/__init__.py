@@ -1,1 +1,1 @@
-"""What enters the library and what leaves it: errors, domains, adjacency, bounds, bands, intervals, files."""
+"""Values that enter and leave the library: errors, domains, adjacency, bounds, bands, intervals, files."""

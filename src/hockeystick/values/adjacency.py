@@ -1,4 +1,4 @@
-"""Which pairs of datasets count as neighbours, and the directions in which each is to be told from the other."""
+"""Relations of neighbouring datasets, and the directions in which each is to be told from the other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Direction(StrEnum):
 
     @property
     def keeps_places(self) -> bool:
-        """Whether both datasets have as many records, so that all others stay where they are."""
+        """True if both datasets have as many records, so that all others stay where they are."""
         return self.zeroes or self is Direction.REPLACE_ONE
 
     @property

@@ -1,4 +1,4 @@
-"""What leaves the library: a certified interval, a one-sided bound, or an estimate. Three types, never mixed up."""
+"""Results of the library: a certified interval, a one-sided bound, or an estimate. Three types, never mixed up."""
 
 from __future__ import annotations
 

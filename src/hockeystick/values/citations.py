@@ -42,7 +42,7 @@ class Source:
 
     @property
     def identifier(self) -> str:
-        """How to find it: ``"arXiv 2106.08567"``, the DOI, the ISBN, or else where it was published."""
+        """Place where it is found: ``"arXiv 2106.08567"``, the DOI, the ISBN, or else where it was published."""
         named = {"arXiv": self.arxiv, "doi": self.doi, "ISBN": self.isbn}
         return next((f"{name} {value}" for name, value in named.items() if value is not None), self.where)
 

@@ -34,12 +34,12 @@ class Interval:
         return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
 
     def at_most(self, upper: float) -> Interval:
-        """What is left of the interval where the truth is also known not to exceed ``upper``, which is no wider."""
+        """Part of the interval up to a further bound on the truth, ``upper``, which is no wider."""
         lower = min(self.lower, upper)
         return replace(self, lower=lower, estimate=min(max(self.estimate, lower), upper), upper=upper)
 
     def intersected(self, other: Interval) -> Interval:
-        """What two certified intervals share is certified. The estimate is the other's, moved inside."""
+        """Intersection of two certified intervals, which is certified. The estimate is the other's, moved inside."""
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
 
@@ -65,7 +65,7 @@ class Ends:
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
     def shared(self, other: Ends) -> Ends:
-        """What two certified answers allow, with the estimate of the narrower one."""
+        """Intersection of two certified answers, with the estimate of the narrower one."""
         estimate = np.where(other.width < self.width, other.estimate, self.estimate)
         return Ends.of(np.maximum(self.lower, other.lower), estimate, np.minimum(self.upper, other.upper))
 

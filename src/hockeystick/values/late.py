@@ -14,7 +14,7 @@ from typing import Any
 
 
 def found(place: str) -> Any:
-    """What a place names, imported if need be.
+    """Object that a place names, imported if need be.
 
     Args:
         place: the full name of a module, or ``module:name`` of what it defines.

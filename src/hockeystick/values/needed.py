@@ -1,4 +1,4 @@
-"""What some answers need and the library does not: packages that are asked for before anything is computed."""
+"""Packages that some answers need beyond those of the library; each is checked before anything is computed."""
 
 from __future__ import annotations
 

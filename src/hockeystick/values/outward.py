@@ -1,4 +1,4 @@
-"""How bounds show themselves: rounded outward in format strings and in print, as a small table in notebooks.
+"""Bounds as they are shown: rounded outward in format strings and in print, as a small table in notebooks.
 
 ``f"{bound:.2f}"`` is the number to quote rounded up, never to the nearest: a bound that is rounded down is none. Of an
 estimate, which is on no known side of the truth, it is the nearest.
@@ -80,7 +80,7 @@ def short_exponent(written: str) -> str:
 
 
 class Shows(NoNumber):
-    """What bounds and estimates have in common in front of people: format strings, print, notebooks.
+    """Base of bounds and estimates as they are shown to people: format strings, print, notebooks.
 
     Whoever inherits it has ``quoted``, ``ends``, ``guarantee``, ``accountant``, ``direction``, ``reason``,
     ``assumptions`` and ``warnings``.

@@ -1,4 +1,4 @@
-"""What is no number refuses arithmetic, order and rounding in one line that says which number to take.
+"""Base of results that are no numbers: it refuses arithmetic, order and rounding in one line that says which number to take.
 
 ``bound + 1`` and ``bound <= 3.0`` have to name an end, since the answer depends on it; rounded to the nearest, or down,
 a bound is none. Readers of types know nothing of these methods, so that they refuse such code before it runs.
@@ -29,7 +29,7 @@ class NoNumber:
     __slots__ = ()
 
     def _instead(self) -> str:
-        """What this is, and what to take, as one sentence without its end."""
+        """Description of this, and what to take, as one sentence without its end."""
         raise NotImplementedError
 
     if not TYPE_CHECKING:

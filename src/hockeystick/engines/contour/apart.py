@@ -143,7 +143,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """What is summed exactly.
+    """Sums that are exact.
 
     Attributes:
         atoms: the pair of the sums of all atoms; None where a round has none.
@@ -409,7 +409,7 @@ class ApartEngine:
 
 
 def _between(pair: DominatingPair) -> LaplaceLaw | None:
-    """What is between the atoms of a round.
+    """Smooth part of a round, between its atoms.
 
     Raises:
         NotApplicableError: it is of another kind.

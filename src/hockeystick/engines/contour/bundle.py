@@ -253,7 +253,7 @@ class _Summed:
 
 
 class BundleEnvelope:
-    """How fast the characteristic function of a bundle falls off. An edge is dear: a search looks at one at a time."""
+    """Bound on how fast the characteristic function of a bundle falls off. An edge is dear: a search looks at one at a time."""
 
     def __init__(self, bundle: Bundle, t: float, count: int) -> None:
         self._bundle, self._t, self._tolerance = bundle, t, LEFT_OUT / count
@@ -271,7 +271,7 @@ class BundleEnvelope:
 
     @cached_property
     def _few(self) -> list[tuple[Boxes, Array, int]]:
-        """Of the few kinds that stand in for all: boxes, counts and numbers of nodes; edges come one by one."""
+        """Stand-ins for all kinds: boxes, counts and numbers of nodes; edges come one by one."""
         few = self._bundle.few
         with np.errstate(all="ignore"):
             lines = few.lines(self._t, self._tolerance)

@@ -81,7 +81,7 @@ class CappedEngine:
         return ContourEngine(rounds, bundling=False).epsilon((low, high), gap)
 
     def _capped(self, log_lost: float) -> Kept:
-        """What is left of the rounds.
+        """Return the rounds without outcomes far out.
 
         Raises:
             NotApplicableError: there are none.

@@ -1,4 +1,4 @@
-"""Where to cut the sum on the contour.
+"""End of the sum on the contour.
 
 With ``rho(S) >= prod |m_i(t + is) / m_i(t)|^k_i`` for all s >= S (:class:`Envelope`) and ``|z (1 + z)| >= s^2``, the
 terms between two edges S < S', counted on both sides of the real axis, are at most
@@ -68,7 +68,7 @@ def cut(
     variance: float,
     most: int,
 ) -> Cut:
-    """Where to cut the sum.
+    """Return the place where the sum is cut.
 
     Args:
         transforms: characteristic functions and counts.
@@ -136,7 +136,7 @@ def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: f
 
 
 def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
-    """Where to cut the sum, by one edge at a time: those of a bundle of many kinds are dear.
+    """Return the place where the sum is cut, by one edge at a time: those of a bundle of many kinds are dear.
 
     The edge is looked for where the few kinds that stand in for all have the depth. A little farther on the leading
     kinds alone may have it; otherwise all are looked at, and the edge is moved on until they have it.
@@ -185,7 +185,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:
-    """How far on to look next: log rho is taken for minus a power of the edge, which that of a jump law nearly is."""
+    """Factor of the next edge to look at: log rho is taken for minus a power of the edge, which that of a jump law nearly is."""
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])

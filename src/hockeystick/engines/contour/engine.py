@@ -250,7 +250,7 @@ class ContourEngine:
 
     @property
     def _left_to_others(self) -> bool:
-        """Whether there is one kind of round, with atoms, or none with a smooth part: a little noise serves those."""
+        """True if there is one kind of round, with atoms, or none with a smooth part: a little noise serves those."""
         rounds = self.composition.rounds
         one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
         return one or all(pair.smooth is None for pair, _ in rounds)

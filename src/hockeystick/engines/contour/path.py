@@ -1,4 +1,4 @@
-"""Where a contour is laid: tilt, period and reach that suit about one epsilon, and what a round of each kind has there.
+"""Place of a contour: tilt, period and reach that suit about one epsilon, and what a round of each kind has there.
 
 The bounds hold at any tilt, period and reach, so that a path that was laid for some counts and some epsilon serves
 others too; it is narrow near its own. Less tilt than the saddle point's gives a shorter period where the right tail is

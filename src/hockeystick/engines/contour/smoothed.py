@@ -71,7 +71,7 @@ SMALLEST_GAP = 1e-11  # that a contour is asked for
 
 
 class Laid(Protocol):
-    """What was laid around one epsilon, and answers at all epsilons near it."""
+    """Contours around one epsilon, which answer at all epsilons near it."""
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon."""
@@ -202,7 +202,7 @@ class SmoothedEngine:
 
 
 def solved(laid: Laid, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
-    """Where the two ends of contours meet a target."""
+    """Places where the two ends of contours meet a target."""
 
     @cache
     def ends(epsilon: float) -> tuple[float, float]:

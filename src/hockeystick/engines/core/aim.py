@@ -1,4 +1,4 @@
-"""Where the sum of each plan is laid: tilts, step and tolerance. All of it is chosen; any choice is sound.
+"""Place of the sum of each plan: tilts, step and tolerance. All of it is chosen; any choice is sound.
 
 A table of K at some thirty tilts gives the tilt of the least Chernoff bound, by the saddle point formula there about
 the epsilon, or log delta, that is sought, and the tilt y that bounds the right alias at the shortest period. A second

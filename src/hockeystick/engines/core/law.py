@@ -152,6 +152,6 @@ class Law(Columns):
 
 
 def _far(depth: Array) -> Array:
-    """Where a normal density has fallen by ``e^-depth``."""
+    """Distance at which a normal density has fallen by ``e^-depth``."""
     out: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return out

@@ -44,7 +44,7 @@ WIDENINGS = 6  # of an end that is not on its side yet
 
 @dataclass(frozen=True, slots=True)
 class Cut(Columns):
-    """Where the sum of each plan ends, and the log of the bound on the rest over ``e^(K(t) - t eps)``."""
+    """End of the sum of each plan, and the log of the bound on the rest over ``e^(K(t) - t eps)``."""
 
     edge: Array
     log_tail: Array

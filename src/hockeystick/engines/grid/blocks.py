@@ -38,7 +38,7 @@ def blocked(composition: Composition) -> Composition:
 
 
 def _size(pair: DominatingPair, count: int) -> int:
-    """How many rounds there are in a block; 1 where the round is left as it is."""
+    """Number of rounds in a block; 1 where the round is left as it is."""
     if count == 1 or pair.smooth is not None or pair.spacing is not None:
         return 1
     atoms = len(seen(pair).loss)

@@ -108,7 +108,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How much of a pair the cells must hold.
+    """Share of a pair that the cells must hold.
 
     Attributes:
         log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
@@ -343,7 +343,7 @@ def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
 
 
 def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
-    """Where to cut each cell so that merging finds its conditional means near the grid points.
+    """Places to cut each cell so that merging finds its conditional means near the grid points.
 
     Any cut is valid. Where the density of the loss goes as ``e^(sL)``, the part of law between two cuts h apart has
     its mean on the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s is read off the masses of
@@ -358,7 +358,7 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
 
 
 def langevin_cuts(log_ratio: Array, width: Array) -> Array:
-    """How far above its lower end to cut a cell whose upper half has ``e^log_ratio`` times the P-mass of the lower."""
+    """Distance above its lower end at which to cut a cell whose upper half has ``e^log_ratio`` times the P-mass of the lower."""
     with np.errstate(divide="ignore", invalid="ignore"):
         half = log_ratio - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))

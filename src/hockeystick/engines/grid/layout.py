@@ -1,4 +1,4 @@
-"""Which grids a composition needs: one for all rounds where that is small enough, else several in stages.
+"""Grids of a composition: one for all rounds where that is small enough, else several in stages.
 
 Few atoms have to lie on the grid of their round: merging finds them no neighbours. Two atoms lie on any lattice that
 divides their distance; its offset is free. A pair may know a lattice of all its atoms (``spacing``), and with that for
@@ -30,7 +30,7 @@ LATTICE_POINTS = 1 << 19  # of a window, up to which the lattice of many atoms i
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far the losses of one round reach (``span``), and their standard deviation, tilted."""
+    """Reach of the losses of one round (``span``), and their standard deviation, tilted."""
 
     span: float
     deviation: float
@@ -59,7 +59,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How one kind of round gets into the sum.
+    """Way of one kind of round into the sum.
 
     Attributes:
         gap: of the grid of one round, wanted.

@@ -58,7 +58,7 @@ Counted = list[tuple[GridLaw, int]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a run is to find out.
+    """Question of a run.
 
     Attributes:
         epsilon: where to look.
@@ -298,7 +298,7 @@ class Run:
 
     @quiet
     def _block_window(self, i: int, level: Level) -> Window:
-        """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above.
+        """Window of a block: little of its tilted law lies outside, and less of its P-mass above.
 
         Any window is sound; one that is no number, as moments beyond the range of a double may make it, is refused.
         """
@@ -317,7 +317,7 @@ class Run:
         return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
 
     def _span(self, pair: DominatingPair, kappa: float, reach: Reach) -> float:
-        """How far the losses of one round reach, as far as they are kept."""
+        """Reach of the losses of one round, as far as they are kept."""
         mesh = Mesh(0.0, 1.0, self.t, kappa)
         losses = reached(pair, reach).loss
         if pair.smooth is not None:

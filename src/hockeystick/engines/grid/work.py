@@ -1,4 +1,4 @@
-"""What each step of the grid costs, in units of work, and how much memory one law may take.
+"""Costs of the steps of the grid in units of work, and the memory that one law may take.
 
 One :class:`~hockeystick.numerics.work.Work` is made for a question put to the engine and handed down to every step,
 which says what it is about to do. A step that does not fit is not begun: the interval found so far is the answer, or

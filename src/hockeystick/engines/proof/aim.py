@@ -1,4 +1,4 @@
-"""Where a proof looks: a table of K in doubles, which gives tilts and guesses. All of it is chosen, nothing charged."""
+"""Aim of a proof: a table of K in doubles, which gives tilts and guesses. All of it is chosen, nothing charged."""
 
 from __future__ import annotations
 

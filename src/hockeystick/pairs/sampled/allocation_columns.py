@@ -100,7 +100,7 @@ def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
 
 
 def columns(mu: float, n: int, angle: float) -> int:
-    """How many nodes in x there are on a ray, about."""
+    """Number of nodes in x on a ray, about."""
     return math.ceil((2 * REACH + max(n, 1) * mu) / _strip(mu, angle)[3]) + 1
 
 
@@ -265,7 +265,7 @@ class Columns:
         return chunk, low, high
 
     def _slip(self, factor: float) -> float:
-        """What z is off by, relative to itself."""
+        """Relative error of z."""
         more = 0.0 if factor == 1.0 else OF_FACTOR
         return UNIT_ROUNDOFF * (SLIP + 0.5 * self._mu * self._mu + more)
 
@@ -298,7 +298,7 @@ class Columns:
         return step
 
     def _ends(self, low: Array) -> Array:
-        """What lies beyond the nodes, shape (n + 1, chunks): sums of normal tails, at most (dx + 1/x) densities."""
+        """Bound on the sums beyond the nodes, shape (n + 1, chunks): sums of normal tails, at most (dx + 1/x) densities."""
         mu, x = self._mu, self._x
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         first, last = float(x[0]), float(x[-1])

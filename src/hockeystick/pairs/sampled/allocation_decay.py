@@ -1,4 +1,4 @@
-"""How fast the moments of an epoch fall off along a vertical line, ``Lambda = c + S`` (``allocation_law.py``).
+"""Bound on how fast the moments of an epoch fall off along a vertical line, ``Lambda = c + S`` (``allocation_law.py``).
 
 **Without a constant part**, c = 0, the integrand over ``x in R^T`` is entire. Moving every coordinate from ``x_j`` to
 ``x_j + iy`` multiplies ``Lambda`` by ``e^(i mu y)``, whatever the probabilities, and the modulus of the normal density

@@ -160,7 +160,7 @@ def log_power(c: Array, t: int) -> Array:
 
 
 def log_roundings(n: int, t: int) -> float:
-    """What :func:`roundings` is of :func:`log_power`, in which the sum of a level is not in groups."""
+    """Roundings of :func:`log_power` as by :func:`roundings`, where the sum of a level is not in groups."""
     return max(roundings(n, t), float(n * (n + 16)))
 
 
@@ -241,7 +241,7 @@ def product(a: Series, b: Series) -> Series:
 
 
 def roundings(n: int, t: int) -> float:
-    """What :func:`power` makes of the coefficient n, in units of round-off, relative to what it makes of ``|c|``.
+    """Error that :func:`power` makes of the coefficient n, in units of round-off, relative to what it makes of ``|c|``.
 
     The recurrence: a term k of a sum meets 2 of its weight, 4 of two products, fewer than k additions of its group and
     ``1 + log_2 k <= k`` of groups, at most 8 k in all, and stands on the coefficient n - k. Squaring: n + 16 for each

@@ -139,7 +139,7 @@ class AllocationLine:
         return share
 
     def _allowed(self, s: Array) -> Array:
-        """What log C may be: the least that a ray allows is about ``log(1 + s/W) / 2``."""
+        """Value of log C: the least that a ray allows is about ``log(1 + s/W) / 2``."""
         turned: Array = np.log1p(s / self._w)
         return np.minimum(SPENT_FIRST + turned, SPENT) + 0.5 * turned
 
@@ -246,7 +246,7 @@ class AllocationLine:
         return values, error * (1 + 1e-9), top
 
     def _moved(self, top: float) -> float:
-        """What the rounding d of W moves a moment by, over ``e^top``: ``|A'| <= E Lambda^alpha |log Lambda|``, and
+        """Bound on how far the rounding d of W moves a moment, over ``e^top``: ``|A'| <= E Lambda^alpha |log Lambda|``, and
         ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``."""
         if not self._inexact:
             return 0.0

@@ -1,4 +1,4 @@
-"""Which rounds may be bundled: many different Poisson-sampled Gaussians, which a contour takes as one factor.
+"""Choice of the rounds that are bundled: many different Poisson-sampled Gaussians, which a contour takes as one factor.
 
 The factor itself, and what its errors are, is in ``engines/contour/bundle.py``.
 """
@@ -28,7 +28,7 @@ BundleSplit = tuple[list[SampledKind], bool, list[tuple[DominatingPair, int]]]
 
 
 def bundle_split(rounds: Rounds) -> BundleSplit | None:
-    """Which kinds are bundled, and which are not.
+    """Split the kinds into those that are bundled and the others.
 
     All sampled Gaussians are of one direction but where somebody composes pairs of both: then those of the direction
     that has more kinds are bundled. ``None`` where the kinds are few or far too many, or the rounds too many.

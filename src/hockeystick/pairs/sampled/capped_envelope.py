@@ -1,4 +1,4 @@
-"""How fast the characteristic function falls off of a sampled Gaussian round without outcomes far out.
+"""Bound on how fast the characteristic function falls off of a sampled Gaussian round without outcomes far out.
 
 With b, g, alpha as in ``capped_law.py``, let ``y(x) >= 0`` be continuous with a slope but at one place, ``mu y <=
 pi/2``, from 0 up to y_1 at an outcome ``x_1 < c``. x is moved to ``x + iy(x)`` up to there, straight down to x_1, and

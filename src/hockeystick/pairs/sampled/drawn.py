@@ -112,7 +112,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """What one law has alone, on either side."""
+        """Mass that only one law has, on either side."""
         if not self.beyond:
             return Atoms.none()
         log, none = math.log(self.beyond), -math.inf

@@ -78,7 +78,7 @@ REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, as a diffe
 
 @dataclass(frozen=True, slots=True)
 class MirroredSmooth:
-    """What has a positive loss when a record is removed, to the right of 0, and its mirror image to the left.
+    """Part with a positive loss when a record is removed, to the right of 0, and its mirror image to the left.
 
     Attributes:
         base: densities of the base.

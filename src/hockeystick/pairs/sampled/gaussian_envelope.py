@@ -1,4 +1,4 @@
-"""How fast the characteristic function of a Poisson-subsampled Gaussian falls off: x is moved into the complex plane.
+"""Bound on how fast the characteristic function of a mixture of Gaussians falls off: x is moved into the complex plane.
 
 Let H be the integrand of ``m(t + is)``, analytic where g does not vanish, and y(x) >= 0 smooth (y <= 0 for add, where
 everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, and

@@ -45,7 +45,7 @@ ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative t
 
 @dataclass(frozen=True, slots=True)
 class AddedStrip:
-    """Where the strip and its panels lie; any choice is sound.
+    """Places of the strip and its panels; any choice is sound.
 
     Attributes:
         law: one sampled round, of one shifted term, a record being added.

@@ -1,4 +1,4 @@
-"""How far the characteristic function of a Poisson-sampled Laplace round is bound to fall, for all s from one on.
+"""Bound on how far the characteristic function of a Poisson-sampled Laplace round falls, for all s from one on.
 
 Expectations are those of the tilted law, ``E_t f = E[f e^(tL)] / m(t)``; ``phi(s) = |m(t + is) / m(t)|^2 = E_t cos(s (L
 - L'))``, L' a copy of L.
@@ -52,7 +52,7 @@ CLOSE, TOLERANCE = 1e-3, 1e-15  # of that rise: how far values may err, which is
 
 
 class SmoothTail:
-    """What the smooth part of a round has at tilt t, and how it falls off; all relative to ``m(t)``.
+    """Mass and fall-off of the smooth part of a round at tilt t; all relative to ``m(t)``.
 
     Args:
         law: the round.
@@ -100,31 +100,31 @@ class SmoothTail:
         self.ends = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
 
     def lost(self, s: Array) -> Array:
-        """What the smooth part has lost for good at each height s, at least 0."""
+        """Loss of the smooth part for good at each height s, at least 0."""
         with np.errstate(over="ignore"):  # a share of minus infinity, next to height 0, is none
             shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
         out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
         return out
 
     def log_bound(self, s: Array) -> Array:
-        """How far m is bound to have fallen, for good, at each height: the log of a bound relative to m(t)."""
+        """Bound on how far m has fallen for good at each height: the log of a bound relative to m(t)."""
         bound: Array = np.minimum(np.log1p(-self.lost(s)), 0.0)
         return bound
 
     @property
     def floor(self) -> float:
-        """What no bound on m, at any height, is below: the smooth part cannot lose more than it has."""
+        """Floor of the bounds on m at all heights: the smooth part cannot lose more than it has."""
         return math.log1p(-min(max(float(self.above.max()), 0.0), 1 - SPARE))
 
     def left(self, s: Array) -> Array:
-        """What the smooth part has at most from each height s on."""
+        """Upper bound on the smooth part from each height s on."""
         sizes = self.below[None, :] + np.multiply.outer(2 / s, self.ends)
         out: Array = np.minimum(sizes.min(axis=1) * (1 + SPARE), self.whole)
         return out
 
 
 class EnvelopeGrids:
-    """How far m of one round can fall at tilt t, by its values on grids of heights.
+    """Bound on how far m of one round falls at tilt t, by its values on grids of heights.
 
     Args:
         law: the round.

@@ -140,7 +140,7 @@ class SampledLaplaceLine:
 
 
 class SampledEnvelope:
-    """How far m of one round can fall at tilt t: nothing is computed, nor paid for, before it is asked.
+    """Bound on how far m of one round falls at tilt t: nothing is computed, nor paid for, before it is asked.
 
     Args:
         law: the round.
@@ -158,7 +158,7 @@ class SampledEnvelope:
 
     @property
     def floor(self) -> float:
-        """What no bound is below, however far the edge."""
+        """Floor of all bounds, however far the edge."""
         tail = kept_tail(self._law, self._t)
         return 0.0 if tail is None else tail.floor
 
@@ -204,7 +204,7 @@ def log_moment_upper(law: LaplaceLaw, t: float) -> float:
 
 @remembered(KEPT_ENVELOPES, once=True)
 def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
-    """What the smooth part has at t; ``None`` where m(t) is not known."""
+    """Envelope of the smooth part at t; ``None`` where m(t) is not known."""
     value, error = SampledLaplaceLine(law, t, 0.0, TOLERANCE).cumulants(1.0, 1)
     log_m, doubt = float(value[0].real), float(error[0])
     return SmoothTail(law, t, log_m, doubt) if math.isfinite(log_m + doubt) else None

@@ -87,7 +87,7 @@ LIGHT = -0.5  # of g - 1: below it, the logarithm is of the sum itself
 
 
 class Kind(Enum):
-    """Which of the three; the coefficients (of u, of v) in the exponent are ``constant + slope * z``."""
+    """Direction; the coefficients (of u, of v) in the exponent are ``constant + slope * z``."""
 
     REMOVE = ((1.0, 1.0), (0.0, 0.0))
     ADD = ((0.0, -1.0), (0.0, 0.0))
@@ -243,7 +243,7 @@ class MixtureLaw:
 
     @property
     def missing_units(self) -> float:
-        """What the missing mass does to u, in units; where it is that, half of p_0 is left at least."""
+        """Error of u by the missing mass, in units; where it is that, half of p_0 is left at least."""
         return 2 * self.missing / (self.rest * UNIT_ROUNDOFF) if self.missing else 0.0
 
     @property
@@ -401,7 +401,7 @@ class MixtureLaw:
 
 
 def _far(depth: Array | float) -> Array:
-    """How many standard deviations out a normal tail has that depth, at least one and a half."""
+    """Distance in standard deviations at which a normal tail has that depth, at least one and a half."""
     far: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return far
 

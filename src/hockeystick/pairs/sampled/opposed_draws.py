@@ -1,4 +1,4 @@
-"""What a drawn batch tells of a record whose contribution is set to nothing: a pair from below, made of tests.
+"""Tests of a drawn batch for a record whose contribution is set to nothing: a pair from below, made of tests.
 
 All other records contribute -1, the record 1 or nothing, in units of the norm bound, K of the draws of a round are the
 record, with probabilities p_k, and mu is 1 in units of the noise. Less what the draws of the others add up to, the sum

@@ -71,7 +71,7 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 
 
 def mixed_units(rate: float) -> float:
-    """What four units of l and of q do to psi, in units of psi.
+    """Error of psi by four units of l and of q, in units of psi.
 
     Of l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
 
@@ -91,7 +91,7 @@ def chord(rate: float) -> float:
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
-    """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much for q near 1."""
+    """Error of psi by a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; much for q near 1."""
     excess = rate * np.abs(np.expm1(np.minimum(loss, 500.0)))
     error: Array = np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
     return error
@@ -188,7 +188,7 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
 
 
 class _PoissonPair(DominatingPair):
-    """What the pairs of both directions have in common: what they ask of the base, which is told the direction."""
+    """Base of the pairs of both directions, which ask the base pair for its part."""
 
     base: DominatingPair
     rate: float
@@ -217,7 +217,7 @@ class _PoissonPair(DominatingPair):
 
     @property
     def limit_variance(self) -> float | None:
-        """What one round adds to mu^2, in this direction as in the other one."""
+        """Contribution of one round to mu^2, in this direction as in the other one."""
         return limit_variance(self.base, self.rate)
 
     def _slope(self, loss: float) -> float:

@@ -264,7 +264,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """What is left of both laws, at loss 0."""
+        """Rest of both laws, at loss 0."""
         from scipy.special import ndtr
 
         rest = (1 - self.rate) * max(float(ndtr(0.5 * self.mu) - ndtr(-1.5 * self.mu)), 0.0) + REST_UP
