@@ -333,7 +333,7 @@ class Guide:
 
 
 def _crossing(places: list[float], values: list[float]) -> float:
-    """Place at which a rising function is 0, its place a polynomial of the value (Lagrange); NaN where values do not rise."""
+    """Root of a rising function, its place a polynomial of the value (Lagrange); NaN where values do not rise."""
     if not all(one < other for one, other in pairwise(values)):
         return math.nan
     weights = (math.prod(other / (other - value) for other in values if other != value) for value in values)

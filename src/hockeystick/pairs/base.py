@@ -146,7 +146,7 @@ def kink_of(smooth: SmoothPart | None) -> float | None:
 
 
 def terms_of(smooth: SmoothPart) -> int:
-    """Number of normal densities whose sum a density of a smooth part is: what evaluations of it take goes with them."""
+    """Number of normal densities whose sum a density of a smooth part is, to which its cost is proportional."""
     while (base := getattr(smooth, "base", None)) is not None:
         smooth = base
     terms: int = getattr(smooth, "terms", 1)
@@ -169,7 +169,7 @@ def rounding_of(loss: float, units: float = 0.0) -> float:
 
 
 class RenyiCurve(ABC):
-    """Interface of a round in one direction for a Renyi bound. A dominating pair has one; some rounds have nothing else.
+    """Interface of a round in one direction for a Renyi bound; some rounds have no dominating pair beside it.
 
     Curves are immutable values: equal ones are interchangeable, and are merged by the composition.
 
@@ -308,7 +308,7 @@ class DominatingPair(RenyiCurve):
 
     @property
     def limit_variance(self) -> float | None:
-        """Contribution of a round to mu^2 in the central limit theorem of many rounds, where it is known in closed form."""
+        """Contribution of a round to mu^2 in the central limit theorem, where it is known in closed form."""
         return None
 
     @property

@@ -158,7 +158,7 @@ def _overwrite(descriptor: int, content: bytes) -> None:
 
 
 def _prefix(path: Path) -> str:
-    """Beginning of the names of the temporary files of a file, on this machine; the number of the process that writes follows."""
+    """Beginning of the names of the temporary files of a file; the number of the process that writes follows."""
     import hashlib  # late, as the next: whoever reads a file does not need them
     import platform
 

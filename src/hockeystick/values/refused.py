@@ -1,4 +1,4 @@
-"""Base of results that are no numbers: it refuses arithmetic, order and rounding in one line that says which number to take.
+"""Base of results that are no numbers: arithmetic, order and rounding are refused in one line with the remedy.
 
 ``bound + 1`` and ``bound <= 3.0`` have to name an end, since the answer depends on it; rounded to the nearest, or down,
 a bound is none. Readers of types know nothing of these methods, so that they refuse such code before it runs.

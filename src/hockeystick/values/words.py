@@ -1,4 +1,4 @@
-"""Values and names as they are repeated to a person: on one line, cut where they are long, with the name that was meant.
+"""Values and names as they are repeated to a person: on one line, cut where long, with the name that was meant.
 
 Nothing is imported here that a command would have to wait for.
 """

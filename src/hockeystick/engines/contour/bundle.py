@@ -253,7 +253,10 @@ class _Summed:
 
 
 class BundleEnvelope:
-    """Bound on how fast the characteristic function of a bundle falls off. An edge is dear: a search looks at one at a time."""
+    """Bound on how fast the characteristic function of a bundle falls off.
+
+    An edge is dear: a search looks at one at a time.
+    """
 
     def __init__(self, bundle: Bundle, t: float, count: int) -> None:
         self._bundle, self._t, self._tolerance = bundle, t, LEFT_OUT / count

@@ -185,7 +185,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:
-    """Factor of the next edge to look at: log rho is taken for minus a power of the edge, which that of a jump law nearly is."""
+    """Factor of the next edge to look at: log rho is taken for minus a power of the edge."""
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])

@@ -358,7 +358,7 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
 
 
 def langevin_cuts(log_ratio: Array, width: Array) -> Array:
-    """Distance above its lower end at which to cut a cell whose upper half has ``e^log_ratio`` times the P-mass of the lower."""
+    """Distance from its lower end at which to cut a cell, whose upper half has ``e^log_ratio`` times the P-mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         half = log_ratio - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))

@@ -298,7 +298,7 @@ class Columns:
         return step
 
     def _ends(self, low: Array) -> Array:
-        """Bound on the sums beyond the nodes, shape (n + 1, chunks): sums of normal tails, at most (dx + 1/x) densities."""
+        """Bound on the sums beyond the nodes, shape (n + 1, chunks): normal tails, at most (dx + 1/x) densities."""
         mu, x = self._mu, self._x
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         first, last = float(x[0]), float(x[-1])

@@ -246,8 +246,10 @@ class AllocationLine:
         return values, error * (1 + 1e-9), top
 
     def _moved(self, top: float) -> float:
-        """Bound on how far the rounding d of W moves a moment, over ``e^top``: ``|A'| <= E Lambda^alpha |log Lambda|``, and
-        ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``."""
+        """Bound on how far the rounding d of W moves a moment, over ``e^top``.
+
+        ``|A'| <= E Lambda^alpha |log Lambda|``, and ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``.
+        """
         if not self._inexact:
             return 0.0
         logs = [self._law.log_above(self._alpha + half) - top for half in (-0.5, 0.5)]
