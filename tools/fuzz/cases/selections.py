@@ -7,13 +7,14 @@ from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
 from hockeystick.plan.selection import RUNS
+from hockeystick.values.domains import OTHER_LEAST_DELTA
 
 
 @case("selection", "Plan.selection", "Profile.trade_offs")
 def best(draw: Draw, held: Held) -> None:
     """At least what one run costs in its lower end, by more where there are more runs; delta and epsilon agree."""
     plan = draw.sgd() if draw.chance(0.6) else draw.plan()
-    runs, delta = draw.note("runs", draw.of(*RUNS)), draw.note("delta", draw.delta())
+    runs, delta = draw.note("runs", draw.of(*RUNS)), draw.note("delta", max(draw.delta(), OTHER_LEAST_DELTA))
     mean = draw.note("mean", draw.of(1.1, 3.0, 20.0, 1e4))
     shape = draw.note("shape", draw.of(-0.5, 0.3, 2.0, 10.0)) if runs == "negative-binomial" else None
     made = held.ask("selection", lambda: plan.selection(runs, mean, shape))
