@@ -68,7 +68,6 @@ from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.numerics.work import counted, spent
 from hockeystick.pairs import RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.caveats import told
 from hockeystick.plan.sampling.base import Zeroed
@@ -80,6 +79,7 @@ from hockeystick.values.bounds import Bound, from_above
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round
