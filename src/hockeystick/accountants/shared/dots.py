@@ -96,10 +96,9 @@ def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
 
 def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """Return the connect-the-dots law, which dominates the pair."""
-    placed = _Placed.on(pair, knots)
+    curve, placed, low = PrivacyCurve(pair), _Placed.on(pair, knots), knots.losses[:-1]  # a curve may refuse
     if placed.alone:
         return placed.law(pair, knots, Side.ABOVE)
-    curve, low = PrivacyCurve(pair), knots.losses[:-1]
     p, p_error, q, q_error = cell_masses(curve, knots.losses)
     lifted, wide = _times_exp(q, low), -math.expm1(-knots.gap)
     doubt = p_error + _times_exp(q_error, low) + loss_slips(curve, knots.losses)[1:] * (p + lifted)
@@ -116,17 +115,17 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """Return the law of the tangents, which the pair dominates."""
-    placed = _Placed.on(pair, knots)
+    curve, placed = PrivacyCurve(pair), _Placed.on(pair, knots)  # a curve may refuse
     if placed.alone:
         return placed.law(pair, knots, Side.BELOW)
     moves = SHIFTS if len(placed.at) == 0 else SHIFTS[:1]
-    laws = [_merged(pair, knots._replace(first=knots.first + move * knots.gap), placed) for move in moves]
+    laws = [_merged(curve, knots._replace(first=knots.first + move * knots.gap), placed) for move in moves]
     return max(laws, key=lambda law: law.log_moment(1.0))
 
 
-def _merged(pair: DominatingPair, knots: Knots, placed: _Placed) -> LatticeLaw:
+def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
     """The law of the tangents on one lattice, any of which is below the pair."""
-    curve, at = PrivacyCurve(pair), knots.losses
+    pair, at = curve.pair, knots.losses
     edges = np.append(at - 0.5 * knots.gap, at[-1] + 0.5 * knots.gap)
     p, p_error, q, q_error = cell_masses(curve, edges)
     # atoms on knots are not merged
