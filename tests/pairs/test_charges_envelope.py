@@ -104,3 +104,18 @@ def test_where_the_moment_itself_is_not_known_nothing_relative_to_it_is() -> Non
     envelope = MixtureEnvelope(MixtureTransform.sampled(0.01, 1 - 2.0**-53, Kind.ADD), 326366.7, 2)
     assert envelope._slip > 1
     assert (envelope.log_bound(np.array([208.0, 300.0, 417.0])) == 0).all()
+
+
+@pytest.mark.parametrize("s", [0.35, 0.5, 1.0])
+def test_of_several_terms_in_both_directions_the_shift_is_charged_no_less_than_its_slope(s: float) -> None:
+    shifts, weights, t = (0.1, 0.6), (0.6, 0.395), 0.05
+    law = MixtureTransform(shifts, weights, 1 - math.fsum(weights), Kind.REPLACE)
+    x = np.arange(-14.0, 14.0, 0.01)
+
+    def log_g(at: Array) -> Array:
+        return np.log(law.rest + sum(p * np.exp(mu * at - mu**2 / 2) for mu, p in zip(shifts, weights, strict=True)))
+
+    weight = np.exp(-0.5 * x * x + (1 + t) * log_g(x) - t * log_g(-x))
+    turned = np.exp(1j * s * (log_g(x) - log_g(-x)))
+    truth = math.log(abs(complex((weight * turned).sum())) / float(weight.sum()))
+    assert float(MixtureEnvelope(law, t, 100).log_bound(np.array([s]))[0]) >= truth

@@ -175,7 +175,9 @@ class MixtureEnvelope:
         falling = self._falling.lifted(odds)
         slope = np.maximum(rising + falling, 1e-300)
         shape = np.sqrt(slope)
-        return shape, POWER * mu * shape * ((rising * (1 - rising) - falling * (1 - falling)) / slope)
+        # a bound on one slope less a bound on the other is none on the difference: of one term both are exact
+        back = falling * (1 - falling) * (1 if self._law.terms == 1 else -1)
+        return shape, POWER * mu * shape * ((rising * (1 - rising) - back) / slope)
 
     @property
     def cost(self) -> float:
