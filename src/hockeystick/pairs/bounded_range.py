@@ -131,6 +131,7 @@ class BoundedRangeCurve(RenyiCurve):
         # A / (E - 1), A / B and their logarithms, in which E does not appear by itself
         log_a = e + math.log(-math.expm1(-(1 + t) * e))
         log_b, log_whole = math.log(-math.expm1(-t * e)), e + math.log(-math.expm1(-e))
-        first, second = math.log1p(-1 / (1 + t)) + log_a - log_b, log_a - math.log1p(t) - log_whole
-        size = t * (abs(log_a) + abs(log_b)) + abs(log_a) + abs(log_whole) + (1 + t)
+        share = math.log1p(-1 / (1 + t)) if t > 1 else math.log(t) - math.log1p(t)  # log of t / (1 + t)
+        first, second = share + log_a - log_b, log_a - math.log1p(t) - log_whole
+        size = t * (abs(share) + abs(log_a) + abs(log_b)) + abs(log_a) + abs(log_whole) + (1 + t)
         return min(moment.rounded_up(t * first + second, size), rough)
