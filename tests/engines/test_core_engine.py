@@ -42,6 +42,13 @@ def test_kinds_and_unsampled_noise_are_one_plan() -> None:
     assert at.upper - at.lower <= 1e-6
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
+def test_where_a_sum_is_all_error_its_estimate_is_a_number(epsilon: float) -> None:
+    """Of a thousand rounds of one in a hundred thousand, whose delta is 1e-29 at 0.5, the cut leaves nothing."""
+    found = CoreEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-5), 1000)])).log_delta(epsilon, None)
+    assert found.lower <= found.estimate <= found.upper
+
+
 def test_each_end_has_its_own_target() -> None:
     """The upper end is at the smaller delta, the lower one at the larger."""
     engine = CoreEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 0.02), 300)]))

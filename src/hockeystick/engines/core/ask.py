@@ -147,7 +147,7 @@ def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
         lower, upper = ends.T
         return Found(lower, np.clip(epsilon[:, 0], lower, upper), upper, aim.t[:, 0]), epsilon
     low, high = sums.ends(aim.epsilon)
-    middle = sums.log_value(aim.epsilon)[0][:, 0]
+    middle = np.fmin(sums.log_value(aim.epsilon)[0], high)[:, 0]  # of a sum that is all error, its sign may be any
     return Found(low[:, 0], np.clip(middle, low[:, 0], high[:, 0]), high[:, 0], aim.t[:, 0]), aim.epsilon
 
 
