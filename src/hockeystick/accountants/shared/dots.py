@@ -169,7 +169,7 @@ class _Placed(NamedTuple):
     @classmethod
     def on(cls, pair: DominatingPair, knots: Knots) -> _Placed:
         """Return the atoms of a pair that are off their knots by roundings at most."""
-        atoms = PrivacyCurve(pair).pair.atoms.finite()  # which refuses errors that nothing here charges
+        atoms = pair.atoms.finite()
         atoms = atoms.kept(np.isfinite(atoms.log_p))
         at = np.rint((atoms.loss - knots.first) / knots.gap).astype(np.intp)
         slip = ON_LATTICE * (np.abs(atoms.loss) + _reach(knots)) + atoms.units * UNIT_ROUNDOFF * np.abs(atoms.loss)
