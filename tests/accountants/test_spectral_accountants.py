@@ -63,6 +63,14 @@ def test_fourier_interval_is_as_wide_as_the_rounding_says() -> None:
         assert found.gap == pytest.approx(20.0 * 100 / points, rel=0.3)
 
 
+def test_fourier_chooses_no_more_points_than_a_sum_of_all_kinds_may_have() -> None:
+    """Three kinds of a million points each would be refused, without a word on what to do."""
+    rounds = [hs.Round(hs.Laplace(scale), hs.NoSampling(), 1500) for scale in (40.0, 50.0, 60.0)]
+    plan = hs.Plan(rounds, "remove")
+    found, truth = plan.epsilon(1e-5, accountant="fourier"), plan.epsilon(1e-5)
+    assert truth.lower <= found.upper < math.inf
+
+
 def test_fourier_charges_a_window_that_is_too_short() -> None:
     """What the circle wraps around is added to the upper end and taken off the lower one."""
     mu, epsilon = 1.0, 0.5

@@ -63,7 +63,7 @@ Array = npt.NDArray[np.float64]
 POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
 DENSE = 1 << 22  # points where the errors of densities are bounded: they fall as the square of the step
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
-MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
+MAX_WORK = (1.2e7, 2.8e6)  # points times distinct rounds: about 10 s of the estimate; the bounds' sum (MAX_POINTS)
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
 LEAST_WRAPPED = 1e-300  # no smaller mass is aimed at: the transform's rounding alone is far above it
 MOST_SCALE = 30.0  # log of what the masses of all rounds may multiply to, which is 1 but for rounding and lost mass
@@ -152,7 +152,9 @@ class FourierAccountant(PublishedAccountant):
         least = (
             DENSE if self.errors else min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
         )
-        points, most = self.points or least, MAX_WORK[self.rounding and not self.errors]
+        bounds = bool(self.rounding) and not self.errors
+        most = MAX_WORK[bounds]
+        points = self.points or (min(least, int(most / kinds)) if bounds else least)
         if points * kinds > most:
             raise NotApplicableError(
                 f"{points} points for each of {kinds} kinds of rounds would take too long; "
