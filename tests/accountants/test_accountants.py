@@ -87,7 +87,6 @@ is negative.
 """
 
 REFUSED_RECORDS = {
-    "fourier": (4, "in doubt"),
     "evolving": (6, "drowns a delta"),
     "privacy-buckets": (10, "drowns a delta"),
     "saddle-point": (5, "term of the expansion"),

@@ -140,7 +140,7 @@ class FourierAccountant(PublishedAccountant):
         least, most = (math.log(delta) for delta in deltas)
         found = self.ends(composition, SHARE * deltas[0])
         lower, upper = found.epsilon(most, least)
-        if found.noise >= 0.5 * deltas[0] or math.isinf(upper):
+        if (self.errors and found.noise >= 0.5 * deltas[0]) or math.isinf(upper):
             raise NotApplicableError(
                 "the rounding of the transform, the window and the grid leave too much of delta in doubt for "
                 f"{deltas[0]:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"

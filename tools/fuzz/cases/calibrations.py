@@ -152,7 +152,7 @@ def of_a_function(draw: Draw, held: Held) -> None:
     target = _target(draw, held)
     if target is None:
         return
-    low, high = sorted((draw.spread(1e-3, 1e3), draw.spread(1e-3, 1e3)))
+    low, high = sorted((draw.spread(1e-2, 1e3), draw.spread(1e-2, 1e3)))
     parameter = hs.Parameter("noise", costs=False, least=draw.note("least", low), most=draw.note("most", high))
     rate, steps = draw.note("rate", draw.rate()), draw.note("steps", draw.count())
     held.law({parameter.safest, parameter.dearest} == {low, high}, "ends of a parameter")

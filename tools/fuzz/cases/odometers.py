@@ -77,7 +77,7 @@ def remaining(draw: Draw, held: Held) -> None:
     """The largest number of steps within the target: one more is not within it."""
     made = _stepped(draw, held) if draw.chance(0.5) else hs.Accountant()
     noise, rate = draw.note("noise", draw.noise()), draw.note("rate", draw.rate())
-    epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
+    epsilon, delta = draw.note("epsilon", max(draw.epsilon(), 1e-9)), draw.note("delta", draw.delta())
 
     def ask() -> int:
         return made.remaining(noise_multiplier=noise, sample_rate=rate, epsilon=epsilon, delta=delta)
