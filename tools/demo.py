@@ -13,7 +13,9 @@ from pathlib import Path
 from textwrap import fill
 
 import hockeystick as hs
-from hockeystick.report import epsilon_answer, exact, print_answer, round_down, round_up
+from hockeystick.report.answer import epsilon_answer
+from hockeystick.report.rounding import exact, round_down, round_up
+from hockeystick.report.tables import print_answer
 
 ROOT = Path(__file__).parents[1]
 PLANS = ROOT / "examples" / "plans"

@@ -8,7 +8,7 @@ import sys
 from dataclasses import fields
 
 from hockeystick.accountants import ACCOUNTANTS, Accountant
-from hockeystick.report import exact
+from hockeystick.report.rounding import exact
 from hockeystick.values.domains import domains_of
 
 KINDS = {

@@ -22,7 +22,8 @@ from demo import PLANS, Comparison, comparisons
 from hockeystick.cli import main as command
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.schema import json_schema
-from hockeystick.report import exact, supported_markdown
+from hockeystick.report.rounding import exact
+from hockeystick.report.supported import supported_markdown
 from hockeystick.values.citations import Source, bibliography
 
 WIDTH = 84

@@ -14,13 +14,14 @@ from click.testing import Result
 
 import hockeystick as hs
 from command import runner
-from hockeystick import report
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.accountants.base import Accountant
 from hockeystick.cli import main
 from hockeystick.directions.directions import Directions
 from hockeystick.report import comparison
 from hockeystick.report.cold import cold
+from hockeystick.report.comparison import Entry
+from hockeystick.report.tables import print_comparison
 from hockeystick.values import domains
 
 FLAGS = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "100"]
@@ -199,7 +200,7 @@ def test_numbers_below_the_range_of_a_double_are_shown() -> None:
 
 def test_long_names_and_numbers_are_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     bound = hs.Bound(1.23456e-130, 1.23457e-130, 1.23458e-130)
-    report.print_comparison("title", [report.Entry("a-name-of-a-very-long-method", bound, 1234.5)])
+    print_comparison("title", [Entry("a-name-of-a-very-long-method", bound, 1234.5)])
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert "1.23455e-130" in shown or "1.23456e-130" in shown

@@ -13,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick import report
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.plan.sampling.base import claimed
+from hockeystick.report.answer import Answer, delta_answer, delta_json, epsilon_answer, epsilon_json
 from hockeystick.report.claims import Verdict, verdict
+from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
+from hockeystick.report.tables import print_answer
 from hockeystick.values.adjacency import Direction
 
 finite = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
@@ -35,7 +38,7 @@ def unit(x: Fraction, length: int) -> Fraction:
     return Fraction(10) ** (lead - length + 1)
 
 
-@pytest.mark.parametrize("shown", [report.round_up, report.round_down, report.exact, report.exp_up, report.exp_down])
+@pytest.mark.parametrize("shown", [round_up, round_down, exact, exp_up, exp_down])
 def test_nan_is_not_shown_as_a_number(shown: Callable[[float], str]) -> None:
     """It compares as neither more nor less than 0, and is no minus infinity for that."""
     with pytest.raises(ValueError, match=r"(?i)nan"):
@@ -44,7 +47,7 @@ def test_nan_is_not_shown_as_a_number(shown: Callable[[float], str]) -> None:
 
 @given(finite, digits)
 def test_rounding_is_outward_and_as_near_as_the_digits_allow(x: float, length: int) -> None:
-    up, down, true = Fraction(report.round_up(x, length)), Fraction(report.round_down(x, length)), Fraction(x)
+    up, down, true = Fraction(round_up(x, length)), Fraction(round_down(x, length)), Fraction(x)
     assert down <= true <= up
     if x:
         assert up - true < unit(true, length)
@@ -53,13 +56,13 @@ def test_rounding_is_outward_and_as_near_as_the_digits_allow(x: float, length: i
 
 @given(finite, digits)
 def test_no_more_digits_than_asked(x: float, length: int) -> None:
-    for text in (report.round_up(x, length), report.round_down(x, length)):
+    for text in (round_up(x, length), round_down(x, length)):
         assert len(text.split("e")[0].replace(".", "").strip("0")) <= length
 
 
 @given(logs, digits)
 def test_numbers_known_by_their_logarithm_are_rounded_outward(log: float, length: int) -> None:
-    up, down = report.exp_up(log, length), report.exp_down(log, length)
+    up, down = exp_up(log, length), exp_down(log, length)
     with mpmath.workdps(80):
         true = mpmath.exp(mpmath.mpf(log))
         assert mpmath.mpf(down) <= true <= mpmath.mpf(up)
@@ -73,8 +76,8 @@ def test_numbers_known_by_their_logarithm_are_rounded_outward(log: float, length
 @given(st.floats(min_value=-700, max_value=700))
 def test_both_ways_of_rounding_agree_up_to_the_rounding_of_exp(log: float) -> None:
     x = math.exp(log)
-    assert Fraction(report.exp_up(log, 6)) >= Fraction(x) * (1 - Fraction(1, 2**50))
-    assert Fraction(report.exp_up(log, 6)) <= Fraction(report.round_up(x * (1 + 2**-50), 6))
+    assert Fraction(exp_up(log, 6)) >= Fraction(x) * (1 - Fraction(1, 2**50))
+    assert Fraction(exp_up(log, 6)) <= Fraction(round_up(x * (1 + 2**-50), 6))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +97,7 @@ def test_both_ways_of_rounding_agree_up_to_the_rounding_of_exp(log: float) -> No
     ],
 )
 def test_written_forms(x: float, up: str, down: str) -> None:
-    assert (report.round_up(x), report.round_down(x)) == (up, down)
+    assert (round_up(x), round_down(x)) == (up, down)
 
 
 @pytest.mark.parametrize(
@@ -108,23 +111,23 @@ def test_written_forms(x: float, up: str, down: str) -> None:
     ],
 )
 def test_extreme_logarithms(log: float, up: str | None, down: str | None) -> None:
-    assert up is None or (report.exp_up(log), report.exp_down(log)) == (up, down)
-    assert len(report.exp_up(log)) < 320
+    assert up is None or (exp_up(log), exp_down(log)) == (up, down)
+    assert len(exp_up(log)) < 320
 
 
 @pytest.mark.parametrize(("x", "text"), [(1e-6, "1e-6"), (0.01, "0.01"), (3.01, "3.01"), (60000, "60000"), (0.0, "0")])
 def test_parameters_are_shown_as_they_were_given(x: float, text: str) -> None:
-    assert report.exact(x) == text
+    assert exact(x) == text
 
 
-def lines_of(answer: report.Answer) -> dict[str, str]:
+def lines_of(answer: Answer) -> dict[str, str]:
     return dict(answer.lines)
 
 
 def test_the_upper_end_is_what_is_quoted() -> None:
     plan = hs.dp_sgd(1.0, batch_size=600, dataset_size=60_000, epochs=100)
     bound = hs.Bound(6.9070000001, 6.9072, 6.90738, accountant="grid", direction="remove")
-    answer = report.epsilon_answer(plan, 1e-6, bound)
+    answer = epsilon_answer(plan, 1e-6, bound)
     assert answer.headline == "epsilon <= 6.91 at delta = 1e-6"
     lines = lines_of(answer)
     assert lines["certified interval"] == "6.90700 to 6.90738"
@@ -139,37 +142,37 @@ def test_the_upper_end_is_what_is_quoted() -> None:
 @pytest.mark.parametrize(("delta", "warned"), [(1e-5, False), (1 / 60_000, True), (0.1, True)])
 def test_a_delta_that_lets_a_record_through_is_warned_of(delta: float, warned: bool) -> None:
     plan = hs.dp_sgd(1.0, batch_size=600, dataset_size=60_000, epochs=1)
-    assert ("warning" in lines_of(report.epsilon_answer(plan, delta, hs.Bound(1, 1, 1)))) is warned
-    at_epsilon = report.delta_answer(plan, 1.0, hs.DeltaBound(0.0, delta, delta))
+    assert ("warning" in lines_of(epsilon_answer(plan, delta, hs.Bound(1, 1, 1)))) is warned
+    at_epsilon = delta_answer(plan, 1.0, hs.DeltaBound(0.0, delta, delta))
     assert ("warning" in lines_of(at_epsilon)) is warned
 
 
 def test_infinity_is_said_in_words_with_its_reason() -> None:
     bound = hs.Bound(math.inf, math.inf, math.inf, reason="the plan has no pure epsilon")
-    answer = report.epsilon_answer(hs.dp_sgd(1.0, 0.1, 1), 0.0, bound)
+    answer = epsilon_answer(hs.dp_sgd(1.0, 0.1, 1), 0.0, bound)
     assert answer.headline == "epsilon is infinite at delta = 0"
     assert lines_of(answer)["reason"] == "the plan has no pure epsilon"
-    keys = report.epsilon_json(hs.dp_sgd(1.0, 0.1, 1), 0.0, bound)
+    keys = epsilon_json(hs.dp_sgd(1.0, 0.1, 1), 0.0, bound)
     assert keys["epsilon"] == {"lower": None, "estimate": None, "upper": None}
     assert keys["reason"] == "the plan has no pure epsilon"
 
 
 def test_a_delta_below_the_range_of_a_double_is_shown_from_its_logarithm() -> None:
     log = hs.Bound(-3222.5, -3222.4, -3222.4)
-    answer = report.delta_answer(hs.dp_sgd(1.0, 0.1, 1), 50.0, hs.DeltaBound(0.0, 0.0, 5e-324, log_delta=log))
+    answer = delta_answer(hs.dp_sgd(1.0, 0.1, 1), 50.0, hs.DeltaBound(0.0, 0.0, 5e-324, log_delta=log))
     assert answer.headline == "delta <= 3.39e-1400 at epsilon = 50"
     assert lines_of(answer)["certified interval"] == "3.06218e-1400 to 3.38425e-1400"
 
 
 def test_delta_zero_is_zero() -> None:
-    answer = report.delta_answer(hs.dp_sgd(1.0, 0.1, 1), 50.0, hs.DeltaBound(0.0, 0.0, 0.0))
+    answer = delta_answer(hs.dp_sgd(1.0, 0.1, 1), 50.0, hs.DeltaBound(0.0, 0.0, 0.0))
     assert answer.headline == "delta <= 0 at epsilon = 50"
-    keys = report.delta_json(hs.dp_sgd(1.0, 0.1, 1), 50.0, hs.DeltaBound(0.0, 0.0, 0.0))
+    keys = delta_json(hs.dp_sgd(1.0, 0.1, 1), 50.0, hs.DeltaBound(0.0, 0.0, 0.0))
     assert keys["log_delta"] == {"lower": None, "estimate": None, "upper": None}
 
 
 def test_an_estimate_is_not_called_a_bound() -> None:
-    answer = report.epsilon_answer(hs.dp_sgd(1.0, 0.1, 1), 1e-5, hs.Estimate(1.0, "gdp"))
+    answer = epsilon_answer(hs.dp_sgd(1.0, 0.1, 1), 1e-5, hs.Estimate(1.0, "gdp"))
     assert answer.headline == "epsilon is about 1 at delta = 1e-5"
     assert lines_of(answer)["estimate"] == "1"
 
@@ -187,11 +190,11 @@ def test_an_estimate_is_not_called_a_bound() -> None:
 )
 def test_what_a_source_claims(published: dict[str, object], text: str) -> None:
     plan = hs.Plan(hs.dp_sgd(1.0, 0.1, 1).rounds, published=published)
-    assert lines_of(report.epsilon_answer(plan, 1e-5, hs.Bound(1, 1, 1)))["published"] == text
+    assert lines_of(epsilon_answer(plan, 1e-5, hs.Bound(1, 1, 1)))["published"] == text
 
 
 def test_the_supported_table_holds_every_combination() -> None:
-    rows = report.supported_json()
+    rows = supported_json()
     assert len(rows) == len(MECHANISMS) * len(SAMPLINGS) * len(Direction)
     found = {(row["mechanism"], row["sampling"], row["direction"]): (row["status"], row["source"]) for row in rows}
     for mechanism in MECHANISMS:
@@ -200,12 +203,12 @@ def test_the_supported_table_holds_every_combination() -> None:
                 claim = claimed(sampling, mechanism, direction)
                 assert found[mechanism.name, sampling.name, direction.value] == (claim.status.value, claim.source)
     assert all(row["source"] for row in rows)
-    assert sum(len(row.directions) for row in report.supported_rows()) == len(rows)
+    assert sum(len(row.directions) for row in supported_rows()) == len(rows)
 
 
 def test_the_markdown_table_has_a_row_for_each_claim() -> None:
-    lines = report.supported_markdown().splitlines()
-    assert len(lines) == 2 + len(report.supported_rows())
+    lines = supported_markdown().splitlines()
+    assert len(lines) == 2 + len(supported_rows())
     assert {line.replace("\\|", "").count("|") for line in lines} == {6}
     assert "| `gaussian` | `none` | remove, add, replace-one | tight |" in lines[2]
 
@@ -213,7 +216,7 @@ def test_the_markdown_table_has_a_row_for_each_claim() -> None:
 def test_nothing_is_cut_on_a_narrow_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     plan = hs.dp_sgd(1.0, 0.1, 10**12)
-    report.print_answer(report.epsilon_answer(plan, 1e-6, hs.Bound(6.9070000001, 6.9072, 6.90738)))
+    print_answer(epsilon_answer(plan, 1e-6, hs.Bound(6.9070000001, 6.9072, 6.90738)))
     shown = capsys.readouterr().out
     assert "6.90700 to 6.90738" in shown
     assert "1000000000000" in shown
@@ -223,9 +226,9 @@ def test_nothing_is_cut_on_a_narrow_screen(capsys: pytest.CaptureFixture[str], m
 
 
 def test_exponents_of_many_digits_are_rounded_to_one_that_can_be_read() -> None:
-    assert report.exp_up(-1e43) == "1e-999999"
-    assert report.exp_down(-1e43) == "0"
-    assert report.exp_up(-2_302_582.0, 3) == "2.21e-999999"
+    assert exp_up(-1e43) == "1e-999999"
+    assert exp_down(-1e43) == "0"
+    assert exp_up(-2_302_582.0, 3) == "2.21e-999999"
 
 
 @pytest.mark.parametrize(
@@ -241,10 +244,10 @@ def test_exponents_of_many_digits_are_rounded_to_one_that_can_be_read() -> None:
 )
 def test_a_claim_is_judged_at_its_own_delta(claimed: dict[str, object], verdict: str | None) -> None:
     plan = hs.Plan(hs.dp_sgd(1.0, 0.1, 1).rounds, published=claimed)
-    assert lines_of(report.epsilon_answer(plan, 1e-5, hs.Bound(1.0, 1.1, 1.2))).get("the claim is") == verdict
-    above = lines_of(report.epsilon_answer(plan, 1e-5, hs.UpperBound(1.2, "rdp"))).get("the claim is")
+    assert lines_of(epsilon_answer(plan, 1e-5, hs.Bound(1.0, 1.1, 1.2))).get("the claim is") == verdict
+    above = lines_of(epsilon_answer(plan, 1e-5, hs.UpperBound(1.2, "rdp"))).get("the claim is")
     assert above == (verdict if verdict is not None and verdict.startswith("valid") else None)
-    assert "the claim is" not in lines_of(report.epsilon_answer(plan, 1e-5, hs.Estimate(1.2, "gdp")))
+    assert "the claim is" not in lines_of(epsilon_answer(plan, 1e-5, hs.Estimate(1.2, "gdp")))
 
 
 @pytest.mark.parametrize(
@@ -268,9 +271,9 @@ def test_a_claim_is_no_agreement_with_an_upper_end_alone(
 
 
 def test_the_supported_table_of_one_mechanism_is_its_part_of_the_whole() -> None:
-    whole = report.supported_json()
+    whole = supported_json()
     for mechanism in ("laplace", "gdp"):
-        part = report.supported_json(mechanism)
+        part = supported_json(mechanism)
         assert part == [row for row in whole if row["mechanism"] == mechanism] != []
     with pytest.raises(hs.InvalidInputError, match=r"mechanism must be one of .*; did you mean 'laplace'\?"):
-        report.supported_rows("laplac")
+        supported_rows("laplac")

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import hockeystick as hs
-from hockeystick.report import round_up
 from hockeystick.report.document.statement import statement_json
 from hockeystick.report.document.voice import Latex, Text
+from hockeystick.report.rounding import round_up
 from hockeystick.values.errors import InvalidInputError
 
 SGD = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, delta=1e-5)

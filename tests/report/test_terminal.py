@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hockeystick import report
-from hockeystick.report.tables import LEAST_WIDTH, laid_out, line_width
+from hockeystick.report.answer import Answer
+from hockeystick.report.tables import (
+    LEAST_WIDTH,
+    laid_out,
+    line_width,
+    print_accountants,
+    print_answer,
+    print_supported,
+)
 
 WORDS = st.text(st.characters(codec="ascii", min_codepoint=33), min_size=1, max_size=30)
 TEXTS = st.lists(WORDS, max_size=30).map(" ".join)
@@ -62,7 +69,7 @@ def test_colours_are_for_terminals(
     monkeypatch.setattr(sys, "stdout", screen)
     if variable is not None:
         monkeypatch.setenv(variable, "1")
-    report.print_answer(report.Answer("epsilon <= 1", (("warning", "a large delta"), ("rounds", "1"))))
+    print_answer(Answer("epsilon <= 1", (("warning", "a large delta"), ("rounds", "1"))))
     assert ("\x1b[1mepsilon <= 1\x1b[0m\n" in screen.getvalue()) is coloured
     assert ("\x1b[" in screen.getvalue()) is coloured
     if not coloured:
@@ -71,7 +78,7 @@ def test_colours_are_for_terminals(
 
 @pytest.mark.parametrize("name", ["gaussian", None])
 def test_the_table_of_what_is_supported_fits(name: str | None, capsys: pytest.CaptureFixture[str]) -> None:
-    report.print_supported(name)
+    print_supported(name)
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.startswith("mechanism")
@@ -94,5 +101,5 @@ finally:
 
 
 def test_an_answer_in_letters_beyond_ascii_is_laid_out(capsys: pytest.CaptureFixture[str]) -> None:
-    report.print_accountants([("déjà", "vu  et \t revu")])
+    print_accountants([("déjà", "vu  et \t revu")])
     assert capsys.readouterr().out == "déjà  vu  et   revu\n"

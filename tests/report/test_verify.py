@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import hockeystick as hs
-from hockeystick.report import delta_json, enveloped, epsilon_json
+from hockeystick.report.answer import delta_json, epsilon_json
 from hockeystick.report.document.differences import TOLERANCE, changed_lines, differences
-from hockeystick.report.document.envelope import CHECKSUM, sealed
+from hockeystick.report.document.envelope import CHECKSUM, enveloped, sealed
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, report_text
 from hockeystick.report.document.made import made
 from hockeystick.report.document.record import report_record

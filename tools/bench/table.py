@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.cases import short
-from hockeystick.report import round_up
+from hockeystick.report.rounding import round_up
 
 OURS = "hockeystick"
 DIGITS = 8

@@ -127,7 +127,9 @@ def epsilon(
     Example: hockeystick epsilon plan.toml --delta 1/60000
     """
     from hockeystick.accountants import accountant_named
-    from hockeystick.report import enveloped, epsilon_answer, epsilon_json, print_answer
+    from hockeystick.report.answer import epsilon_answer, epsilon_json
+    from hockeystick.report.document.envelope import enveloped
+    from hockeystick.report.tables import print_answer
 
     chosen = [(plan, chosen_plan(plan, flags)), *((other, chosen_plan(other, {})) for other in others)]
     rows = []
@@ -192,7 +194,9 @@ def delta(
     Example: hockeystick delta plan.toml --epsilon 2
     """
     from hockeystick.accountants import accountant_named
-    from hockeystick.report import delta_answer, delta_json, enveloped, print_answer
+    from hockeystick.report.answer import delta_answer, delta_json
+    from hockeystick.report.document.envelope import enveloped
+    from hockeystick.report.tables import print_answer
 
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing delta"):
@@ -220,15 +224,10 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
     Example: hockeystick compare plan.toml --delta 1e-5
     """
     from hockeystick.accountants import ACCOUNTANTS
-    from hockeystick.report import (
-        comparison_json,
-        comparison_lines,
-        delta_entry,
-        enveloped,
-        epsilon_entry,
-        exact,
-        print_comparison,
-    )
+    from hockeystick.report.comparison import comparison_json, comparison_lines, delta_entry, epsilon_entry
+    from hockeystick.report.document.envelope import enveloped
+    from hockeystick.report.rounding import exact
+    from hockeystick.report.tables import print_comparison
     from hockeystick.values import domains
 
     chosen = chosen_plan(plan, flags)
@@ -282,7 +281,9 @@ def calibrate(
     """
     from hockeystick.questions.calibration import TOLERANCE
     from hockeystick.questions.calibration import calibrate as calibrated
-    from hockeystick.report import calibration_answer, calibration_json, enveloped, print_answer
+    from hockeystick.report.calibration import calibration_answer, calibration_json
+    from hockeystick.report.document.envelope import enveloped
+    from hockeystick.report.tables import print_answer
 
     free = free_parameter(parameter)
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
@@ -316,9 +317,8 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
     """
     from hockeystick.plan.sampling import SAMPLINGS
     from hockeystick.questions.samplings import sampled
-    from hockeystick.report import (
-        enveloped,
-        print_samplings,
+    from hockeystick.report.document.envelope import enveloped
+    from hockeystick.report.samplings import (
         sampling_cells,
         sampling_headline,
         sampling_json,
@@ -326,6 +326,7 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
         sampling_remarks,
         sampling_warnings,
     )
+    from hockeystick.report.tables import print_samplings
 
     chosen = chosen_plan(plan, flags)
     at = _target(chosen, delta)
@@ -357,7 +358,7 @@ def accountants() -> None:
     Example: hockeystick accountants
     """
     from hockeystick.accountants import ACCOUNTANTS
-    from hockeystick.report import print_accountants
+    from hockeystick.report.tables import print_accountants
 
     print_accountants((name, accountant.summary) for name, accountant in ACCOUNTANTS.items())
 
@@ -372,7 +373,8 @@ def supported(mechanism: str | None, as_json: bool) -> None:
 
     Example: hockeystick supported gaussian
     """
-    from hockeystick.report import print_supported, supported_json
+    from hockeystick.report.supported import supported_json
+    from hockeystick.report.tables import print_supported
 
     if as_json:
         print_json(supported_json(mechanism))

@@ -26,8 +26,8 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     """
     from hockeystick.numerics.doctor import POINTS
     from hockeystick.numerics.doctor import doctor as examined
-    from hockeystick.report import print_answer
     from hockeystick.report.diagnosis import diagnosis_answer
+    from hockeystick.report.tables import print_answer
 
     with flag_names(), progress("measuring elementary functions"):
         found = examined(POINTS if points is None else points, 1 if seed is None else seed)

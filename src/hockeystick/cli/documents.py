@@ -120,7 +120,7 @@ def statement(
 
     Example: hockeystick statement plan.toml --latex --records-per-person 3
     """
-    from hockeystick.report import enveloped
+    from hockeystick.report.document.envelope import enveloped
     from hockeystick.report.document.statement import statement_json
 
     if as_latex and as_json:

@@ -179,7 +179,8 @@ def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -
     from hockeystick.plan.plan import target_delta
     from hockeystick.plot import checked_ending, need_matplotlib, samplings_figure, save
     from hockeystick.questions.samplings import sampled
-    from hockeystick.report import print_caveats, warning_lines
+    from hockeystick.report.answer import warning_lines
+    from hockeystick.report.tables import print_caveats
 
     checked_ending(output)
     need_matplotlib()
@@ -215,7 +216,8 @@ def _draw(
 ) -> None:
     """Draw and save a figure, and print its assumptions on standard error; ``at_delta`` marks figures at one delta."""
     from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
-    from hockeystick.report import assumption_lines, print_caveats, warning_lines
+    from hockeystick.report.answer import assumption_lines, warning_lines
+    from hockeystick.report.tables import print_caveats
 
     checked_ending(output)
     need_matplotlib()

@@ -50,8 +50,9 @@ def profile(
 
     Example: hockeystick profile plan.toml --delta 1e-5 --fpr 0.001 --group 3
     """
-    from hockeystick.report import enveloped, print_answer
+    from hockeystick.report.document.envelope import enveloped
     from hockeystick.report.profile import GROUPS, RATES, profile_answer, profile_json
+    from hockeystick.report.tables import print_answer
     from hockeystick.values.domains import RECORDS
 
     chosen = chosen_plan(plan, flags)
@@ -87,8 +88,9 @@ def remaining(
     Example: hockeystick remaining plan.toml --epsilon 3 --delta 1e-5
     """
     from hockeystick.questions.remaining import remaining as found_remaining
-    from hockeystick.report import enveloped, print_answer
+    from hockeystick.report.document.envelope import enveloped
     from hockeystick.report.remaining import remaining_answer, remaining_json
+    from hockeystick.report.tables import print_answer
 
     chosen = chosen_plan(plan, flags)
     target = chosen.delta_target if delta is None else delta
@@ -131,7 +133,9 @@ def audit(
 
     Example: hockeystick audit plan.toml --canaries 1000 --guesses 200 --correct 190
     """
-    from hockeystick.report import audit_answer, audit_json, enveloped, print_answer
+    from hockeystick.report.audit import audit_answer, audit_json
+    from hockeystick.report.document.envelope import enveloped
+    from hockeystick.report.tables import print_answer
 
     chosen = chosen_plan(plan, flags)
     at = chosen.delta_target if delta is None else delta

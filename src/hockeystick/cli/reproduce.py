@@ -31,7 +31,7 @@ def reproduce(name: str | None, listing: bool, output: str | None, size: str) ->
     """
     from hockeystick.papers import EXPERIMENTS, chosen
     from hockeystick.papers import reproduce as reproduced
-    from hockeystick.report import print_accountants
+    from hockeystick.report.tables import print_accountants
     from hockeystick.values.citations import readable
 
     if listing:

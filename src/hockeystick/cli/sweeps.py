@@ -174,8 +174,8 @@ def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float
 
 def _say(found: Sweep, output: str | None) -> None:
     """Print the rows or their file, with their assumptions and warnings."""
-    from hockeystick.report import print_answer, print_caveats
     from hockeystick.report.sweep import caveat_lines, sweep_answer
+    from hockeystick.report.tables import print_answer, print_caveats
 
     if output is None:
         click.echo(found.to_csv(), nl=False)
