@@ -15,8 +15,8 @@ from hockeystick.report.tables import (
     LEAST_WIDTH,
     laid_out,
     line_width,
-    print_accountants,
     print_answer,
+    print_pairs,
     print_supported,
 )
 
@@ -101,5 +101,5 @@ finally:
 
 
 def test_an_answer_in_letters_beyond_ascii_is_laid_out(capsys: pytest.CaptureFixture[str]) -> None:
-    print_accountants([("déjà", "vu  et \t revu")])
+    print_pairs([("déjà", "vu  et \t revu")])
     assert capsys.readouterr().out == "déjà  vu  et   revu\n"

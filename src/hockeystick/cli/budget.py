@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.documents import UNSOUND
-from hockeystick.cli.files import files
 from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.numbers import FALLING, RISING
-from hockeystick.cli.plans import chosen_plan, flag_names
-from hockeystick.cli.printed import as_json as with_json
-from hockeystick.cli.printed import print_json
+from hockeystick.cli.options import chosen_plan, files, flag_names, json_option, number_option, print_json
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.words import one_line, place
@@ -48,7 +45,7 @@ def budget(context: click.Context) -> None:
 @budget.command()
 @click.argument("ledger", shell_complete=files)
 @click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Of all releases together.")
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Of all releases together; none without it.")
+@number_option("--delta", help="Of all releases together; none without it.")
 @click.option(
     "--filter",
     "kind",
@@ -56,10 +53,10 @@ def budget(context: click.Context) -> None:
     help="What adds up: approximate-dp (the default with --delta), zcdp or gdp (normal noise), rdp (sampled rounds), "
     "or pure (the default without).",
 )
-@click.option("--slack", type=FALLING, metavar="NUMBER", help="Of approximate-dp: part of delta not for the releases.")
-@click.option("--order", type=float, metavar="NUMBER", help="Of rdp: the one order that is counted in.")
+@number_option("--slack", help="Of approximate-dp: part of delta not for the releases.")
+@number_option("--order", type=float, help="Of rdp: the one order that is counted in.")
 @click.option("--adjacency", metavar="NAME", default="add-or-remove", show_default=True, help="Neighbouring relation.")
-@with_json
+@json_option
 def init(
     ledger: str,
     epsilon: float,
@@ -95,7 +92,7 @@ def init(
 
 @budget.command()
 @click.argument("ledger", shell_complete=files)
-@with_json
+@json_option
 def show(ledger: str, as_json: bool) -> None:
     """Show the remaining budget and all releases so far.
 
@@ -121,12 +118,12 @@ def _numbers(command: Any) -> Any:
 @click.argument("plan", required=False, shell_complete=files)
 @click.option("--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...; as in a plan file.")
 @_numbers
-@click.option("--count", type=float, metavar="NUMBER", help="How often.  [default: 1]")
+@number_option("--count", type=float, help="How often.  [default: 1]")
 @click.option("--name", metavar="TEXT", help="What the release is called.")
 @click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")
 @click.option("--date", metavar="DAY", help="When, such as 2026-11-22.  [default: today]")
 @click.option("--dry-run", is_flag=True, help="Say what would remain, and write nothing.")
-@with_json
+@json_option
 def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: Any) -> None:
     """Declare a release, before it is made: it is recorded if it fits, and refused if not.
 

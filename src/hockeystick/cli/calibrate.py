@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from hockeystick.cli.numbers import number
-from hockeystick.cli.plans import FLAGS, chosen_plan, names_of, unaliased
+from hockeystick.cli.options import FLAGS, chosen_plan, delta_of, names_of, number_option, unaliased
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def target_options(command: Command) -> Command:
     """Add the options that describe a target."""
     for key, text in reversed(TARGET_FLAGS.items()):
-        command = click.option(f"--{key}", type=number(key), metavar="NUMBER", help=text)(command)
+        command = number_option(f"--{key}", type=number(key), help=text)(command)
     return command
 
 
@@ -49,32 +47,26 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
     Raises:
         InvalidInputError: no target, several targets, or an option that does not belong to the target.
     """
-    from hockeystick.questions import targets
+    from dataclasses import MISSING, fields
+
+    from hockeystick.report.calibration import TARGETS
 
     present = {key: value for key, value in given.items() if value is not None}
-    kinds: dict[str, tuple[type[targets.Target], tuple[str, ...]]] = {
-        "epsilon": (targets.Epsilon, ("delta",)),
-        "mu": (targets.GaussianDP, ()),
-        "advantage": (targets.Advantage, ()),
-        "tpr": (targets.TruePositiveRate, ("fpr",)),
-        "risk": (targets.BayesRisk, ("prior",)),
-        "success": (targets.Reconstruction, ("baseline",)),
-    }
-    named_ = [key for key in kinds if key in present]
-    if len(named_) != 1:
+    kinds = {kind.name: kind for kind in TARGETS}
+    named = [key for key in kinds if key in present]
+    if len(named) != 1:
         received = ", ".join(f"--{key}" for key in present) or "none"
         raise InvalidInputError(f"give one target: --{', --'.join(kinds)}; received {received}")
-    kind, others = kinds[named_[0]]
-    extra = [key for key in present if key not in (*others, named_[0])]
+    name, kind = named[0], kinds[named[0]]
+    keys = {item.name: item for item in fields(kind)}
+    extra = [key for key in present if key not in keys]
     if extra:
-        raise InvalidInputError(f"--{extra[0]} does not go with --{named_[0]}", extra[0])
-    if named_[0] == "epsilon" and "delta" not in present:
-        if plan.delta_target is None:
-            raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
-        present["delta"] = plan.delta_target
-    missing = [key for key in others if key not in present and key != "prior"]
+        raise InvalidInputError(f"--{extra[0]} does not go with --{name}", extra[0])
+    if name == "epsilon":
+        present["delta"] = delta_of(plan, present.get("delta"))
+    missing = [key for key, item in keys.items() if key not in present and item.default is MISSING]
     if missing:
-        raise InvalidInputError(f"--{missing[0]} is missing: --{named_[0]} needs it", missing[0])
+        raise InvalidInputError(f"--{missing[0]} is missing: --{name} needs it", missing[0])
     return kind(**present)
 
 

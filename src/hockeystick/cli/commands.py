@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hockeystick.cli.budget import budget
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
-from hockeystick.cli.doctor import doctor
-from hockeystick.cli.documents import add_documents
-from hockeystick.cli.explore import explore
-from hockeystick.cli.files import files
+from hockeystick.cli.documents import UNSOUND, report, statement, verify
 from hockeystick.cli.group import FAILURE, OneLineGroup
-from hockeystick.cli.numbers import FALLING
-from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.numbers import RISING
+from hockeystick.cli.options import (
+    STANDARD_INPUT,
+    answer,
+    chosen_plan,
+    delta_of,
+    delta_option,
+    files,
+    flag_names,
+    json_option,
+    number_option,
+    plan_source,
+    print_json,
+    with_plan,
+)  # fmt: skip
 from hockeystick.cli.plots import plot
-from hockeystick.cli.printed import as_json as with_json
-from hockeystick.cli.printed import print_json
 from hockeystick.cli.progress import progress
-from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.cli.sweeps import sweep
 from hockeystick.start import PROGRAM
@@ -68,57 +77,33 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
     return found
 
 
-def _question(command: Callable[..., Any]) -> Callable[..., Any]:
+gap_option = number_option("--gap", help="Widest relative width wanted of the interval; smaller takes longer.")
+
+
+def _method(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, an output format."""
-    command = with_json(command)
-    command = click.option(
-        "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs python-flint."
-    )(command)
-    command = click.option(
-        "--gap",
-        type=FALLING,
-        metavar="NUMBER",
-        help="Widest relative width wanted of the interval; smaller takes longer.",
-    )(command)
-    command = click.option(
-        "--option",
-        "options",
-        multiple=True,
-        callback=_options,
-        metavar="NAME=NUMBER",
-        help="An option of the accountant; as often as it has some.",
-    )(command)
-    command = click.option(
-        "--accountant", default="auto", metavar="NAME", show_default=True, help="Route; see `hockeystick accountants`."
-    )(command)
-    return plan_source(command)
+    command = json_option(command)
+    proof = "Prove the interval by ball arithmetic, or refuse; needs python-flint."
+    command = click.option("--proof", is_flag=True, help=proof)(command)
+    command = gap_option(command)
+    option = "An option of the accountant; as often as it has some."
+    command = click.option("--option", "options", multiple=True, callback=_options, metavar="NAME=NUMBER", help=option)(
+        command
+    )
+    route = "Route; see `hockeystick accountants`."
+    command = click.option("--accountant", default="auto", metavar="NAME", show_default=True, help=route)(command)
+    return with_plan(command)
 
 
-main.add_command(plot)
-add_documents(main)
-add_questions(main)
-main.add_command(budget)
-main.add_command(sweep)
-main.add_command(reproduce)
-main.add_command(explore)
-main.add_command(doctor)
+for each in (plot, report, verify, statement, budget, sweep, reproduce):
+    main.add_command(each)
 
 
 @main.command()
-@_question
+@_method
 @click.argument("others", nargs=-1, metavar="[PLAN]...", shell_complete=files)
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
-def epsilon(
-    plan: str | None,
-    others: tuple[str, ...],
-    delta: float | None,
-    accountant: str,
-    options: dict[str, float],
-    gap: float | None,
-    proof: bool,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+@delta_option
+def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: bool, **method: Any) -> None:
     """Certified bounds on epsilon at a delta.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Several plans
@@ -126,96 +111,55 @@ def epsilon(
 
     Example: hockeystick epsilon plan.toml --delta 1/60000
     """
-    from hockeystick.accountants import accountant_named
-    from hockeystick.report.answer import epsilon_answer, epsilon_json
-    from hockeystick.report.document.envelope import enveloped
+    if not others:
+        answer("epsilon", plan, {"delta": delta_of(plan, delta), **method}, as_json, "computing epsilon")
+        return
+    from hockeystick.report.kinds import asked
+    from hockeystick.report.several import several_answer, several_json
     from hockeystick.report.tables import print_answer
 
-    chosen = [(plan, chosen_plan(plan, flags)), *((other, chosen_plan(other, {})) for other in others)]
-    rows = []
-    with flag_names(), progress("computing epsilon"):
-        _check_gap(gap)
-        accountant_named(accountant, proof, options)  # refuses an unknown option
-        for name, each in chosen:
-            target = _target(each, delta)
-            with _named(name if others else None):
-                bound = each.epsilon(target, accountant=accountant, gap=gap, proof=proof, **options)
-            rows.append((name or "", each, target, bound))
+    names = [click.get_current_context().params["plan"] or "", *others]
+    plans = [plan, *(chosen_plan(other, {}) for other in others)]
+    found = []
+    with progress("computing epsilon"):
+        for name, each in zip(names, plans, strict=True):
+            with _named(name):
+                found.append(asked("epsilon", each, {"delta": delta_of(each, delta), **method}))
     if as_json:
-        method = {"accountant": accountant, "options": options, "gap": gap, "proof": proof}
-        answers = [
-            enveloped("epsilon", each, {"delta": target, **method}, epsilon_json(each, target, bound))
-            for _, each, target, bound in rows
-        ]
-        print_json(_together(answers) if others else answers[0])
-    elif others:
-        from hockeystick.report.several import several_answer
-
-        print_answer(several_answer(rows))
+        print_json(several_json([each.json() for each in found]))
     else:
-        _, each, target, bound = rows[0]
-        print_answer(epsilon_answer(each, target, bound))
-
-
-def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    from hockeystick.report.several import several_json
-
-    return several_json(answers)
+        rows = [(each.plan, each.question["delta"], each.found.result) for each in found]
+        print_answer(several_answer([(name, *row) for name, row in zip(names, rows, strict=True)]))
 
 
 @contextmanager
-def _named(source: str | None) -> Iterator[None]:
-    """Name the refused plan in errors if there are several plans."""
+def _named(source: str) -> Iterator[None]:
+    """Name the refused plan in errors."""
     try:
         yield
     except UnsupportedError as error:
-        if source is None:
-            raise
         raise UnsupportedError(f"{place(source)}: {error}") from None
 
 
 @main.command()
-@_question
-@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
-def delta(
-    plan: str | None,
-    epsilon: float,
-    accountant: str,
-    options: dict[str, float],
-    gap: float | None,
-    proof: bool,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+@_method
+@number_option("--epsilon", required=True, help="Epsilon, 0 or greater.")
+def delta(plan: Plan, as_json: bool, **question: Any) -> None:
     """Certified bounds on delta at an epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick delta plan.toml --epsilon 2
     """
-    from hockeystick.accountants import accountant_named
-    from hockeystick.report.answer import delta_answer, delta_json
-    from hockeystick.report.document.envelope import enveloped
-    from hockeystick.report.tables import print_answer
-
-    chosen = chosen_plan(plan, flags)
-    with flag_names(), progress("computing delta"):
-        _check_gap(gap)
-        accountant_named(accountant, proof, options)  # refuses an unknown option
-        bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof, **options)
-    if as_json:
-        asked = {"epsilon": epsilon, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
-        print_json(enveloped("delta", chosen, asked, delta_json(chosen, epsilon, bound)))
-    else:
-        print_answer(delta_answer(chosen, epsilon, bound))
+    answer("delta", plan, question, as_json, "computing delta")
 
 
 @main.command()
-@plan_source
-@with_json
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
-@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Compare deltas at this epsilon.")
-def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
+@with_plan
+@json_option
+@number_option("--delta", help="Compare epsilons at this delta; beats the plan's.")
+@number_option("--epsilon", help="Compare deltas at this epsilon.")
+def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """All accountants on one plan, side by side.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. An estimate,
@@ -223,33 +167,10 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
 
     Example: hockeystick compare plan.toml --delta 1e-5
     """
-    from hockeystick.accountants import ACCOUNTANTS
-    from hockeystick.report.comparison import comparison_json, comparison_lines, delta_entry, epsilon_entry
-    from hockeystick.report.document.envelope import enveloped
-    from hockeystick.report.rounding import exact
-    from hockeystick.report.tables import print_comparison
-    from hockeystick.values import domains
-
-    chosen = chosen_plan(plan, flags)
     if epsilon is not None and delta is not None:
         raise InvalidInputError("give --delta, to compare epsilons, or --epsilon, to compare deltas; received both")
-    quantity, given = ("epsilon", "delta") if epsilon is None else ("delta", "epsilon")
-    with flag_names():
-        if epsilon is None:
-            at = domains.delta(_target(chosen, delta), given, "the target delta")
-        else:
-            at = domains.epsilon(epsilon, given, "the target epsilon")
-    entries = []
-    with progress("comparing") as say:
-        for number, accountant in enumerate(ACCOUNTANTS.values(), start=1):
-            say(f"comparing: {accountant.name} ({number} of {len(ACCOUNTANTS)})")
-            entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
-    if as_json:
-        found = comparison_json(chosen, quantity, {given: at}, entries)
-        print_json(enveloped("comparison", chosen, {given: at}, found))
-    else:
-        lines = comparison_lines(chosen, {given: at}, entries)
-        print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
+    question = {"delta": delta_of(plan, delta)} if epsilon is None else {"epsilon": epsilon}
+    entries = answer("comparison", plan, question, as_json, "comparing")
     failed = [entry.name for entry in entries if entry.failed]
     if failed:  # the table is still printed; the status and this line report the failure
         click.echo(f"error: failed unexpectedly, see the reason: {', '.join(failed)}", err=True)
@@ -260,16 +181,11 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
 @click.argument("parameter")
 @plan_source
 @target_options
-@click.option("--tolerance", type=FALLING, metavar="NUMBER", help="Relative, on the parameter.  [default: 1e-6]")
-@click.option("--gap", type=FALLING, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
-@with_json
+@number_option("--tolerance", help="Relative, on the parameter.  [default: 1e-6]")
+@number_option("--gap", help="Widest relative width wanted of the intervals.")
+@json_option
 def calibrate(
-    parameter: str,
-    plan: str | None,
-    tolerance: float | None,
-    gap: float | None,
-    as_json: bool,
-    **flags: Any,
+    parameter: str, plan: str | None, tolerance: float | None, gap: float | None, as_json: bool, **flags: Any
 ) -> None:
     """Find the value of PARAMETER with which a plan just meets a target, on the safe side.
 
@@ -280,34 +196,23 @@ def calibrate(
     Example: hockeystick calibrate noise-multiplier plan.toml --epsilon 3 --delta 1e-5
     """
     from hockeystick.questions.calibration import TOLERANCE
-    from hockeystick.questions.calibration import calibrate as calibrated
-    from hockeystick.report.calibration import calibration_answer, calibration_json
-    from hockeystick.report.document.envelope import enveloped
-    from hockeystick.report.tables import print_answer
 
     free = free_parameter(parameter)
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
     with flag_names():
         chosen = free_plan(free, plan, flags)
-        target = chosen_target(wanted, chosen)
-        _check_gap(gap)
+        target = chosen_target(wanted, chosen).described()
         tolerance = TOLERANCE if tolerance is None else tolerance
-        with progress("calibrating"):
-            found = calibrated(chosen, free.name, target, tolerance=tolerance, gap=gap)
-    if as_json:
-        question = {"parameter": free.name, "target": target.described(), "tolerance": tolerance, "gap": gap}
-        asked = {**question, "plan": chosen.to_dict()}
-        print_json(enveloped("calibration", found.plan, asked, calibration_json(found)))
-    else:
-        print_answer(calibration_answer(found))
+        question = {"parameter": free.name, "target": target, "tolerance": tolerance, "gap": gap}
+        answer("calibration", chosen, {**question, "plan": chosen.to_dict()}, as_json, "calibrating")
 
 
 @main.command()
-@plan_source
-@with_json
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
-@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Look for the noise that reaches this one.")
-def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
+@with_plan
+@json_option
+@delta_option
+@number_option("--epsilon", help="Look for the noise that reaches this one.")
+def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """Compare sampling schemes for one training: epsilon, noise for the target, matching loaders.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The noise meets --epsilon,
@@ -315,40 +220,74 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
 
     Example: hockeystick sampling plan.toml --delta 1e-5 --epsilon 3
     """
-    from hockeystick.plan.sampling import SAMPLINGS
-    from hockeystick.questions.samplings import sampled
-    from hockeystick.report.document.envelope import enveloped
-    from hockeystick.report.samplings import (
-        sampling_cells,
-        sampling_headline,
-        sampling_json,
-        sampling_notes,
-        sampling_remarks,
-        sampling_warnings,
-    )
-    from hockeystick.report.tables import print_samplings
+    at = delta_of(plan, delta)
+    target = plan.epsilon(at).upper if epsilon is None else epsilon
+    answer("samplings", plan, {"delta": at, "epsilon": target}, as_json, "comparing samplings")
 
-    chosen = chosen_plan(plan, flags)
-    at = _target(chosen, delta)
-    with flag_names(), progress("comparing samplings") as say:
-        if epsilon is None:
-            epsilon = chosen.epsilon(at).upper
-        rows = []
-        for number, row in enumerate(sampled(chosen, at, epsilon), start=1):
-            say(f"comparing samplings: {row.scheme.name} ({number} of {len(SAMPLINGS)})")
-            rows.append(row)
-    if as_json:
-        found = sampling_json(chosen, at, epsilon, rows)
-        print_json(enveloped("samplings", chosen, {"delta": at, "epsilon": epsilon}, found))
-        return
-    blocks = [
-        ("What each asks of the loader, and which loaders do that", sampling_notes(rows)),
-        ("Remarks", sampling_remarks(rows, answered=True)),
-        ("Not answered", sampling_remarks(rows, answered=False)),
-        ("Mind", sampling_warnings(rows, at)),
-    ]
-    cells = [sampling_cells(row) for row in rows if row.epsilon is not None]
-    print_samplings(sampling_headline(chosen, at, epsilon), cells, blocks)
+
+@main.command()
+@with_plan
+@number_option("--delta", "deltas", multiple=True, help="State epsilon at this delta, too.")
+@number_option("--epsilon", "epsilons", multiple=True, help="State delta there.")
+@number_option("--fpr", "rates", type=RISING, multiple=True, help="False-positive rate.")
+@number_option("--group", "sizes", type=float, multiple=True, help="State epsilon of so many records.")
+@json_option
+def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -> None:
+    """Show the meaning of a plan's privacy: mu, advantage, error rates, reconstruction, groups, points of the curve.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Each option may be
+    repeated.
+
+    Example: hockeystick profile plan.toml --delta 1e-5 --fpr 0.001 --group 3
+    """
+    from hockeystick.report.profile import GROUPS, RATES
+    from hockeystick.values.domains import RECORDS
+
+    own = () if plan.delta_target is None else (plan.delta_target,)
+    groups = [int(RECORDS.of("records of a group").check(size, "group")) for size in sizes]
+    usual = {"deltas": own, "epsilons": (), "rates": RATES, "groups": GROUPS}
+    question = {key: list(value or usual[key]) for key, value in {**given, "groups": groups}.items()}
+    answer("profile", plan, question, as_json, "computing the profile")
+
+
+@main.command()
+@with_plan
+@number_option("--epsilon", required=True, help="Epsilon that is to be kept.")
+@number_option("--delta", help="Delta that is to be kept; beats the one in the plan.")
+@click.option("--more", metavar="FILE", help="A plan of the one round that is repeated; the plan's own by default.")
+@json_option
+def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None, as_json: bool) -> None:
+    """Count the further epochs or steps that a plan allows within epsilon.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
+
+    Example: hockeystick remaining plan.toml --epsilon 3 --delta 1e-5
+    """
+    at = delta_of(plan, delta)
+    repeated = None if more is None else chosen_plan(more, {})
+    if repeated is not None and len(repeated.rounds) != 1:
+        raise InvalidInputError(f"--more: a plan of one kind of round; received {len(repeated.rounds)} kinds", "more")
+    question = {"epsilon": epsilon, "delta": at, "more": None if repeated is None else repeated.to_dict()}
+    answer("remaining", plan, question, as_json, "computing what remains")
+
+
+@main.command()
+@with_plan
+@json_option
+@number_option("--canaries", type=int, required=True, help="Canaries, each in by its own fair coin.")
+@number_option("--guesses", type=int, required=True, help="Of how many it was guessed whether in.")
+@number_option("--correct", type=int, required=True, help="Guesses that are right.")
+@number_option("--significance", default=0.05, show_default=True, help="P-value that rejects.")
+@number_option("--delta", help="Say what epsilon the run has at least, at this delta.")
+def audit(plan: Plan, delta: float | None, as_json: bool, **counted: Any) -> None:
+    """Test whether an attack on one run contradicts a plan, by a p-value from the plan's own certified curve.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
+
+    Example: hockeystick audit plan.toml --canaries 1000 --guesses 200 --correct 190
+    """
+    at = plan.delta_target if delta is None else delta
+    answer("audit", plan, {**counted, "delta": at}, as_json, "auditing")
 
 
 @main.command()
@@ -358,14 +297,14 @@ def accountants() -> None:
     Example: hockeystick accountants
     """
     from hockeystick.accountants import ACCOUNTANTS
-    from hockeystick.report.tables import print_accountants
+    from hockeystick.report.tables import print_pairs
 
-    print_accountants((name, accountant.summary) for name, accountant in ACCOUNTANTS.items())
+    print_pairs([(name, accountant.summary) for name, accountant in ACCOUNTANTS.items()])
 
 
 @main.command()
 @click.argument("mechanism", required=False)
-@with_json
+@json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
     """List the mechanisms, samplings and adjacencies with a proved pair, and the theorems.
 
@@ -395,15 +334,59 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
 
 
-def _target(plan: Plan, delta: float | None) -> float:
-    target = plan.delta_target if delta is None else delta
-    if target is None:
-        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
-    return target
+@main.command()
+@json_option
+@number_option("--points", type=float, help="Points of each range of each function.  [default: 200]")
+@number_option("--seed", type=float, help="Of the points, for others than the usual.  [default: 1]")
+def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
+    """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
+
+    Functions are compared with Python's decimals. Status 0: all assumptions hold. Status 3: some do not, with a line
+    for each.
+
+    Example: hockeystick doctor
+    """
+    from hockeystick.numerics.doctor import POINTS
+    from hockeystick.numerics.doctor import doctor as examined
+    from hockeystick.report.diagnosis import diagnosis_answer
+    from hockeystick.report.tables import print_answer
+
+    with flag_names(), progress("measuring elementary functions"):
+        found = examined(POINTS if points is None else points, 1 if seed is None else seed)
+    if as_json:
+        print_json({"version": __version__, **found.to_json()})
+    else:
+        print_answer(diagnosis_answer(found))
+    if not found.sound:
+        click.get_current_context().exit(UNSOUND)
 
 
-def _check_gap(gap: float | None) -> None:
-    from hockeystick.values import domains
+@main.command()
+@plan_source
+@delta_option
+@number_option("--port", type=click.IntRange(0, 65_535), help="Port; 8417, or a free one, by default.")
+@click.option("--no-browser", is_flag=True, help="Say the address, and open no browser.")
+def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:
+    """Serve a page with sliders and live certified curves of two plans; needs starlette and uvicorn.
 
-    if gap is not None:
-        domains.share(gap, "gap", "widest relative width wanted of the interval")
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it; with neither, the page
+    shows an example. It is served on this machine alone; Ctrl-C ends it.
+
+    Example: hockeystick explore --sigma 1.1 --batch 256 --dataset-size 60000 --epochs 60 --delta 1e-5
+    """
+    from hockeystick.explorer.serve import explore as served
+    from hockeystick.explorer.serve import need_server
+
+    need_server()
+    given = plan is not None or any(value is not None for value in flags.values())
+    chosen = chosen_plan(plan, flags) if given else None
+    if chosen is not None and delta is not None:
+        with flag_names():
+            chosen = replace(chosen, delta_target=delta)
+    name = "" if plan is None else "standard input" if plan == STANDARD_INPUT else place(Path(plan).name)
+    with served(chosen, port=port, browser=not no_browser, name=name) as page:
+        click.echo(f"{page.url}\nserved to this machine alone; Ctrl-C ends it")
+        try:
+            page.wait()
+        except KeyboardInterrupt:  # the normal end of this command
+            click.echo("", err=True)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hockeystick.cli.files import files
-from hockeystick.cli.group import OneLineGroup
-from hockeystick.cli.numbers import FALLING
-from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_source
-from hockeystick.cli.printed import as_json as with_json
-from hockeystick.cli.printed import print_json
+from hockeystick.cli.options import (
+    STANDARD_INPUT,
+    delta_of,
+    files,
+    json_option,
+    number_option,
+    output_option,
+    print_json,
+    with_plan,
+)  # fmt: skip
 from hockeystick.cli.progress import progress
-from hockeystick.report.tables import line_width
+from hockeystick.report.tables import print_paragraph
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import one_line, place
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
 
 UNSOUND = 3  # exit status for a file with a statement that recomputation does not confirm
 MOST_LINES = 100  # largest number of differences listed
@@ -26,35 +32,22 @@ MOST_BYTES = 50_000_000
 """Largest file verified, in bytes: the report of the largest plan holds that plan twice and its numbers."""
 
 
-def add_documents(group: OneLineGroup) -> None:
-    """Add the commands of this file to a group."""
-    for command in (report, verify, statement):
-        group.add_command(command)
-
-
 @click.command()
-@plan_source
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    shell_complete=files,
-    help="Where to write it: .html, .md or .json; standard output if absent.",
-)
+@with_plan
+@output_option(help="Where to write it: .html, .md or .json; standard output if absent.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
 @click.option("--title", metavar="TEXT", help="What was run, for the first line of the report.")
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the headline; beats the one in the plan.")
+@number_option("--delta", help="Delta of the headline; beats the one in the plan.")
 @click.option("--checker", is_flag=True, help="Put the program that proves it again beside the report.")
 def report(
-    plan: str | None,
+    plan: Plan,
     output: str | None,
     as_markdown: bool,
     as_json: bool,
     title: str | None,
     delta: float | None,
     checker: bool,
-    **flags: Any,
 ) -> None:
     """Write a page to file: the training, its guarantee, its meaning and its assumptions.
 
@@ -75,9 +68,9 @@ def report(
     if checker and output is None:
         raise InvalidInputError("--checker is put beside the report: say with --output where that is")
     form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
-    chosen = chosen_plan(plan, flags)
-    with flag_names(), progress("computing the report"):
-        record = report_record(chosen, delta, title, made())
+    at = delta_of(plan, delta)
+    with progress("computing the report"):
+        record = report_record(plan, at, title, made())
         text = report_text(record, form)
     if output is None:
         click.echo(text, nl=False)
@@ -106,14 +99,12 @@ def _form(output: str | None, flagged: str | None) -> str:
 
 
 @click.command()
-@plan_source
+@with_plan
 @click.option("--latex", "as_latex", is_flag=True, help="As LaTeX, with all that it needs escaped.")
-@with_json
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the statement; beats the one in the plan.")
-@click.option("--records-per-person", "records", type=float, metavar="NUMBER", help="Say what holds for people, too.")
-def statement(
-    plan: str | None, as_latex: bool, as_json: bool, delta: float | None, records: float | None, **flags: Any
-) -> None:
+@json_option
+@number_option("--delta", help="Delta of the statement; beats the one in the plan.")
+@number_option("--records-per-person", "records", type=float, help="Say what holds for people, too.")
+def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, records: float | None) -> None:
     """Print a paragraph to paste into a paper or a model card.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
@@ -125,16 +116,16 @@ def statement(
 
     if as_latex and as_json:
         raise InvalidInputError("give --latex or --json, which holds both forms; received both")
-    chosen = chosen_plan(plan, flags)
-    with flag_names(), progress("computing the statement"):
-        found = statement_json(chosen, delta, records)
+    at = delta_of(plan, delta)
+    with progress("computing the statement"):
+        found = statement_json(plan, at, records)
     if as_json:
         size = None if found["people"] is None else found["people"]["records"]
-        print_json(enveloped("statement", chosen, {"delta": found["delta"], "records": size}, found))
+        print_json(enveloped("statement", plan, {"delta": found["delta"], "records": size}, found))
     elif as_latex:
         click.echo(found["latex"])
     else:
-        click.echo(fill(found["text"], line_width(), break_on_hyphens=False, break_long_words=False))
+        print_paragraph(found["text"])
 
 
 @click.command()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hockeystick.cli.numbers import number
-from hockeystick.cli.plans import unaliased
+from hockeystick.cli.options import unaliased
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, shown
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hockeystick.cli.files import files
 from hockeystick.cli.group import FAILURE, OneLineGroup
-from hockeystick.cli.numbers import FALLING
-from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.options import delta_of, delta_option, number_option, output_option, with_plan
 from hockeystick.cli.progress import progress
 from hockeystick.values.words import one_line, place
 
@@ -18,29 +16,20 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plot import Panel
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_output = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    shell_complete=files,
-    help="Where to write it; .svg, .png or .pdf says in which form.",
-)
-_points = click.option("--points", type=int, metavar="NUMBER", help="Places where it is computed.")
+_output = output_option(required=True, help="Where to write it; .svg, .png or .pdf says in which form.")
+_points = number_option("--points", type=int, help="Places where it is computed.")
 _accountant = click.option(
     "--accountant", "accountants", multiple=True, metavar="NAME", help="Draw what it says too; as often as wanted."
 )
 
-_marked = click.option(
-    "--delta", type=FALLING, metavar="NUMBER", help="Delta at which epsilon is marked; beats the one in the plan."
-)
 
-
-def _range(command: Command) -> Command:
-    command = click.option("--to", "stop", type=FALLING, metavar="NUMBER", help="Largest epsilon.")(command)
-    return click.option("--from", "start", type=FALLING, metavar="NUMBER", help="Least epsilon; 0 by default.")(command)
+def _deltas(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a figure of delta against epsilon."""
+    command = _accountant(_points(command))
+    command = number_option("--to", "stop", help="Largest epsilon.")(command)
+    command = number_option("--from", "start", help="Least epsilon; 0 by default.")(command)
+    marked = "Delta at which epsilon is marked; beats the one in the plan."
+    return with_plan(number_option("--delta", help=marked)(command))
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
@@ -55,22 +44,9 @@ def plot(context: click.Context) -> None:
 
 
 @plot.command()
-@plan_source
-@_marked
-@_range
-@_accountant
-@_points
+@_deltas
 @_output
-def curve(
-    plan: str | None,
-    delta: float | None,
-    start: float | None,
-    stop: float | None,
-    accountants: tuple[str, ...],
-    points: int | None,
-    output: str,
-    **flags: Any,
-) -> None:
+def curve(plan: Plan, delta: float | None, points: int | None, output: str, **given: Any) -> None:
     """Draw delta against epsilon, with a mark at the target delta.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
@@ -79,19 +55,18 @@ def curve(
     """
     from hockeystick.plot import curve_panel, with_quoted
 
-    def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
-        found = curve_panel(chosen, start, stop, **_given(points), accountants=accountants, say=say)
-        return with_quoted(found, chosen, delta)
+    def panel(say: Callable[[str], None]) -> Panel:
+        return with_quoted(curve_panel(plan, **given, **_given(points), say=say), plan, delta)
 
-    _draw(plan, flags, output, panel, _at(delta))
+    _draw(plan, output, panel, plan.delta_target if delta is None else delta)
 
 
 @plot.command()
-@plan_source
+@with_plan
 @click.option("--log", "logarithmic", is_flag=True, help="True-positive rate, on logarithmic axes.")
 @_points
 @_output
-def tradeoff(plan: str | None, logarithmic: bool, points: int | None, output: str, **flags: Any) -> None:
+def tradeoff(plan: Plan, logarithmic: bool, points: int | None, output: str) -> None:
     """Draw the trade-off between the two error rates of the best membership attack.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
@@ -100,23 +75,16 @@ def tradeoff(plan: str | None, logarithmic: bool, points: int | None, output: st
     """
     from hockeystick.plot import tradeoff_panel
 
-    _draw(plan, flags, output, lambda chosen, say: tradeoff_panel(chosen, logarithmic, **_given(points)))
+    _draw(plan, output, lambda say: tradeoff_panel(plan, logarithmic, **_given(points)), None)
 
 
 @plot.command()
-@plan_source
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@with_plan
+@delta_option
 @_accountant
 @_points
 @_output
-def steps(
-    plan: str | None,
-    delta: float | None,
-    accountants: tuple[str, ...],
-    points: int | None,
-    output: str,
-    **flags: Any,
-) -> None:
+def steps(plan: Plan, delta: float | None, accountants: tuple[str, ...], points: int | None, output: str) -> None:
     """Draw epsilon against the number of rounds.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
@@ -125,28 +93,17 @@ def steps(
     """
     from hockeystick.plot import steps_panel
 
-    def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
-        return steps_panel(chosen, delta, **_given(points), accountants=accountants, say=say)
+    def panel(say: Callable[[str], None]) -> Panel:
+        return steps_panel(plan, delta, **_given(points), accountants=accountants, say=say)
 
-    _draw(plan, flags, output, panel, _at(delta))
+    _draw(plan, output, panel, plan.delta_target if delta is None else delta)
 
 
 @plot.command()
-@plan_source
-@_marked
-@_range
-@_accountant
-@_points
+@_deltas
 @_output
 def compare(
-    plan: str | None,
-    delta: float | None,
-    start: float | None,
-    stop: float | None,
-    accountants: tuple[str, ...],
-    points: int | None,
-    output: str,
-    **flags: Any,
+    plan: Plan, delta: float | None, accountants: tuple[str, ...], points: int | None, output: str, **given: Any
 ) -> None:
     """Draw delta against epsilon by several accountants (default: rdp, gdp and prv).
 
@@ -157,19 +114,18 @@ def compare(
     from hockeystick.plot import compare_panel, with_quoted
     from hockeystick.plot.shown import COMPARED
 
-    names = accountants or COMPARED
+    def panel(say: Callable[[str], None]) -> Panel:
+        found = compare_panel(plan, accountants or COMPARED, **given, **_given(points), say=say)
+        return with_quoted(found, plan, delta)
 
-    def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
-        return with_quoted(compare_panel(chosen, names, start, stop, **_given(points), say=say), chosen, delta)
-
-    _draw(plan, flags, output, panel, _at(delta))
+    _draw(plan, output, panel, plan.delta_target if delta is None else delta)
 
 
 @plot.command()
-@plan_source
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@with_plan
+@delta_option
 @_output
-def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -> None:
+def sampling(plan: Plan, delta: float | None, output: str) -> None:
     """Draw epsilon under every sampling scheme, with everything else as in the plan.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
@@ -177,60 +133,57 @@ def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -
     Example: hockeystick plot sampling plan.toml -o sampling.svg --delta 1e-5
     """
     from hockeystick.plan.plan import target_delta
-    from hockeystick.plot import checked_ending, need_matplotlib, samplings_figure, save
+    from hockeystick.plot import samplings_figure
     from hockeystick.questions.samplings import sampled
     from hockeystick.report.answer import warning_lines
-    from hockeystick.report.tables import print_caveats
+    from hockeystick.report.tables import print_pairs
 
-    checked_ending(output)
-    need_matplotlib()
-    chosen = chosen_plan(plan, flags)
-    at = chosen.delta_target if delta is None else delta
-    with flag_names(), progress("computing") as say:
+    at = delta_of(plan, delta)
+
+    def figure(say: Callable[[str], None]) -> Any:
         rows = []
-        for row in sampled(chosen, delta):
+        for row in sampled(plan, at):
             say(row.scheme.name)
             rows.append(row)
-        assert at is not None  # else sampled raised an error
-        figure = samplings_figure(rows, target_delta(at))
-    save(figure, output)
-    click.echo(f"written to {place(output)}", err=True)
-    print_caveats(warning_lines(chosen, at))
+        return samplings_figure(rows, target_delta(at))
 
-
-def _at(delta: float | None) -> Callable[[Plan], float | None]:
-    """Function that gives the delta of a plan's figure: the flag, or else the plan's own."""
-    return lambda chosen: chosen.delta_target if delta is None else delta
+    _save(figure, output)
+    print_pairs(warning_lines(plan, at), error=True)
 
 
 def _given(points: int | None) -> dict[str, Any]:
     return {} if points is None else {"points": points}
 
 
-def _draw(
-    plan: str | None,
-    flags: dict[str, Any],
-    output: str,
-    panel: Callable[[Plan, Callable[[str], None]], Panel],
-    at_delta: Callable[[Plan], float | None] = lambda chosen: None,
-) -> None:
-    """Draw and save a figure, and print its assumptions on standard error; ``at_delta`` marks figures at one delta."""
-    from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
-    from hockeystick.report.answer import assumption_lines, warning_lines
-    from hockeystick.report.tables import print_caveats
+def _save(figure: Callable[[Callable[[str], None]], Any], output: str) -> None:
+    """Draw and save a figure."""
+    from hockeystick.plot import checked_ending, need_matplotlib, save
 
     checked_ending(output)
     need_matplotlib()
-    chosen = chosen_plan(plan, flags)
-    with flag_names(), progress("computing") as say:
-        shown = panel(chosen, say)
-        figure = drawn([shown])
-    save(figure, output)
+    with progress("computing") as say:
+        made = figure(say)
+    save(made, output)
     click.echo(f"written to {place(output)}", err=True)
-    for line in shown.lines:
+
+
+def _draw(plan: Plan, output: str, panel: Callable[[Callable[[str], None]], Panel], delta: float | None) -> None:
+    """Draw and save a figure, and print its assumptions on standard error; ``delta`` is that of its warnings."""
+    from hockeystick.plot import drawn
+    from hockeystick.report.answer import assumption_lines, warning_lines
+    from hockeystick.report.tables import print_pairs
+
+    shown: list[Panel] = []
+
+    def figure(say: Callable[[str], None]) -> Any:
+        shown.append(panel(say))
+        return drawn(shown)
+
+    _save(figure, output)
+    for line in shown[0].lines:
         said = [*([] if line.answered else ["not drawn"]), line.label, *([line.note] if line.note else [])]
         if len(said) > 1:
             click.echo(one_line(": ".join(said)), err=True)
-    print_caveats([*assumption_lines(chosen), *warning_lines(chosen, at_delta(chosen))])
-    if any(line.failed for line in shown.lines):  # the other lines are drawn; the status reports the failure
+    print_pairs([*assumption_lines(plan), *warning_lines(plan, delta)], error=True)
+    if any(line.failed for line in shown[0].lines):  # the other lines are drawn; the status reports the failure
         click.get_current_context().exit(FAILURE)

@@ -31,11 +31,11 @@ def reproduce(name: str | None, listing: bool, output: str | None, size: str) ->
     """
     from hockeystick.papers import EXPERIMENTS, chosen
     from hockeystick.papers import reproduce as reproduced
-    from hockeystick.report.tables import print_accountants
+    from hockeystick.report.tables import print_pairs
     from hockeystick.values.citations import readable
 
     if listing:
-        print_accountants((item.name, f"{item.title}. {readable(item.source)}") for item in EXPERIMENTS.values())
+        print_pairs([(item.name, f"{item.title}. {readable(item.source)}") for item in EXPERIMENTS.values()])
         return
     if name is None:
         raise InvalidInputError("no NAME: give one, or all, or --list to see what there is", "name")

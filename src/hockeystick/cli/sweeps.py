@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
-from hockeystick.cli.files import files
 from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
-from hockeystick.cli.numbers import FALLING, number
-from hockeystick.cli.plans import chosen_plan, flag_names, plan_source, unaliased
+from hockeystick.cli.numbers import number
+from hockeystick.cli.options import (
+    chosen_plan,
+    delta_option,
+    flag_names,
+    number_option,
+    output_option,
+    plan_source,
+    unaliased,
+)  # fmt: skip
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, shown
@@ -50,21 +57,15 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     metavar="NAME=VALUES",
     help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; as often as there are parameters.",
 )
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
-@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Ask for delta at this epsilon.")
+@delta_option
+@number_option("--epsilon", help="Ask for delta at this epsilon.")
 @click.option(
     "--target", callback=_target, metavar="NAME=NUMBER", help="Ask for the value that meets it, such as epsilon=3."
 )
 @click.option("--parameter", metavar="NAME", help="What is looked for with --target.  [default: noise-multiplier]")
-@click.option("--tolerance", type=FALLING, metavar="NUMBER", help="Relative, on that parameter.  [default: 1e-6]")
-@click.option("--gap", type=FALLING, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    shell_complete=files,
-    help="Where the rows go: a .csv file; standard output without it.",
-)
+@number_option("--tolerance", help="Relative, on that parameter.  [default: 1e-6]")
+@number_option("--gap", help="Widest relative width wanted of the intervals.")
+@output_option(help="Where the rows go: a .csv file; standard output without it.")
 @click.option(
     "--errors",
     metavar="row|stop",
@@ -72,11 +73,11 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     show_default=True,
     help="What a point without an answer becomes: a row that says why, or the end.",
 )
-@click.option("--jobs", type=FALLING, default=1, show_default=True, metavar="NUMBER", help="Processes.")
+@number_option("--jobs", default=1, show_default=True, help="Processes.")
 @click.option("--heat-map", metavar="FILE", help="Draw it, over two parameters of the grid: .svg, .png or .pdf.")
 @click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
-@click.option("--at-most", type=FALLING, metavar="NUMBER", help="With --pareto: what a row may have at most.")
-@click.option("--least-steps", type=FALLING, metavar="NUMBER", help="With --pareto: steps of a row, at least.")
+@number_option("--at-most", help="With --pareto: what a row may have at most.")
+@number_option("--least-steps", help="With --pareto: steps of a row, at least.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
@@ -175,10 +176,10 @@ def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float
 def _say(found: Sweep, output: str | None) -> None:
     """Print the rows or their file, with their assumptions and warnings."""
     from hockeystick.report.sweep import caveat_lines, sweep_answer
-    from hockeystick.report.tables import print_answer, print_caveats
+    from hockeystick.report.tables import print_answer, print_pairs
 
     if output is None:
         click.echo(found.to_csv(), nl=False)
-        print_caveats(caveat_lines(found))
+        print_pairs(caveat_lines(found), error=True)
     else:
         print_answer(sweep_answer(found, output))

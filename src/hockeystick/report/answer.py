@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,13 @@ from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.users import USER
 from hockeystick.report.claims import Verdict, verdict
+from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.bounds import DeltaAnswer
 from hockeystick.values.domains import one_line
+from hockeystick.values.errors import InvalidInputError
 
 _LABELS = {
     "certified": "certified interval",
@@ -213,3 +216,33 @@ def _common(plan: Plan, bound: Said) -> dict[str, Any]:
         "reason": bound.reason,
     }
     return {key: value for key, value in said.items() if value is not None}
+
+
+def epsilon_asked(
+    plan: Plan, say: Callable[[str], None], /, delta: Any, accountant: Any, options: Any, gap: Any, proof: Any
+) -> Found:
+    """Answer ``hockeystick epsilon``."""
+    bound = plan.epsilon(delta, **_method(accountant, options, gap, proof))
+    return Found(
+        bound, lambda: epsilon_json(plan, delta, bound), lambda: print_answer(epsilon_answer(plan, delta, bound))
+    )
+
+
+def delta_asked(
+    plan: Plan, say: Callable[[str], None], /, epsilon: Any, accountant: Any, options: Any, gap: Any, proof: Any
+) -> Found:
+    """Answer ``hockeystick delta``."""
+    bound = plan.delta(epsilon, **_method(accountant, options, gap, proof))
+    return Found(
+        bound, lambda: delta_json(plan, epsilon, bound), lambda: print_answer(delta_answer(plan, epsilon, bound))
+    )
+
+
+def _method(accountant: Any, options: Any, gap: Any, proof: Any) -> dict[str, Any]:
+    """The accountant of a question with its options, as a plan's methods accept it."""
+    if not isinstance(options, dict) or not isinstance(accountant, str) or not isinstance(proof, bool):
+        raise InvalidInputError("asked: accountant must be a name, options a table, proof true or false")
+    from hockeystick.accountants import accountant_named
+
+    accountant_named(accountant, proof, options)  # refuses an unknown option by name
+    return {"accountant": accountant, "gap": gap, "proof": proof, **options}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from hockeystick.plan.audit import Audit
@@ -17,7 +18,9 @@ from hockeystick.report.answer import (
     rounds_said,
     warning_lines,
 )
+from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.tables import print_answer
 
 
 def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
@@ -91,3 +94,13 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
         **relation_json(plan),
         **caveats_json(plan, delta),
     }
+
+
+def audit_asked(
+    plan: Plan, say: Callable[[str], None], /, canaries: Any, guesses: Any, correct: Any, significance: Any, delta: Any
+) -> Found:
+    """Answer ``hockeystick audit``."""
+    found = plan.audit(canaries, guesses, correct, significance)
+    if delta is not None:
+        found.epsilon_below(delta)  # refuses an invalid delta
+    return Found(found, lambda: audit_json(plan, found, delta), lambda: print_answer(audit_answer(plan, found, delta)))

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
-from hockeystick.questions.calibration import Calibration, beside_said
+from hockeystick.plan.file import plan_from_dict
+from hockeystick.plan.plan import Plan
+from hockeystick.questions import targets
+from hockeystick.questions.calibration import Calibration, beside_said, calibrate
 from hockeystick.questions.parameters import NOISES, named, of_plan
 from hockeystick.report.answer import (
     Answer,
     assumption_lines,
     caveats_json,
+    finite_ends,
     relation_json,
     relation_lines,
     rounds_said,
     warning_lines,
 )
+from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
-from hockeystick.values.bounds import Bound
+from hockeystick.report.tables import print_answer
+from hockeystick.values.domains import shown
+from hockeystick.values.errors import InvalidInputError
 
 QUOTED = 7
 """Significant digits of a calibrated value, which is rounded to its safe side."""
@@ -80,8 +87,8 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "parameter": found.parameter,
         "value": int(found.value) if whole else found.value,
         "target": found.target.described(),
-        "achieved": _finite(found.achieved),
-        "beside": None if beside is None else {"value": beside[0], **_finite(beside[1])},
+        "achieved": finite_ends(found.achieved),
+        "beside": None if beside is None else {"value": beside[0], **finite_ends(beside[1])},
         "limited": found.limited,
         **({"as_they_are": _left(found)} if found.parameter == "noise" else {}),
         **relation_json(found.plan),
@@ -90,5 +97,27 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
     }
 
 
-def _finite(bound: Bound) -> dict[str, float | None]:
-    return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
+TARGETS = (
+    targets.Epsilon, targets.GaussianDP, targets.Advantage, targets.TruePositiveRate, targets.BayesRisk,
+    targets.Reconstruction,
+)  # fmt: skip
+"""Targets of a calibration on the command line."""
+
+
+def calibration_asked(
+    _: Plan, say: Callable[[str], None], /, parameter: Any, target: Any, tolerance: Any, gap: Any, plan: Any
+) -> Found:
+    """Answer ``hockeystick calibrate``; ``plan`` holds the keys of the plan whose parameter is free."""
+    if not isinstance(plan, dict) or not isinstance(target, dict):
+        raise InvalidInputError("asked: plan and target must be tables of keys")
+    found = calibrate(plan_from_dict(plan), parameter, _target(target), tolerance=tolerance, gap=gap)
+    return Found(
+        found, lambda: calibration_json(found), lambda: print_answer(calibration_answer(found)), plan=found.plan
+    )
+
+
+def _target(described: Mapping[str, Any]) -> targets.Target:
+    for kind in TARGETS:
+        if {item.name for item in fields(kind)} == set(described):
+            return kind(**described)
+    raise InvalidInputError(f"asked: no target has the keys {shown(list(described))}", "target")

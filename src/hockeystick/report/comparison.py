@@ -10,10 +10,12 @@ from typing import Any
 
 from hockeystick.accountants import ACCOUNTANTS, Accountant
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
 from hockeystick.report.cold import cold
-from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
+from hockeystick.report.kinds import Found
+from hockeystick.report.rounding import SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.tables import print_comparison
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.domains import one_line
@@ -102,16 +104,31 @@ def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> E
     Raises:
         InvalidInputError: both are given, no delta is known, or a value is outside its domain.
     """
+    if epsilon is None:
+        delta = asked_delta(plan, delta)
+    found = comparison_asked(plan, lambda text: None, delta, epsilon)
+    return Entries(sorted_entries(found.result))
+
+
+def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = None, epsilon: Any = None) -> Found:
+    """Answer ``hockeystick compare``, at a delta or at an epsilon."""
     if epsilon is not None and delta is not None:
         raise InvalidInputError("give delta, to compare epsilons, or epsilon, to compare deltas; received both")
-    if epsilon is not None:
+    entry: Callable[[Plan, float, Accountant], Entry]
+    if epsilon is None:
+        quantity, given, entry, at = "epsilon", "delta", epsilon_entry, domains.delta(delta)
+    else:
         at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        return Entries(sorted_entries([delta_entry(plan, at, each) for each in ACCOUNTANTS.values()]))
-    target = plan.delta_target if delta is None else delta
-    if target is None:
-        raise InvalidInputError("no delta: the plan has no default target; pass delta", "delta")
-    at = domains.delta(target)
-    return Entries(sorted_entries([epsilon_entry(plan, at, each) for each in ACCOUNTANTS.values()]))
+        quantity, given, entry = "delta", "epsilon", delta_entry
+    entries = []
+    for number, accountant in enumerate(ACCOUNTANTS.values(), start=1):
+        say(f"{accountant.name} ({number} of {len(ACCOUNTANTS)})")
+        entries.append(entry(plan, at, accountant))
+    return Found(
+        entries,
+        lambda: comparison_json(plan, quantity, {given: at}, entries),
+        lambda: _print(plan, quantity, {given: at}, entries),
+    )
 
 
 def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
@@ -149,15 +166,16 @@ def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
     return sorted(entries, key=key)
 
 
-def compared_delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
+def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
     """Return the delta of a comparison: the one given, else the first answer, preferably a certified one."""
     answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
     return at.get("delta", answers[0] if answers else None)
 
 
-def comparison_lines(plan: Plan, at: Mapping[str, float], entries: Sequence[Entry]) -> list[tuple[str, str]]:
-    """Return the lines under the table: assumptions and warnings."""
-    return [*assumption_lines(plan), *warning_lines(plan, compared_delta(at, entries))]
+def _print(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> None:
+    caveats = [*assumption_lines(plan), *warning_lines(plan, _delta(at, entries))]
+    place = ", ".join(f"{key} = {exact(value)}" for key, value in at.items())
+    print_comparison(f"{quantity} at {place}", entries, caveats)
 
 
 def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
@@ -177,7 +195,7 @@ def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries:
         }
         for entry in sorted_entries(entries)
     ]
-    caveats = caveats_json(plan, compared_delta(at, entries))
+    caveats = caveats_json(plan, _delta(at, entries))
     return {"quantity": quantity, **at, "accountants": rows, **caveats}
 
 

@@ -20,7 +20,9 @@ from hockeystick.report.answer import (
     warning_lines,
 )
 from hockeystick.report.document.shares import half_up
+from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.tables import print_answer
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -142,3 +144,13 @@ def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
         "advantage": finite_ends(profile.advantage()),
         "tpr": _rows("fpr", rates, profile.tpr),
     }
+
+
+def profile_asked(
+    plan: Plan, say: Callable[[str], None], /, deltas: Any, epsilons: Any, rates: Any, groups: Any
+) -> Found:
+    """Answer ``hockeystick profile``."""
+    if not all(isinstance(value, list) for value in (deltas, epsilons, rates, groups)):
+        raise InvalidInputError("asked: deltas, epsilons, rates and groups must be lists")
+    found = profile_json(plan, deltas, epsilons, rates, groups)
+    return Found(found, lambda: found, lambda: print_answer(profile_answer(plan, found)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.remaining import Remaining
+from hockeystick.questions.remaining import Remaining, remaining
 from hockeystick.report.answer import (
     Answer,
     assumption_lines,
@@ -17,7 +19,9 @@ from hockeystick.report.answer import (
     rounds_said,
     warning_lines,
 )
+from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
 
@@ -82,3 +86,10 @@ def _repeated(found: Remaining) -> str:
     values = {key: exact(value) if isinstance(value, int | float) else value for key, value in names.items()}
     said = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
     return f"one {found.unit.removesuffix('s')} of {cut(said, MOST_SAID)}"
+
+
+def remaining_asked(plan: Plan, say: Callable[[str], None], /, epsilon: Any, delta: Any, more: Any) -> Found:
+    """Answer ``hockeystick remaining``; ``more`` holds the keys of a plan of the repeated round."""
+    repeated = None if more is None else plan_from_dict(more).rounds[0]
+    found = remaining(plan, epsilon, delta, repeated)
+    return Found(found, lambda: remaining_json(plan, found), lambda: print_answer(remaining_answer(plan, found)))

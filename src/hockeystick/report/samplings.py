@@ -1,28 +1,54 @@
-"""One training under every sampling scheme, side by side, as rows for people and as a JSON object."""
+"""One training under every sampling scheme, side by side, as a table for people and as a JSON object."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.plan.users import USER
-from hockeystick.questions.samplings import Sampled
+from hockeystick.questions.samplings import Sampled, sampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json, warning_lines
+from hockeystick.report.kinds import Found
 from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.tables import print_samplings
 
 NOISE_DIGITS = 4
 """Significant digits of a noise multiplier found by search."""
 
 
-def sampling_cells(row: Sampled) -> tuple[str, str, str, str]:
-    """Return name, lower end, upper end and noise multiplier of a row as text, rounded outward."""
-    assert row.epsilon is not None
-    ends = row.epsilon.ends
-    lower = round_down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else ""
-    noise = "" if row.noise_multiplier is None else _noise(row.noise_multiplier)
-    return row.scheme.name, lower, round_up(row.epsilon.quoted, SHOWN_DIGITS), noise
+def samplings_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, epsilon: Any) -> Found:
+    """Answer ``hockeystick sampling``."""
+    rows = []
+    for number, row in enumerate(sampled(plan, delta, epsilon), start=1):
+        say(f"{row.scheme.name} ({number} of {len(SAMPLINGS)})")
+        rows.append(row)
+    return Found(rows, lambda: _json(plan, delta, epsilon, rows), lambda: _print(plan, delta, epsilon, rows))
+
+
+def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> None:
+    """Print the table, then the requirement and the loaders of each scheme with a number, reasons and warnings."""
+    users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
+    headline = f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}"
+    table, loaders, warnings = [], [], []
+    for row in rows:
+        if row.epsilon is None:
+            continue
+        lower = round_down(row.epsilon.lower, SHOWN_DIGITS) if "lower" in row.epsilon.ends else ""
+        noise = "" if row.noise_multiplier is None else _noise(row.noise_multiplier)
+        table.append((row.scheme.name, lower, round_up(row.epsilon.quoted, SHOWN_DIGITS), noise))
+        loaders.append((row.scheme.name, row.scheme.assumption))
+        loaders += [("", f"- {loader}") for loader in loaders_of(row.scheme.name)]
+        warnings += [] if row.plan is None else warning_lines(row.plan, delta)
+    blocks = [
+        ("What each asks of the loader, and which loaders do that", loaders),
+        ("Remarks", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is not None]),
+        ("Not answered", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is None]),
+        ("Mind", list(dict.fromkeys(warnings))),
+    ]
+    print_samplings(f"{headline}; noise for epsilon {round_up(target, QUOTED_DIGITS)}", table, blocks)
 
 
 def _noise(value: float) -> str:
@@ -30,36 +56,7 @@ def _noise(value: float) -> str:
     return exact(value) if len(exact(value)) <= NOISE_DIGITS + 1 else round_up(value, NOISE_DIGITS)
 
 
-def sampling_headline(plan: Plan, delta: float, target: float | None) -> str:
-    """Return the heading of the table."""
-    wanted = "" if target is None else f"; noise for epsilon {round_up(target, QUOTED_DIGITS)}"
-    users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
-    return f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}{wanted}"
-
-
-def sampling_notes(rows: Sequence[Sampled]) -> list[tuple[str, str]]:
-    """Return, for each scheme with a number, its requirement and the loaders that meet it."""
-    lines: list[tuple[str, str]] = []
-    for row in rows:
-        if row.epsilon is not None:
-            lines.append((row.scheme.name, row.scheme.assumption))
-            lines += [("", f"- {loader}") for loader in loaders_of(row.scheme.name)]
-    return lines
-
-
-def sampling_remarks(rows: Sequence[Sampled], answered: bool) -> list[tuple[str, str]]:
-    """Return the reasons for missing numbers, or the caveats of the others."""
-    return [(row.scheme.name, row.reason) for row in rows if row.reason and (row.epsilon is not None) is answered]
-
-
-def sampling_warnings(rows: Sequence[Sampled], delta: float) -> list[tuple[str, str]]:
-    """Return the warnings on any number of the table, each once."""
-    lines = [line for row in rows if row.plan is not None and row.epsilon for line in warning_lines(row.plan, delta)]
-    return list(dict.fromkeys(lines))
-
-
-def sampling_json(plan: Plan, delta: float, target: float | None, rows: Sequence[Sampled]) -> dict[str, Any]:
-    """Return the object that ``hockeystick sampling --json`` prints; infinite ends are ``None``, with a ``reason``."""
+def _json(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> dict[str, Any]:
     return {
         **relation_json(plan),
         "delta": delta,
@@ -70,14 +67,16 @@ def sampling_json(plan: Plan, delta: float, target: float | None, rows: Sequence
 
 
 def _row_json(row: Sampled, delta: float) -> dict[str, Any]:
-    said: Mapping[str, Any] = {
+    """Numbers of a scheme; infinite ends are ``None``, with a ``reason``."""
+    warnings = [] if row.plan is None or row.epsilon is None else warning_lines(row.plan, delta)
+    return {
         "scheme": row.scheme.name,
         "parameters": None if row.sampling is None else row.sampling.keys(),
         "epsilon": None if row.epsilon is None else finite_ends(row.epsilon),
         "guarantee": None if row.epsilon is None else row.epsilon.guarantee,
         "noise_multiplier": row.noise_multiplier,
         "reason": row.reason,
+        "assumption": row.scheme.assumption,
+        "loaders": list(loaders_of(row.scheme.name)),
+        "warnings": [text for _, text in warnings],
     }
-    warnings = [] if row.plan is None or row.epsilon is None else [text for _, text in warning_lines(row.plan, delta)]
-    loaders = list(loaders_of(row.scheme.name))
-    return {**said, "assumption": row.scheme.assumption, "loaders": loaders, "warnings": warnings}

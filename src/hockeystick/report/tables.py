@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,9 +77,14 @@ def print_answer(answer: Answer) -> None:
     _print(_bold(answer.headline) + "\n\n" + _pairs(answer.lines))
 
 
-def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
-    """Print names and summaries of accountants."""
-    _print(_pairs(list(summaries)))
+def print_paragraph(text: str) -> None:
+    """Print running text, wrapped."""
+    _print(textwrap.fill(text, line_width(), break_on_hyphens=False, break_long_words=False) + "\n")
+
+
+def print_pairs(lines: Sequence[tuple[str, str]], error: bool = False) -> None:
+    """Print labels and texts, on standard error if a figure or a table holds the output."""
+    _print(_pairs(lines), error)
 
 
 def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
@@ -106,12 +111,6 @@ def print_samplings(
     """Print the numbers of all sampling schemes in one table, then titled blocks of lines."""
     table = _numbers([("sampling", "lower", "upper", "noise needed"), *rows], {0})
     _print(_bold(headline) + "\n\n" + table + "".join(_block(title, lines) for title, lines in blocks))
-
-
-def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
-    """Print the premises and warnings of a figure on standard error, since a figure has no lines of text."""
-    if lines:
-        _print(_pairs(lines), error=True)
 
 
 def print_supported(name: str | None = None) -> None:

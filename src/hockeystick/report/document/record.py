@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from hockeystick.numerics.work import one_call, part
-from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
@@ -55,7 +55,7 @@ def report_record(
     >>> [row["delta"] for row in record["epsilon"]]
     [1e-05, 1e-06, 1e-07, 1e-09]
     """
-    at = _delta(plan, delta)
+    at = target_delta(asked_delta(plan, delta))
     if title is not None and not isinstance(title, str):
         raise InvalidInputError(f"title must be a text; received {shown(title)}", "title")
     headline = plan.epsilon(at)
@@ -80,13 +80,6 @@ def report_record(
         },
     }
     return sealed(content)
-
-
-def _delta(plan: Plan, delta: float | None) -> float:
-    at = plan.delta_target if delta is None else target_delta(delta)
-    if at is None:
-        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
-    return at
 
 
 def _deltas(at: float) -> list[float]:

@@ -4,11 +4,11 @@ amplification by sampling, one on people with several records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
 from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import resampled
@@ -16,7 +16,9 @@ from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.document.voice import Latex, Text
 from hockeystick.report.document.wording import quoted, settings_of
+from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import exact
+from hockeystick.report.tables import print_paragraph
 from hockeystick.values import domains
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -52,9 +54,7 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
     >>> found["text"][:95]
     'The computation satisfies (2.39, 1e-5)-differential privacy for single records, where neighbour'
     """
-    at = plan.delta_target if delta is None else target_delta(delta)
-    if at is None:
-        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    at = target_delta(asked_delta(plan, delta))
     if records is not None and plan.unit == USER:
         raise InvalidInputError(
             "records_per_person goes with unit 'record'; the plan is about users", "records_per_person"
@@ -168,3 +168,9 @@ def _selected(selection: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     return exact(value) if isinstance(value, int | float) else str(value).replace("'", "")
+
+
+def statement_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, records: Any) -> Found:
+    """Answer ``hockeystick statement``."""
+    found = statement_json(plan, delta, records)
+    return Found(found, lambda: found, lambda: print_paragraph(found["text"]))

@@ -1,0 +1,226 @@
+"""Options that commands share: a plan from a file, standard input or flags, a delta, the form of the output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hockeystick.cli.numbers import FALLING, number
+from hockeystick.cli.progress import progress
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import nearest, shown
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from hockeystick.plan.plan import Plan
+
+UNITS = ("record", "user")  # as in plan/users.py, which would slow down --help
+
+STANDARD_INPUT = "-"  # file name that means standard input
+
+FLAGS = {
+    "noise_multiplier": "DP-SGD: standard deviation of the noise / clipping norm.",
+    "sample_rate": "DP-SGD: probability that a record enters a batch (Poisson sampling).",
+    "steps": "DP-SGD: number of optimiser steps.",
+    "batch_size": "DP-SGD: (expected) batch size, in place of the sample rate.",
+    "dataset_size": "DP-SGD: number of records, with the batch size.",
+    "steps_per_epoch": "DP-SGD: steps of an epoch, with the sampling schemes that ask for them.",
+    "last_batch_size": "DP-SGD: expected size of the last batch of an epoch (random allocation).",
+    "check_in": "DP-SGD: probability that a record takes part in an epoch at all (random allocation).",
+    "draws": "DP-SGD: draws in a step, with the dataset size (with replacement).",
+    "max_batch_size": "DP-SGD: largest batch that is not cut (truncated Poisson).",
+    "groups": "DP-SGD: groups that take turns (cyclic Poisson).",
+    "epochs": "DP-SGD: passes over the data, in place of the steps.",
+    "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
+    "partitions_per_unit": "DP-SGD: most partitions with records of one user, with --sampling none.",
+}
+"""Numeric flags that replace a plan file. 1e4 is a whole number, too."""
+
+TEXTS = {
+    "sampling": "DP-SGD: how batches are made: poisson, or another scheme that `hockeystick supported` lists.",
+    "unit": f"DP-SGD: who is protected: {' or '.join(UNITS)}; a user with --records-per-unit.",
+    "adjacency": f"With the flags above: {', '.join(kind.value for kind in Adjacency)}.",
+}
+"""Flags with a name that replace a plan file."""
+
+DROPPED = "DP-SGD: a last batch with fewer records is dropped (shuffled batches)."
+
+ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
+"""Common other names of flags, from papers and scripts."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return one completion item that lets the shell list matching files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+number_option = partial(click.option, type=FALLING, metavar="NUMBER")
+output_option = partial(click.option, "-o", "--output", metavar="FILE", shell_complete=files)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
+delta_option = number_option("--delta", help="Target delta; beats the one in the plan.")
+
+
+def plan_source(command: Command) -> Command:
+    """Add the argument and the flags that describe a plan."""
+    for key, text in reversed(TEXTS.items()):
+        command = click.option(f"--{key}", metavar="NAME", help=text)(command)
+    command = click.option("--drop-last", "drop_last", is_flag=True, default=None, help=DROPPED)(command)
+    for key, text in reversed(FLAGS.items()):
+        command = number_option(*names_of(key), key, type=number(key), help=text)(command)
+    return click.argument("plan", required=False, shell_complete=files)(command)
+
+
+def with_plan(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument and the flags of a plan to a command that receives the plan itself."""
+
+    @wraps(command)
+    def run(plan: str | None, **given: Any) -> Any:
+        flags = {key: given.pop(key) for key in (*FLAGS, *TEXTS, "drop_last")}
+        chosen = chosen_plan(plan, flags)
+        with flag_names():
+            return command(chosen, **given)
+
+    return plan_source(run)
+
+
+def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
+    """Return the plan that the command line describes.
+
+    Args:
+        plan: file, ``-`` for standard input, or ``None``.
+        given: values of the flags of :func:`plan_source`; ``None`` where absent.
+
+    Raises:
+        InvalidInputError: the plan is invalid, given together with flags, or missing.
+    """
+    flags = {key: value for key, value in given.items() if value is not None}
+    if plan is not None:
+        if flags:
+            names = ", ".join(_flag(key) for key in flags)
+            line = f"give a PLAN or the flags that stand in place of it; received {shown(plan)} and {names}"
+            raise InvalidInputError(f"{line}; {_remedy(list(flags))}")
+        return _read(plan)
+    if not flags:
+        raise InvalidInputError(
+            "no plan: give a PLAN file, or - to read one from standard input, or flags such as --noise-multiplier"
+        )
+    if "noise_multiplier" not in flags:
+        raise InvalidInputError("--noise-multiplier is missing: the flags describe DP-SGD, which needs it")
+    from hockeystick.plan.dp_sgd import dp_sgd
+
+    with flag_names():
+        return dp_sgd(**flags)
+
+
+def _read(plan: str) -> Plan:
+    from hockeystick.plan.file import MAX_BYTES, load_plan, parse_plan
+
+    if plan == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise InvalidInputError("no plan: standard input is closed; give a PLAN file, or flags")
+        return parse_plan(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
+    return load_plan(plan)
+
+
+def _remedy(flags: list[str]) -> str:
+    """Remedy for flags beside a plan file: a similar option of the command, or else keys of the file."""
+    others = [item.opts[0] for item in _options() if item.name not in FLAGS]
+    close = nearest(_flag(flags[0]), others, 0.85) if len(flags) == 1 else None
+    if close is not None and close != _flag(flags[0]):
+        return f"did you mean {close!r}?"
+    return f"with a plan, {'that is a key' if len(flags) == 1 else 'those are keys'} of its file"
+
+
+def _options() -> list[click.Option]:
+    """The options of the command that runs."""
+    context = click.get_current_context(silent=True)
+    return [item for item in (context.command.params if context else []) if isinstance(item, click.Option)]
+
+
+@contextmanager
+def flag_names() -> Iterator[None]:
+    """Name keys by their flags in errors raised in the block."""
+    try:
+        yield
+    except InvalidInputError as error:
+        key, message = error.field, str(error)
+        known = key is not None and any(_flag(key) in item.opts for item in _options())
+        if key is None or not known or not message.startswith(key):
+            raise
+        raise InvalidInputError(_flag(key) + message.removeprefix(key), key) from None
+
+
+def delta_of(plan: Plan, delta: float | None) -> float:
+    """Return the delta given on the command line, or else that of the plan.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    target = plan.delta_target if delta is None else delta
+    if target is None:
+        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    return target
+
+
+def answer(kind: str, plan: Plan, question: dict[str, Any], as_json: bool, doing: str) -> Any:
+    """Answer a question about a plan and print it, for people or as JSON.
+
+    Args:
+        kind: kind of answer, see ``report/kinds.py``.
+        plan: the plan.
+        question: its values.
+        as_json: True for JSON.
+        doing: text of the progress message.
+
+    Returns:
+        The result of the library.
+    """
+    from hockeystick.report.kinds import asked
+
+    with progress(doing) as say:
+        found = asked(kind, plan, question, lambda part: say(f"{doing}: {part}"))
+    if as_json:
+        print_json(found.json())
+    else:
+        found.found.show()
+    return found.found.result
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output, on one line with full precision.
+
+    Raises:
+        ValueError: the value holds an infinity or nan, which JSON lacks.
+    """
+    import json  # imported late, since most answers are for people
+
+    click.echo(json.dumps(value, allow_nan=False))
+
+
+def unaliased(name: str) -> str:
+    """Return the key of a command-line name; any other name is returned unchanged.
+
+    >>> unaliased("sigma"), unaliased("sample-rate")
+    ('noise_multiplier', 'sample-rate')
+    """
+    return next((key for key, alias in ALIASES.items() if alias == f"--{name}"), name)
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """Return the flag of a key and its other name, if any."""
+    return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")

@@ -1,0 +1,95 @@
+"""Kinds of answers about one plan: each is computed from a question in JSON values, for people and for JSON.
+
+The command line asks with the values of its options; a verification asks with the values that a file states, which are
+untrusted: the function that receives a value validates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+from hockeystick.plan.plan import Plan
+from hockeystick.report.document.envelope import enveloped
+from hockeystick.values.domains import shown
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.late import found as imported
+from hockeystick.values.words import choice
+
+KINDS: Mapping[str, str] = {
+    "epsilon": "answer:epsilon_asked",
+    "delta": "answer:delta_asked",
+    "comparison": "comparison:comparison_asked",
+    "calibration": "calibration:calibration_asked",
+    "samplings": "samplings:samplings_asked",
+    "profile": "profile:profile_asked",
+    "remaining": "remaining:remaining_asked",
+    "audit": "audit:audit_asked",
+    "statement": "document.statement:statement_asked",
+}
+"""Function of each kind, by the value of the key ``answer``; it is imported on first use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Result of a question.
+
+    Attributes:
+        result: object of the library.
+        numbers: function that returns the numbers in JSON values.
+        show: function that prints the result for people.
+        plan: plan of the result, if it is not that of the question.
+    """
+
+    result: Any
+    numbers: Callable[[], dict[str, Any]]
+    show: Callable[[], None]
+    plan: Plan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Question about a plan with its result.
+
+    Attributes:
+        kind: kind of answer.
+        plan: plan of the question.
+        question: question in JSON values.
+        found: result.
+    """
+
+    kind: str
+    plan: Plan
+    question: Mapping[str, Any]
+    found: Found
+
+    def json(self) -> dict[str, Any]:
+        """Return the answer in its envelope."""
+        return enveloped(self.kind, self.found.plan or self.plan, self.question, self.found.numbers())
+
+
+def asked(kind: Any, plan: Plan, question: Mapping[str, Any], say: Callable[[str], None] = lambda text: None) -> Asked:
+    """Answer a question about a plan.
+
+    Args:
+        kind: kind of answer, a key of :data:`KINDS`.
+        plan: the plan.
+        question: values by the keyword arguments of the function of this kind.
+        say: function that receives the name of each part of a long answer.
+
+    Raises:
+        InvalidInputError: the kind is unknown, or a value of the question is missing, unknown or invalid.
+        UnsupportedError: no guarantee is proved for the plan.
+    """
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InvalidInputError(choice("answer", kind, list(KINDS)), "answer")
+    function = imported(f"hockeystick.report.{KINDS[kind]}")
+    _, _, *keys = signature(function).parameters.values()  # those after the plan and the listener
+    names = [key.name for key in keys]
+    if not {key.name for key in keys if key.default is key.empty} <= set(question) <= set(names):
+        received = shown(list(question))
+        raise InvalidInputError(f"asked must have the keys {', '.join(map(repr, names))}; received {received}")
+    ordered = {key: question[key] for key in names if key in question}
+    return Asked(kind, plan, ordered, function(plan, say, **ordered))
