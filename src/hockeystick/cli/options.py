@@ -50,6 +50,8 @@ TEXTS = {
 }
 """Flags with a name that replace a plan file."""
 
+PLAN_FLAGS = (*FLAGS, *TEXTS, "drop_last")  # keys of a plan on the command line
+
 DROPPED = "DP-SGD: a last batch with fewer records is dropped (shuffled batches)."
 
 ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
@@ -86,7 +88,7 @@ def with_plan(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(plan: str | None, **given: Any) -> Any:
-        flags = {key: given.pop(key) for key in (*FLAGS, *TEXTS, "drop_last")}
+        flags = {key: given.pop(key) for key in PLAN_FLAGS}
         chosen = chosen_plan(plan, flags)
         with flag_names():
             return command(chosen, **given)

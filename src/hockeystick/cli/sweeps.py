@@ -12,6 +12,7 @@ from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
 from hockeystick.cli.numbers import number
 from hockeystick.cli.options import (
+    PLAN_FLAGS,
     chosen_plan,
     delta_option,
     flag_names,
@@ -82,19 +83,13 @@ def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
     delta: float | None,
-    epsilon: float | None,
     target: dict[str, float],
     parameter: str | None,
-    tolerance: float | None,
-    gap: float | None,
-    output: str | None,
-    errors: Any,
-    jobs: float,
     heat_map: str | None,
     pareto: str | None,
     at_most: float | None,
     least_steps: float | None,
-    **flags: Any,
+    **asked: Any,
 ) -> None:
     """Answer one question about a plan at every point of a grid: a row each, as CSV.
 
@@ -106,18 +101,21 @@ def sweep(
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
     _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
+    flags = {key: asked.pop(key) for key in PLAN_FLAGS}
     parameter = None if parameter is None else unaliased(parameter)
     free = [parameter or FREE] if target else []
     chosen = chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
-    asked: dict[str, Any] = {
-        "delta": delta, "epsilon": epsilon, "target": wanted, "parameter": parameter, "gap": gap,
-        "tolerance": tolerance, "errors": errors, "output": output, "jobs": jobs,
-    }  # fmt: skip
     with flag_names(), bar("sweeping") as told:
-        found = swept(chosen, grid, **asked, progress=told)
-    _draw(found, heat_map, pareto, at_most, least_steps or 0)
-    _say(found, output)
+        found = swept(chosen, grid, delta=delta, target=wanted, parameter=parameter, **asked, progress=told)
+    if heat_map is not None or pareto is not None:
+        from hockeystick.plot import save
+
+        if heat_map is not None:
+            save(found.plot("heat_map"), heat_map)
+        if pareto is not None:
+            save(found.plot("pareto", at_most=at_most, least_steps=least_steps or 0), pareto)
+    _say(found, asked["output"])
     if found.failed:  # the rows are still written; the status and this line report the failures
         click.echo(f"error: {found.failed} rows failed unexpectedly, see their reasons", err=True)
         click.get_current_context().exit(FAILURE)
@@ -160,17 +158,6 @@ def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | N
     for path in (heat_map, pareto):
         if path is not None:
             checked_ending(path)
-
-
-def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float | None, least_steps: float) -> None:
-    if heat_map is None and pareto is None:
-        return
-    from hockeystick.plot import save
-
-    if heat_map is not None:
-        save(found.plot("heat_map"), heat_map)
-    if pareto is not None:
-        save(found.plot("pareto", at_most=at_most, least_steps=least_steps), pareto)
 
 
 def _say(found: Sweep, output: str | None) -> None:

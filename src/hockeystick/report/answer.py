@@ -165,6 +165,18 @@ def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
     }
 
 
+def plan_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
+    """Return the lines that follow every number about a plan: adjacency, rounds, assumptions and warnings."""
+    rounds = ("rounds", rounds_said(plan))
+    return [*relation_lines(plan), rounds, *assumption_lines(plan), *warning_lines(plan, delta)]
+
+
+def plan_json(plan: Plan, delta: float | None, guarantee: str | None = None) -> dict[str, Any]:
+    """Return the keys of :func:`plan_lines` in an answer in JSON, and the guarantee if there is one."""
+    held = {} if guarantee is None else {"guarantee": guarantee}
+    return {**relation_json(plan), **held, **caveats_json(plan, delta)}
+
+
 def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[tuple[str, str]]:
     """The source's claim, the verdict on it, and the plan's note, which often says how the loader samples."""
     lines = [] if published.get("epsilon") is None else [("published", _published(published))]

@@ -9,15 +9,7 @@ from typing import Any
 from hockeystick.plan.audit import Audit
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.audited import UnrejectedNoise, unrejected_noise
-from hockeystick.report.answer import (
-    Answer,
-    assumption_lines,
-    caveats_json,
-    relation_json,
-    relation_lines,
-    rounds_said,
-    warning_lines,
-)
+from hockeystick.report.answer import Answer, plan_json, plan_lines
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.report.tables import print_answer
@@ -44,9 +36,7 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     if delta is not None:
         least = round_down(found.epsilon_below(delta), QUOTED_DIGITS)
         lines.append(("of the run", f"epsilon >= {least} at delta = {exact(delta)}, at that significance"))
-    lines += [*relation_lines(plan), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
-    lines += warning_lines(plan, delta)
-    return Answer(headline, tuple(lines))
+    return Answer(headline, (*lines, *plan_lines(plan, delta)))
 
 
 def _decided_by(found: Audit) -> str:
@@ -91,8 +81,7 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
             "limited": noise.limited,
         },
         "run": None if delta is None else {"epsilon_at_least": found.epsilon_below(delta), "delta": delta},
-        **relation_json(plan),
-        **caveats_json(plan, delta),
+        **plan_json(plan, delta),
     }
 
 

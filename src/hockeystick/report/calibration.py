@@ -11,16 +11,7 @@ from hockeystick.plan.plan import Plan
 from hockeystick.questions import targets
 from hockeystick.questions.calibration import Calibration, beside_said, calibrate
 from hockeystick.questions.parameters import NOISES, named, of_plan
-from hockeystick.report.answer import (
-    Answer,
-    assumption_lines,
-    caveats_json,
-    finite_ends,
-    relation_json,
-    relation_lines,
-    rounds_said,
-    warning_lines,
-)
+from hockeystick.report.answer import Answer, finite_ends, plan_json, plan_lines
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.report.tables import print_answer
@@ -59,9 +50,7 @@ def calibration_answer(found: Calibration) -> Answer:
         lines.append(("noises", "; ".join(_noises(found))))
         if left := _left(found):
             lines.append(("as they are", f"{', '.join(left)}: their noise is not scaled"))
-    lines += [*relation_lines(found.plan), ("rounds", rounds_said(found.plan))]
-    lines += [*assumption_lines(found.plan), *warning_lines(found.plan, target.at_delta)]
-    return Answer(headline, tuple(lines))
+    return Answer(headline, (*lines, *plan_lines(found.plan, target.at_delta)))
 
 
 def _noises(found: Calibration) -> Iterator[str]:
@@ -91,9 +80,7 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "beside": None if beside is None else {"value": beside[0], **finite_ends(beside[1])},
         "limited": found.limited,
         **({"as_they_are": _left(found)} if found.parameter == "noise" else {}),
-        **relation_json(found.plan),
-        "guarantee": found.achieved.guarantee,
-        **caveats_json(found.plan, found.target.at_delta),
+        **plan_json(found.plan, found.target.at_delta, found.achieved.guarantee),
     }
 
 

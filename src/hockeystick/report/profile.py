@@ -9,16 +9,7 @@ import numpy as np
 
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.profile import Profile
-from hockeystick.report.answer import (
-    Answer,
-    assumption_lines,
-    caveats_json,
-    finite_ends,
-    relation_json,
-    relation_lines,
-    rounds_said,
-    warning_lines,
-)
+from hockeystick.report.answer import Answer, finite_ends, plan_json, plan_lines
 from hockeystick.report.document.shares import half_up
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
@@ -68,9 +59,7 @@ def profile_json(
         "groups": [
             {"records": size, "epsilon": _rows("delta", deltas, profile.group(size).epsilon)} for size in groups
         ],
-        **relation_json(plan),
-        "guarantee": "certified",
-        **caveats_json(plan, max(deltas, default=None)),
+        **plan_json(plan, max(deltas, default=None), "certified"),
     }
 
 
@@ -95,9 +84,8 @@ def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
             (f"group of {group['records']}, {exact(row['delta'])}", f"epsilon at most {_upper(row, SHOWN_DIGITS)}")
             for row in group["epsilon"]
         ]
-    lines += [*relation_lines(plan), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
-    lines += warning_lines(plan, max((row["delta"] for row in found["epsilon"]), default=None))
-    return Answer(_headline(found), tuple(lines))
+    largest = max((row["delta"] for row in found["epsilon"]), default=None)
+    return Answer(_headline(found), (*lines, *plan_lines(plan, largest)))
 
 
 def _headline(found: Mapping[str, Any]) -> str:

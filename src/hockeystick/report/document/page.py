@@ -8,20 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from hockeystick.report.document.blocks import (
-    Block,
-    Bullets,
-    Caution,
-    Code,
-    Facts,
-    Figure,
-    Heading,
-    Lead,
-    Paragraph,
-    Signature,
-    Table,
-    Title,
-)
+from hockeystick.report.document import blocks
 
 ISLAND = ('<script type="application/json" id="hockeystick-record">', "</script>")
 """Delimiters of the numbers for machines; browsers do not run a script of this type."""
@@ -103,15 +90,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 """Content security policy: the page may load only its own style, even if some text were taken for markup."""
 
 
-def page(title: str, blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
+def page(title: str, content: Sequence[blocks.Block], record: Mapping[str, Any]) -> str:
     """Return the page as text that ends in a line break.
 
     Args:
         title: title of the window.
-        blocks: visible content.
+        content: visible blocks.
         record: numbers for machines, embedded as JSON.
 
-    >>> text = page("Report", [Paragraph("a <b> & c")], {"note": "</script>"})
+    >>> text = page("Report", [blocks.Paragraph("a <b> & c")], {"note": "</script>"})
     >>> "a &lt;b&gt; &amp; c" in text, text.count("</script>")
     (True, 1)
     """
@@ -128,7 +115,7 @@ def page(title: str, blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
         "</head>",
         "<body>",
         "<main>",
-        *(line for block in blocks for line in _written(block)),
+        *(line for block in content for line in _written(block)),
         "</main>",
         ISLAND[0],
         island(record),
@@ -145,31 +132,31 @@ def island(record: Mapping[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _written(block: Block) -> list[str]:
+def _written(block: blocks.Block) -> list[str]:
     match block:
-        case Title(text, about):
+        case blocks.Title(text, about):
             return [f"<h1>{escape(text)}</h1>", *([f'<p class="about">{escape(about)}</p>'] if about else [])]
-        case Heading(text):
+        case blocks.Heading(text):
             return [f"<h2>{escape(text)}</h2>"]
-        case Lead(text, below):
+        case blocks.Lead(text, below):
             return ['<div class="lead">', f"<strong>{escape(text)}</strong>", f"<span>{escape(below)}</span>", "</div>"]
-        case Paragraph(text):
+        case blocks.Paragraph(text):
             return [f"<p>{LONG.sub(_divided, escape(text))}</p>"]
-        case Caution(texts):
+        case blocks.Caution(texts):
             marked = (f"<p><strong>Mind:</strong> {escape(text)}</p>" for text in texts)
             return ['<div class="caution" role="note">', *marked, "</div>"]
-        case Facts(rows):
+        case blocks.Facts(rows):
             pairs = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
             return ["<dl>", *pairs, "</dl>"]
-        case Table():
+        case blocks.Table():
             return _table(block)
-        case Bullets(items):
+        case blocks.Bullets(items):
             return ["<ul>", *(f"<li>{escape(item)}</li>" for item in items), "</ul>"]
-        case Figure(chart, caption):
+        case blocks.Figure(chart, caption):
             return ["<figure>", *chart.svg().split("\n"), f"<figcaption>{escape(caption)}</figcaption>", "</figure>"]
-        case Code(text, _):
+        case blocks.Code(text, _):
             return f"<pre><code>{escape(text.rstrip())}</code></pre>".split("\n")
-        case Signature(fields):
+        case blocks.Signature(fields):
             return ['<div class="signature">', *(f"<span>{escape(name)}</span>" for name in fields), "</div>"]
 
 
@@ -178,7 +165,7 @@ def _divided(name: re.Match[str]) -> str:
     return name[0].replace(".", ".<wbr>")
 
 
-def _table(block: Table) -> list[str]:
+def _table(block: blocks.Table) -> list[str]:
     def kind(column: int) -> str:
         return "" if column < block.words else ' class="number"'
 

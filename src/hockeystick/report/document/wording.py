@@ -15,19 +15,7 @@ from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import relation_lines, rounds_said
 from hockeystick.report.claims import verdict
-from hockeystick.report.document.blocks import (
-    Block,
-    Bullets,
-    Caution,
-    Code,
-    Facts,
-    Heading,
-    Lead,
-    Paragraph,
-    Signature,
-    Table,
-    Title,
-)
+from hockeystick.report.document import blocks
 from hockeystick.report.document.checker import NAME
 from hockeystick.report.document.figures import figures
 from hockeystick.report.document.shares import (
@@ -92,48 +80,41 @@ class Attack:
 
     Attributes:
         question: question that the attacker wants to answer about a person.
-        heads: column heads of the table of its success.
+        wrong: column head of the number of wrong alarms.
+        right: column head of the number of right alarms.
         others: people about whom an alarm is wrong.
         targets: people about whom an alarm is right.
+        alarms: column heads of the shares of wrong and of right alarms.
     """
 
     question: str
-    heads: tuple[str, ...]
+    wrong: str
+    right: str
     others: str
     targets: str
+    alarms: tuple[str, str] = ("wrong alarms", "right alarms, at most")
 
 
 ATTACKS: Mapping[str, Attack] = {
     "add-or-remove": Attack(
         "whether one record is in the data",
-        (
-            "outsiders wrongly accused",
-            "members recognised, at most",
-            f"accused, of {CROWD:,} outsiders",
-            f"recognised, of {CROWD:,} members",
-        ),
+        f"accused, of {CROWD:,} outsiders",
+        f"recognised, of {CROWD:,} members",
         "records that are not in the data",
         "records that are in it",
+        ("outsiders wrongly accused", "members recognised, at most"),
     ),
     "replace-one": Attack(
         "which of two given records is in the data",
-        (
-            "wrong alarms",
-            "right alarms, at most",
-            f"wrong, of {CROWD:,} with the second record",
-            f"right, of {CROWD:,} with the first",
-        ),
+        f"wrong, of {CROWD:,} with the second record",
+        f"right, of {CROWD:,} with the first",
         "people whose record is the second",
         "people whose record is the first",
     ),
     "zero-out": Attack(
         "whether one record contributed anything",
-        (
-            "wrong alarms",
-            "right alarms, at most",
-            f"wrong, of {CROWD:,} that contribute nothing",
-            f"right, of {CROWD:,} that contribute",
-        ),
+        f"wrong, of {CROWD:,} that contribute nothing",
+        f"right, of {CROWD:,} that contribute",
         "records that contribute nothing",
         "records that contribute",
     ),
@@ -149,12 +130,8 @@ USERS: Mapping[str, Attack] = {
     ),
     "replace-one": Attack(
         "which of two given sets of records one user has in the data",
-        (
-            "wrong alarms",
-            "right alarms, at most",
-            f"wrong, of {CROWD:,} with the second records",
-            f"right, of {CROWD:,} with the first",
-        ),
+        f"wrong, of {CROWD:,} with the second records",
+        f"right, of {CROWD:,} with the first",
         "users whose records are the second",
         "users whose records are the first",
     ),
@@ -168,7 +145,7 @@ USERS: Mapping[str, Attack] = {
 """Words for the error rates if the unit is a user with several records."""
 
 
-def report_blocks(record: Mapping[str, Any]) -> list[Block]:
+def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
     """Return a report as blocks.
 
     Args:
@@ -179,21 +156,21 @@ def report_blocks(record: Mapping[str, Any]) -> list[Block]:
     """
     plan = plan_from_dict(record["plan"])
     return [
-        Title("Differential privacy report", one_line(record["asked"]["title"] or "")),
+        blocks.Title("Differential privacy report", one_line(record["asked"]["title"] or "")),
         *_headline(record),
         *_run(record, plan),
         *_assumed(record),
         *_guarantee(record),
         *_meaning(record),
         *_pictures(record),
-        Heading("What this number does not cover"),
-        Paragraph(
+        blocks.Heading("What this number does not cover"),
+        blocks.Paragraph(
             "The computation above is about the plan. Whether the plan describes what was run is for people to say. "
             "Ask, before you sign:"
         ),
-        Bullets(OUTSIDE),
+        blocks.Bullets(OUTSIDE),
         *_made(record, plan),
-        Signature(("Name and role", "Date", "Signature")),
+        blocks.Signature(("Name and role", "Date", "Signature")),
     ]
 
 
@@ -218,10 +195,10 @@ def headline(record: Mapping[str, Any]) -> str:
     return f"epsilon {relation} {quoted(first)} at delta = {exact(first['delta'])}"
 
 
-def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
+def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     first = record["epsilon"][0]
     relation = "is" if first["upper"] is None else "\u2264"
-    yield Lead(
+    yield blocks.Lead(
         f"\u03b5 {relation} {quoted(first)} at \u03b4 = {exact(first['delta'])}",
         f"epsilon at delta, for {_protected(record)}, {record['adjacency']}; {ends(first)} ({first['guarantee']})",
     )
@@ -231,11 +208,11 @@ def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
     if str(record["made"].get("doctor", "")).startswith(NOT_WITHIN):
         cautions.append(f"the elementary functions of the machine are {one_line(str(record['made']['doctor']))}")
     if cautions:
-        yield Caution(cautions)
+        yield blocks.Caution(cautions)
 
 
-def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
-    yield Heading("What was run")
+def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
+    yield blocks.Heading("What was run")
     rows, shown = [], record["plan"]["round"][:MOST_ROUNDS]
     named = any("name" in item or "date" in item for item in shown)
     for item in shown:
@@ -246,10 +223,10 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
         rows.append((_name(item), *row) if named else row)
     heads: tuple[str, ...] = ("mechanism", "sampling", "parameters", "how often")
     heads = ("name", *heads) if named else heads
-    yield Table("The steps of the computation", heads, rows, words=len(heads))
+    yield blocks.Table("The steps of the computation", heads, rows, words=len(heads))
     left = len(record["plan"]["round"]) - len(rows)
     if left > 0:
-        yield Paragraph(f"{left:,} more kinds of steps stand in the plan below.")
+        yield blocks.Paragraph(f"{left:,} more kinds of steps stand in the plan below.")
     facts = [("steps in all" if plan.best_of is None else "steps of each run", rounds_said(plan))]
     facts += [line for line in relation_lines(plan) if line[0] == "released"]
     facts += [(f"note on {_name(item)}", one_line(item["note"])) for item in shown if "note" in item]
@@ -260,10 +237,10 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     facts += [(key, one_line(str(published[key]))) for key in ("source", "accountant", "note") if published.get(key)]
     if published.get("epsilon") is not None:
         facts.append(("claimed elsewhere", _claimed(published, record["epsilon"][0])))
-    yield Facts(facts)
-    yield Paragraph(RELATIONS[record["adjacency"]])
+    yield blocks.Facts(facts)
+    yield blocks.Paragraph(RELATIONS[record["adjacency"]])
     if "unit" in record:
-        yield Paragraph(
+        yield blocks.Paragraph(
             "Here and below, all records of one user, as many as are said above, take the place of the one "
             "record in which neighbouring datasets differ."
         )
@@ -310,34 +287,36 @@ def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
     return claim if judged is None else f"{claim}: {judged.value}"
 
 
-def _assumed(record: Mapping[str, Any]) -> Iterator[Block]:
-    yield Heading("What the number assumes of the data loader")
-    yield Bullets(record["assumptions"])
+def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
+    yield blocks.Heading("What the number assumes of the data loader")
+    yield blocks.Bullets(record["assumptions"])
     for name in dict.fromkeys(item.get("sampling", "none") for item in record["plan"]["round"]):
         loaders = loaders_of(name)
         if loaders:
-            yield Paragraph(f"Loaders that do this ({name}): {'; '.join(loaders)}.")
+            yield blocks.Paragraph(f"Loaders that do this ({name}): {'; '.join(loaders)}.")
     if record["samplings"]:
-        yield Paragraph(
+        yield blocks.Paragraph(
             "One training with batches made in another way has another epsilon. \u201cnone\u201d claims nothing of "
             "the sampling: every record counts as being in every batch. \u201cshuffled\u201d is what most loaders do."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
-        yield Table(f"Epsilon at delta = {exact(record['asked']['delta'])} if the loader did otherwise", heads, rows)
+        yield blocks.Table(
+            f"Epsilon at delta = {exact(record['asked']['delta'])} if the loader did otherwise", heads, rows
+        )
 
 
-def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
-    yield Heading("The guarantee")
+def _guarantee(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
+    yield blocks.Heading("The guarantee")
     rows = [(exact(row["delta"]), quoted(row), ends(row), _method(row)) for row in record["epsilon"]]
     heads = ("delta", "epsilon at most", "interval", "method")
-    yield Table("Epsilon at several deltas; all lines hold at once", heads, rows, words=0)
+    yield blocks.Table("Epsilon at several deltas; all lines hold at once", heads, rows, words=0)
     endless: dict[str, list[str]] = {}
     for row in record["epsilon"][1:]:  # warnings on the first stand beside the headline
         if row["upper"] is None and row["reason"]:
             endless.setdefault(_reason(row), []).append(exact(row["delta"]))
     for reason, deltas in endless.items():
-        yield Paragraph(f"No finite epsilon is proven at delta = {' and '.join(deltas)}: {reason}.")
+        yield blocks.Paragraph(f"No finite epsilon is proven at delta = {' and '.join(deltas)}: {reason}.")
     attack = record["attack"]
     if "mu" in attack and attack["mu"]["upper"] is not None:
         text = (
@@ -349,7 +328,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
                 f" Its regret is at most {quoted(attack['regret'])}: by no more than this, in both error rates, is the "
                 "plan more private than mu says."
             )
-        yield Paragraph(text)
+        yield blocks.Paragraph(text)
 
 
 def _reason(row: Mapping[str, Any]) -> str:
@@ -366,25 +345,25 @@ def _method(row: Mapping[str, Any]) -> str:
     return f"{row['accountant']} ({row['guarantee']}){worse}"
 
 
-def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
-    yield Heading("What it means for an attacker")
+def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
+    yield blocks.Heading("What it means for an attacker")
     rest = "every record of every other user" if "unit" in record else "every other record"
     first, delta = record["epsilon"][0], exact(record["asked"]["delta"])
     if first["upper"] is None:
-        yield Paragraph("Nothing is promised at this delta: epsilon is infinite.")
+        yield blocks.Paragraph("Nothing is promised at this delta: epsilon is infinite.")
     else:
-        yield Paragraph(
+        yield blocks.Paragraph(
             f"Take the strongest attacker: one who knows {rest}, knows the method, and sees all results. "
             f"Whatever is looked for in the results is at most {factor_up(first['upper'])} times as likely with one of "
             f"two neighbouring datasets as with the other, up to an additional probability of {delta}."
         )
     attack = record["attack"]
     if "refused" in attack:
-        yield Paragraph(f"Error rates of attacks are not stated: {one_line(attack['refused'])}.")
+        yield blocks.Paragraph(f"Error rates of attacks are not stated: {one_line(attack['refused'])}.")
         return
     said = USERS if "unit" in record else ATTACKS
     words = said.get(record["adjacency"], said["add-or-remove"])
-    yield Paragraph(
+    yield blocks.Paragraph(
         f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a "
         f"probability of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage "
         f"(true-positive rate less false-positive rate) is at most {percent_up(attack['advantage']['upper'])}."
@@ -393,35 +372,36 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
         (percent_given(row["fpr"]), percent_up(row["upper"]), crowd_given(row["fpr"]), of_crowd(row["upper"]))
         for row in attack["tpr"]
     ]
-    yield Table("Success of the best attack, on average over its targets", words.heads, rows, words=0)
+    heads = (*words.alarms, words.wrong, words.right)
+    yield blocks.Table("Success of the best attack, on average over its targets", heads, rows, words=0)
     middle = attack["tpr"][1]
     chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
-    yield Paragraph(
+    yield blocks.Paragraph(
         f"In words: an attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
         f"{CROWD:,} {words.targets}, on average. Without the results, {chance} would be recognised by chance."
     )
 
 
-def _pictures(record: Mapping[str, Any]) -> list[Block]:
+def _pictures(record: Mapping[str, Any]) -> list[blocks.Block]:
     """The figures under their heading; nothing if the record has no points."""
-    found: list[Block] = [*figures(record)]
+    found: list[blocks.Block] = [*figures(record)]
     if found and "selection" in record:
-        found.append(Paragraph("Epsilon over the steps is not drawn: nothing is released while the runs go on."))
-    return [Heading("In pictures"), *found] if found else []
+        found.append(blocks.Paragraph("Epsilon over the steps is not drawn: nothing is released while the runs go on."))
+    return [blocks.Heading("In pictures"), *found] if found else []
 
 
-def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
-    yield Heading("How it was computed")
+def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
+    yield blocks.Heading("How it was computed")
     made, delta = record["made"], exact(record["asked"]["delta"])
     guarantees = dict.fromkeys(row["guarantee"] for row in record["epsilon"])
     for name in guarantees:
-        yield Paragraph(f"{name.capitalize()}. {GUARANTEES[name]}" if name in GUARANTEES else one_line(name))
-    yield Paragraph(
+        yield blocks.Paragraph(f"{name.capitalize()}. {GUARANTEES[name]}" if name in GUARANTEES else one_line(name))
+    yield blocks.Paragraph(
         "Numbers in this document are rounded outward: upper ends up, lower ends down, so that no printed digit says "
         "more than was computed."
     )
     versions = ", ".join(f"{key} {one_line(str(made[key]))}" for key in ("python", "numpy", "scipy") if key in made)
-    yield Facts(
+    yield blocks.Facts(
         [
             ("date", one_line(str(made.get("date", "")))),
             ("program", f"hockeystick {one_line(str(made.get('hockeystick', '')))}"),
@@ -431,16 +411,16 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
             ("SHA-256 of the plan", record["plan_sha256"]),
         ]
     )
-    yield Paragraph("To make this report again, save the plan as plan.toml:")
+    yield blocks.Paragraph("To make this report again, save the plan as plan.toml:")
     title = record["asked"]["title"]
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
-    yield Code(f"hockeystick report plan.toml --delta {delta}{named} --output report.html", "console")
-    yield Paragraph("To have every number of this file computed again and compared:")
-    yield Code("hockeystick verify report.html", "console")
-    yield Paragraph(
+    yield blocks.Code(f"hockeystick report plan.toml --delta {delta}{named} --output report.html", "console")
+    yield blocks.Paragraph("To have every number of this file computed again and compared:")
+    yield blocks.Code("hockeystick verify report.html", "console")
+    yield blocks.Paragraph(
         f"To have the epsilons proved again by one file of Python that shares nothing with the program and can be read "
         f"in an hour, take {NAME} (with --checker the first of these commands puts it beside the report):"
     )
-    yield Code(f"python {NAME} report.html", "console")
-    yield Heading("The plan")
-    yield Code(plan_text(plan), "toml")
+    yield blocks.Code(f"python {NAME} report.html", "console")
+    yield blocks.Heading("The plan")
+    yield blocks.Code(plan_text(plan), "toml")
