@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hockeystick.cli.numbers import number
-from hockeystick.cli.options import FLAGS, chosen_plan, delta_of, names_of, number_option, unaliased
+from hockeystick.cli.options import FLAGS, delta_of, names_of, number_option
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -70,15 +70,6 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
     return kind(**present)
 
 
-def free_plan(parameter: Parameter, plan: str | None, flags: dict[str, Any]) -> Plan:
-    """Return the plan of the command line, without the flag of the free parameter.
-
-    Raises:
-        InvalidInputError: the plan is invalid, or a flag sets the free parameter.
-    """
-    return chosen_plan(plan, flags if plan is not None else without_free([parameter], flags, "is looked for"))
-
-
 def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) -> dict[str, Any]:
     """Return the flags with placeholder values for the free parameters.
 
@@ -104,10 +95,3 @@ def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) ->
             start = parameter.start
             filled[key] = min(start, records) if key == "batch_size" and records is not None else start
     return filled
-
-
-def free_parameter(name: str) -> Parameter:
-    """Return the parameter named on the command line."""
-    from hockeystick.questions.parameters import named
-
-    return named(unaliased(name))

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hockeystick.cli import options
 from hockeystick.cli.budget import budget
-from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
+from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, target_options, without_free
 from hockeystick.cli.documents import UNSOUND, report, statement, verify
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.numbers import RISING
-from hockeystick.cli.options import (
-    STANDARD_INPUT,
-    answer,
-    chosen_plan,
-    delta_of,
-    delta_option,
-    files,
-    flag_names,
-    json_option,
-    number_option,
-    plan_source,
-    print_json,
-    with_plan,
-)  # fmt: skip
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
@@ -77,12 +63,12 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
     return found
 
 
-gap_option = number_option("--gap", help="Widest relative width wanted of the interval; smaller takes longer.")
+gap_option = options.number_option("--gap", help="Widest relative width wanted of the interval; smaller takes longer.")
 
 
 def _method(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, an output format."""
-    command = json_option(command)
+    command = options.json_option(command)
     proof = "Prove the interval by ball arithmetic, or refuse; needs python-flint."
     command = click.option("--proof", is_flag=True, help=proof)(command)
     command = gap_option(command)
@@ -92,7 +78,7 @@ def _method(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     route = "Route; see `hockeystick accountants`."
     command = click.option("--accountant", default="auto", metavar="NAME", show_default=True, help=route)(command)
-    return with_plan(command)
+    return options.with_plan(command)
 
 
 for each in (plot, report, verify, statement, budget, sweep, reproduce):
@@ -101,8 +87,8 @@ for each in (plot, report, verify, statement, budget, sweep, reproduce):
 
 @main.command()
 @_method
-@click.argument("others", nargs=-1, metavar="[PLAN]...", shell_complete=files)
-@delta_option
+@click.argument("others", nargs=-1, metavar="[PLAN]...", shell_complete=options.files)
+@options.delta_option
 def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: bool, **method: Any) -> None:
     """Certified bounds on epsilon at a delta.
 
@@ -112,38 +98,33 @@ def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: b
     Example: hockeystick epsilon plan.toml --delta 1/60000
     """
     if not others:
-        answer("epsilon", plan, {"delta": delta_of(plan, delta), **method}, as_json, "computing epsilon")
+        options.answer(
+            "epsilon", plan, {"delta": options.delta_of(plan, delta), **method}, as_json, "computing epsilon"
+        )
         return
     from hockeystick.report.kinds import asked
     from hockeystick.report.several import several_answer, several_json
     from hockeystick.report.tables import print_answer
 
     names = [click.get_current_context().params["plan"] or "", *others]
-    plans = [plan, *(chosen_plan(other, {}) for other in others)]
+    plans = [plan, *(options.chosen_plan(other, {}) for other in others)]
     found = []
     with progress("computing epsilon"):
         for name, each in zip(names, plans, strict=True):
-            with _named(name):
-                found.append(asked("epsilon", each, {"delta": delta_of(each, delta), **method}))
+            try:
+                found.append(asked("epsilon", each, {"delta": options.delta_of(each, delta), **method}))
+            except UnsupportedError as error:
+                raise UnsupportedError(f"{place(name)}: {error}") from None
     if as_json:
-        print_json(several_json([each.json() for each in found]))
+        options.print_json(several_json([each.json() for each in found]))
     else:
         rows = [(each.plan, each.question["delta"], each.found.result) for each in found]
         print_answer(several_answer([(name, *row) for name, row in zip(names, rows, strict=True)]))
 
 
-@contextmanager
-def _named(source: str) -> Iterator[None]:
-    """Name the refused plan in errors."""
-    try:
-        yield
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{place(source)}: {error}") from None
-
-
 @main.command()
 @_method
-@number_option("--epsilon", required=True, help="Epsilon, 0 or greater.")
+@options.number_option("--epsilon", required=True, help="Epsilon, 0 or greater.")
 def delta(plan: Plan, as_json: bool, **question: Any) -> None:
     """Certified bounds on delta at an epsilon.
 
@@ -151,14 +132,14 @@ def delta(plan: Plan, as_json: bool, **question: Any) -> None:
 
     Example: hockeystick delta plan.toml --epsilon 2
     """
-    answer("delta", plan, question, as_json, "computing delta")
+    options.answer("delta", plan, question, as_json, "computing delta")
 
 
 @main.command()
-@with_plan
-@json_option
-@number_option("--delta", help="Compare epsilons at this delta; beats the plan's.")
-@number_option("--epsilon", help="Compare deltas at this epsilon.")
+@options.with_plan
+@options.json_option
+@options.number_option("--delta", help="Compare epsilons at this delta; beats the plan's.")
+@options.number_option("--epsilon", help="Compare deltas at this epsilon.")
 def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """All accountants on one plan, side by side.
 
@@ -169,8 +150,8 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
     """
     if epsilon is not None and delta is not None:
         raise InvalidInputError("give --delta, to compare epsilons, or --epsilon, to compare deltas; received both")
-    question = {"delta": delta_of(plan, delta)} if epsilon is None else {"epsilon": epsilon}
-    entries = answer("comparison", plan, question, as_json, "comparing")
+    question = {"delta": options.delta_of(plan, delta)} if epsilon is None else {"epsilon": epsilon}
+    entries = options.answer("comparison", plan, question, as_json, "comparing")
     failed = [entry.name for entry in entries if entry.failed]
     if failed:  # the table is still printed; the status and this line report the failure
         click.echo(f"error: failed unexpectedly, see the reason: {', '.join(failed)}", err=True)
@@ -179,11 +160,11 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 
 @main.command()
 @click.argument("parameter")
-@plan_source
+@options.plan_source
 @target_options
-@number_option("--tolerance", help="Relative, on the parameter.  [default: 1e-6]")
-@number_option("--gap", help="Widest relative width wanted of the intervals.")
-@json_option
+@options.number_option("--tolerance", help="Relative, on the parameter.  [default: 1e-6]")
+@options.number_option("--gap", help="Widest relative width wanted of the intervals.")
+@options.json_option
 def calibrate(
     parameter: str, plan: str | None, tolerance: float | None, gap: float | None, as_json: bool, **flags: Any
 ) -> None:
@@ -196,22 +177,23 @@ def calibrate(
     Example: hockeystick calibrate noise-multiplier plan.toml --epsilon 3 --delta 1e-5
     """
     from hockeystick.questions.calibration import TOLERANCE
+    from hockeystick.questions.parameters import named
 
-    free = free_parameter(parameter)
+    free = named(options.unaliased(parameter))
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
-    with flag_names():
-        chosen = free_plan(free, plan, flags)
+    with options.flag_names():
+        chosen = options.chosen_plan(plan, flags if plan is not None else without_free([free], flags, "is looked for"))
         target = chosen_target(wanted, chosen).described()
         tolerance = TOLERANCE if tolerance is None else tolerance
         question = {"parameter": free.name, "target": target, "tolerance": tolerance, "gap": gap}
-        answer("calibration", chosen, {**question, "plan": chosen.to_dict()}, as_json, "calibrating")
+        options.answer("calibration", chosen, {**question, "plan": chosen.to_dict()}, as_json, "calibrating")
 
 
 @main.command()
-@with_plan
-@json_option
-@delta_option
-@number_option("--epsilon", help="Look for the noise that reaches this one.")
+@options.with_plan
+@options.json_option
+@options.delta_option
+@options.number_option("--epsilon", help="Look for the noise that reaches this one.")
 def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """Compare sampling schemes for one training: epsilon, noise for the target, matching loaders.
 
@@ -220,18 +202,18 @@ def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bo
 
     Example: hockeystick sampling plan.toml --delta 1e-5 --epsilon 3
     """
-    at = delta_of(plan, delta)
+    at = options.delta_of(plan, delta)
     target = plan.epsilon(at).upper if epsilon is None else epsilon
-    answer("samplings", plan, {"delta": at, "epsilon": target}, as_json, "comparing samplings")
+    options.answer("samplings", plan, {"delta": at, "epsilon": target}, as_json, "comparing samplings")
 
 
 @main.command()
-@with_plan
-@number_option("--delta", "deltas", multiple=True, help="State epsilon at this delta, too.")
-@number_option("--epsilon", "epsilons", multiple=True, help="State delta there.")
-@number_option("--fpr", "rates", type=RISING, multiple=True, help="False-positive rate.")
-@number_option("--group", "sizes", type=float, multiple=True, help="State epsilon of so many records.")
-@json_option
+@options.with_plan
+@options.number_option("--delta", "deltas", multiple=True, help="State epsilon at this delta, too.")
+@options.number_option("--epsilon", "epsilons", multiple=True, help="State delta there.")
+@options.number_option("--fpr", "rates", type=RISING, multiple=True, help="False-positive rate.")
+@options.number_option("--group", "sizes", type=float, multiple=True, help="State epsilon of so many records.")
+@options.json_option
 def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -> None:
     """Show the meaning of a plan's privacy: mu, advantage, error rates, reconstruction, groups, points of the curve.
 
@@ -247,15 +229,15 @@ def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -
     groups = [int(RECORDS.of("records of a group").check(size, "group")) for size in sizes]
     usual = {"deltas": own, "epsilons": (), "rates": RATES, "groups": GROUPS}
     question = {key: list(value or usual[key]) for key, value in {**given, "groups": groups}.items()}
-    answer("profile", plan, question, as_json, "computing the profile")
+    options.answer("profile", plan, question, as_json, "computing the profile")
 
 
 @main.command()
-@with_plan
-@number_option("--epsilon", required=True, help="Epsilon that is to be kept.")
-@number_option("--delta", help="Delta that is to be kept; beats the one in the plan.")
+@options.with_plan
+@options.number_option("--epsilon", required=True, help="Epsilon that is to be kept.")
+@options.number_option("--delta", help="Delta that is to be kept; beats the one in the plan.")
 @click.option("--more", metavar="FILE", help="A plan of the one round that is repeated; the plan's own by default.")
-@json_option
+@options.json_option
 def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None, as_json: bool) -> None:
     """Count the further epochs or steps that a plan allows within epsilon.
 
@@ -263,22 +245,22 @@ def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None,
 
     Example: hockeystick remaining plan.toml --epsilon 3 --delta 1e-5
     """
-    at = delta_of(plan, delta)
-    repeated = None if more is None else chosen_plan(more, {})
+    at = options.delta_of(plan, delta)
+    repeated = None if more is None else options.chosen_plan(more, {})
     if repeated is not None and len(repeated.rounds) != 1:
         raise InvalidInputError(f"--more: a plan of one kind of round; received {len(repeated.rounds)} kinds", "more")
     question = {"epsilon": epsilon, "delta": at, "more": None if repeated is None else repeated.to_dict()}
-    answer("remaining", plan, question, as_json, "computing what remains")
+    options.answer("remaining", plan, question, as_json, "computing what remains")
 
 
 @main.command()
-@with_plan
-@json_option
-@number_option("--canaries", type=int, required=True, help="Canaries, each in by its own fair coin.")
-@number_option("--guesses", type=int, required=True, help="Of how many it was guessed whether in.")
-@number_option("--correct", type=int, required=True, help="Guesses that are right.")
-@number_option("--significance", default=0.05, show_default=True, help="P-value that rejects.")
-@number_option("--delta", help="Say what epsilon the run has at least, at this delta.")
+@options.with_plan
+@options.json_option
+@options.number_option("--canaries", type=int, required=True, help="Canaries, each in by its own fair coin.")
+@options.number_option("--guesses", type=int, required=True, help="Of how many it was guessed whether in.")
+@options.number_option("--correct", type=int, required=True, help="Guesses that are right.")
+@options.number_option("--significance", default=0.05, show_default=True, help="P-value that rejects.")
+@options.number_option("--delta", help="Say what epsilon the run has at least, at this delta.")
 def audit(plan: Plan, delta: float | None, as_json: bool, **counted: Any) -> None:
     """Test whether an attack on one run contradicts a plan, by a p-value from the plan's own certified curve.
 
@@ -287,7 +269,7 @@ def audit(plan: Plan, delta: float | None, as_json: bool, **counted: Any) -> Non
     Example: hockeystick audit plan.toml --canaries 1000 --guesses 200 --correct 190
     """
     at = plan.delta_target if delta is None else delta
-    answer("audit", plan, {**counted, "delta": at}, as_json, "auditing")
+    options.answer("audit", plan, {**counted, "delta": at}, as_json, "auditing")
 
 
 @main.command()
@@ -304,7 +286,7 @@ def accountants() -> None:
 
 @main.command()
 @click.argument("mechanism", required=False)
-@json_option
+@options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
     """List the mechanisms, samplings and adjacencies with a proved pair, and the theorems.
 
@@ -316,7 +298,7 @@ def supported(mechanism: str | None, as_json: bool) -> None:
     from hockeystick.report.tables import print_supported
 
     if as_json:
-        print_json(supported_json(mechanism))
+        options.print_json(supported_json(mechanism))
     else:
         print_supported(mechanism)
 
@@ -335,9 +317,9 @@ def schema() -> None:
 
 
 @main.command()
-@json_option
-@number_option("--points", type=float, help="Points of each range of each function.  [default: 200]")
-@number_option("--seed", type=float, help="Of the points, for others than the usual.  [default: 1]")
+@options.json_option
+@options.number_option("--points", type=float, help="Points of each range of each function.  [default: 200]")
+@options.number_option("--seed", type=float, help="Of the points, for others than the usual.  [default: 1]")
 def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
 
@@ -351,10 +333,10 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     from hockeystick.report.diagnosis import diagnosis_answer
     from hockeystick.report.tables import print_answer
 
-    with flag_names(), progress("measuring elementary functions"):
+    with options.flag_names(), progress("measuring elementary functions"):
         found = examined(POINTS if points is None else points, 1 if seed is None else seed)
     if as_json:
-        print_json({"version": __version__, **found.to_json()})
+        options.print_json({"version": __version__, **found.to_json()})
     else:
         print_answer(diagnosis_answer(found))
     if not found.sound:
@@ -362,9 +344,9 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
 
 
 @main.command()
-@plan_source
-@delta_option
-@number_option("--port", type=click.IntRange(0, 65_535), help="Port; 8417, or a free one, by default.")
+@options.plan_source
+@options.delta_option
+@options.number_option("--port", type=click.IntRange(0, 65_535), help="Port; 8417, or a free one, by default.")
 @click.option("--no-browser", is_flag=True, help="Say the address, and open no browser.")
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:
     """Serve a page with sliders and live certified curves of two plans; needs starlette and uvicorn.
@@ -379,11 +361,11 @@ def explore(plan: str | None, delta: float | None, port: int | None, no_browser:
 
     need_server()
     given = plan is not None or any(value is not None for value in flags.values())
-    chosen = chosen_plan(plan, flags) if given else None
+    chosen = options.chosen_plan(plan, flags) if given else None
     if chosen is not None and delta is not None:
-        with flag_names():
+        with options.flag_names():
             chosen = replace(chosen, delta_target=delta)
-    name = "" if plan is None else "standard input" if plan == STANDARD_INPUT else place(Path(plan).name)
+    name = "" if plan is None else "standard input" if plan == options.STANDARD_INPUT else place(Path(plan).name)
     with served(chosen, port=port, browser=not no_browser, name=name) as page:
         click.echo(f"{page.url}\nserved to this machine alone; Ctrl-C ends it")
         try:

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hockeystick.cli.options import (
-    STANDARD_INPUT,
-    delta_of,
-    files,
-    json_option,
-    number_option,
-    output_option,
-    print_json,
-    with_plan,
-)  # fmt: skip
+from hockeystick.cli import options
 from hockeystick.cli.progress import progress
 from hockeystick.report.tables import print_paragraph
 from hockeystick.values.errors import InvalidInputError
@@ -33,12 +24,12 @@ MOST_BYTES = 50_000_000
 
 
 @click.command()
-@with_plan
-@output_option(help="Where to write it: .html, .md or .json; standard output if absent.")
+@options.with_plan
+@options.output_option(help="Where to write it: .html, .md or .json; standard output if absent.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
 @click.option("--title", metavar="TEXT", help="What was run, for the first line of the report.")
-@number_option("--delta", help="Delta of the headline; beats the one in the plan.")
+@options.number_option("--delta", help="Delta of the headline; beats the one in the plan.")
 @click.option("--checker", is_flag=True, help="Put the program that proves it again beside the report.")
 def report(
     plan: Plan,
@@ -68,7 +59,7 @@ def report(
     if checker and output is None:
         raise InvalidInputError("--checker is put beside the report: say with --output where that is")
     form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
-    at = delta_of(plan, delta)
+    at = options.delta_of(plan, delta)
     with progress("computing the report"):
         record = report_record(plan, at, title, made())
         text = report_text(record, form)
@@ -99,11 +90,11 @@ def _form(output: str | None, flagged: str | None) -> str:
 
 
 @click.command()
-@with_plan
+@options.with_plan
 @click.option("--latex", "as_latex", is_flag=True, help="As LaTeX, with all that it needs escaped.")
-@json_option
-@number_option("--delta", help="Delta of the statement; beats the one in the plan.")
-@number_option("--records-per-person", "records", type=float, help="Say what holds for people, too.")
+@options.json_option
+@options.number_option("--delta", help="Delta of the statement; beats the one in the plan.")
+@options.number_option("--records-per-person", "records", type=float, help="Say what holds for people, too.")
 def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, records: float | None) -> None:
     """Print a paragraph to paste into a paper or a model card.
 
@@ -116,12 +107,12 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
 
     if as_latex and as_json:
         raise InvalidInputError("give --latex or --json, which holds both forms; received both")
-    at = delta_of(plan, delta)
+    at = options.delta_of(plan, delta)
     with progress("computing the statement"):
         found = statement_json(plan, at, records)
     if as_json:
         size = None if found["people"] is None else found["people"]["records"]
-        print_json(enveloped("statement", plan, {"delta": found["delta"], "records": size}, found))
+        options.print_json(enveloped("statement", plan, {"delta": found["delta"], "records": size}, found))
     elif as_latex:
         click.echo(found["latex"])
     else:
@@ -129,7 +120,7 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
 
 
 @click.command()
-@click.argument("file", shell_complete=files)
+@click.argument("file", shell_complete=options.files)
 @click.option("--independent", is_flag=True, help="Prove its epsilon by a program that shares nothing with this one.")
 def verify(file: str, independent: bool) -> None:
     """Recompute every number that FILE states.
@@ -143,7 +134,7 @@ def verify(file: str, independent: bool) -> None:
     from hockeystick.report.document.checker import checked
     from hockeystick.report.document.verify import verified
 
-    named = "<stdin>" if file == STANDARD_INPUT else place(file)
+    named = "<stdin>" if file == options.STANDARD_INPUT else place(file)
     try:
         text = _read(file)
         if independent:
@@ -173,7 +164,7 @@ def _read(file: str) -> str:
     from hockeystick.values.files import cause
 
     try:
-        if file == STANDARD_INPUT:
+        if file == options.STANDARD_INPUT:
             if sys.stdin is None:
                 raise InvalidInputError("standard input is closed; give the name of a file")
             content = sys.stdin.buffer.read(MOST_BYTES + 1)

@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hockeystick.cli import options
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
 from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
 from hockeystick.cli.numbers import number
-from hockeystick.cli.options import (
-    PLAN_FLAGS,
-    chosen_plan,
-    delta_option,
-    flag_names,
-    number_option,
-    output_option,
-    plan_source,
-    unaliased,
-)  # fmt: skip
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, shown
@@ -48,7 +39,7 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
 
 
 @click.command()
-@plan_source
+@options.plan_source
 @click.option(
     "--grid",
     "grid",
@@ -58,15 +49,15 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     metavar="NAME=VALUES",
     help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; as often as there are parameters.",
 )
-@delta_option
-@number_option("--epsilon", help="Ask for delta at this epsilon.")
+@options.delta_option
+@options.number_option("--epsilon", help="Ask for delta at this epsilon.")
 @click.option(
     "--target", callback=_target, metavar="NAME=NUMBER", help="Ask for the value that meets it, such as epsilon=3."
 )
 @click.option("--parameter", metavar="NAME", help="What is looked for with --target.  [default: noise-multiplier]")
-@number_option("--tolerance", help="Relative, on that parameter.  [default: 1e-6]")
-@number_option("--gap", help="Widest relative width wanted of the intervals.")
-@output_option(help="Where the rows go: a .csv file; standard output without it.")
+@options.number_option("--tolerance", help="Relative, on that parameter.  [default: 1e-6]")
+@options.number_option("--gap", help="Widest relative width wanted of the intervals.")
+@options.output_option(help="Where the rows go: a .csv file; standard output without it.")
 @click.option(
     "--errors",
     metavar="row|stop",
@@ -74,11 +65,11 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     show_default=True,
     help="What a point without an answer becomes: a row that says why, or the end.",
 )
-@number_option("--jobs", default=1, show_default=True, help="Processes.")
+@options.number_option("--jobs", default=1, show_default=True, help="Processes.")
 @click.option("--heat-map", metavar="FILE", help="Draw it, over two parameters of the grid: .svg, .png or .pdf.")
 @click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
-@number_option("--at-most", help="With --pareto: what a row may have at most.")
-@number_option("--least-steps", help="With --pareto: steps of a row, at least.")
+@options.number_option("--at-most", help="With --pareto: what a row may have at most.")
+@options.number_option("--least-steps", help="With --pareto: steps of a row, at least.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
@@ -101,12 +92,12 @@ def sweep(
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
     _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
-    flags = {key: asked.pop(key) for key in PLAN_FLAGS}
-    parameter = None if parameter is None else unaliased(parameter)
+    flags = {key: asked.pop(key) for key in options.PLAN_FLAGS}
+    parameter = None if parameter is None else options.unaliased(parameter)
     free = [parameter or FREE] if target else []
-    chosen = chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
+    chosen = options.chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
-    with flag_names(), bar("sweeping") as told:
+    with options.flag_names(), bar("sweeping") as told:
         found = swept(chosen, grid, delta=delta, target=wanted, parameter=parameter, **asked, progress=told)
     if heat_map is not None or pareto is not None:
         from hockeystick.plot import save

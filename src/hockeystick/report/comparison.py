@@ -17,7 +17,7 @@ from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 from hockeystick.report.tables import print_comparison
 from hockeystick.values import domains
-from hockeystick.values.bounds import Answer, DeltaAnswer
+from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import one_line
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.values.outward import html_table
@@ -114,16 +114,14 @@ def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = Non
     """Answer ``hockeystick compare``, at a delta or at an epsilon."""
     if epsilon is not None and delta is not None:
         raise InvalidInputError("give delta, to compare epsilons, or epsilon, to compare deltas; received both")
-    entry: Callable[[Plan, float, Accountant], Entry]
     if epsilon is None:
-        quantity, given, entry, at = "epsilon", "delta", epsilon_entry, domains.delta(delta)
+        quantity, given, at = "epsilon", "delta", domains.delta(delta)
     else:
-        at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        quantity, given, entry = "delta", "epsilon", delta_entry
+        quantity, given, at = "delta", "epsilon", domains.epsilon(epsilon, "epsilon", "the target epsilon")
     entries = []
     for number, accountant in enumerate(ACCOUNTANTS.values(), start=1):
         say(f"{accountant.name} ({number} of {len(ACCOUNTANTS)})")
-        entries.append(entry(plan, at, accountant))
+        entries.append(_entry(plan, quantity, at, accountant))
     return Found(
         entries,
         lambda: comparison_json(plan, quantity, {given: at}, entries),
@@ -131,26 +129,15 @@ def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = Non
     )
 
 
-def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
-    """Return one accountant's epsilon at ``delta``."""
+def _entry(plan: Plan, quantity: str, at: float, accountant: Accountant) -> Entry:
+    """Result of one accountant: epsilon at a delta, or delta at an epsilon."""
 
     def ask(plan: Plan) -> tuple[Answer, Answer | None]:
         if plan.whole:  # has its own route; the others refuse with its reason
-            return plan.epsilon(delta, accountant=accountant.name), None
-        return accountant.epsilon(plan.directions, delta, None), None
-
-    return _timed(accountant.name, plan, ask)
-
-
-def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
-    """Return one accountant's delta at ``epsilon``."""
-
-    def ask(plan: Plan) -> tuple[DeltaAnswer, Answer]:
-        if plan.whole:
-            found = plan.delta(epsilon, accountant=accountant.name)
+            answer = getattr(plan, quantity)(at, accountant=accountant.name)
         else:
-            found = accountant.delta(plan.directions, epsilon, None)
-        return found, found.log_delta
+            answer = getattr(accountant, quantity)(plan.directions, at, None)
+        return answer, answer.log_delta if quantity == "delta" else None
 
     return _timed(accountant.name, plan, ask)
 

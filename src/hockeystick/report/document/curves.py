@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hockeystick.numerics.work import one_call, part, short
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
+from hockeystick.values.band import Band
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
 from hockeystick.values.errors import HockeystickError
@@ -22,6 +24,12 @@ SAME = 1e-6  # relative difference of ends of a curve that another machine or ve
 LEAST_RATE = 1e-4  # smallest false-positive rate of the curve of attacks
 
 Points = list[dict[str, Any]]
+
+
+def band_points(key: str, places: Iterable[float], band: Band) -> Points:
+    """Return both ends at each place, which stands under ``key``."""
+    ends = zip(places, band.lower, band.upper, strict=True)
+    return [{key: float(at), "lower": float(low), "upper": float(high)} for at, low, high in ends]
 
 
 def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | None = None) -> Points:
@@ -44,11 +52,7 @@ def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | Non
         reach = stated
     epsilons = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS)
     if not plan.whole and plan.known_from_below:
-        band = plan.profile().delta(epsilons)
-        return [
-            {"epsilon": float(at), "lower": float(low), "upper": float(high)}
-            for at, low, high in zip(epsilons, band.lower, band.upper, strict=True)
-        ]
+        return band_points("epsilon", epsilons, plan.profile().delta(epsilons))
     return [{"epsilon": float(at), **finite_ends(plan.delta(float(at)))} for at in epsilons[:: POINTS // STEP_POINTS]]
 
 
@@ -56,13 +60,9 @@ def trade_off_points(plan: Plan) -> Points:
     """Return the largest true-positive rate of an attack at each false-positive rate; nothing without error rates."""
     try:
         rates = np.geomspace(LEAST_RATE, 1.0, POINTS)
-        band = plan.profile().tpr(rates)
+        return band_points("fpr", rates, plan.profile().tpr(rates))
     except HockeystickError:
         return []
-    return [
-        {"fpr": float(at), "lower": float(low), "upper": float(high)}
-        for at, low, high in zip(rates, band.lower, band.upper, strict=True)
-    ]
 
 
 def steps_points(plan: Plan, delta: float) -> Points:

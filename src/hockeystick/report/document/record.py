@@ -15,7 +15,7 @@ from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
-from hockeystick.report.document.curves import delta_points, steps_points, trade_off_points
+from hockeystick.report.document.curves import band_points, delta_points, steps_points, trade_off_points
 from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import cut, shown
@@ -133,8 +133,5 @@ def _attack(plan: Plan) -> dict[str, Any]:
         "mu": finite_ends(fit.mu),
         "regret": finite_ends(fit.regret),
         "least_rate": fit.least_rate,
-        "tpr": [
-            {"fpr": fpr, "lower": float(low), "upper": float(high)}
-            for fpr, low, high in zip(FALSE_POSITIVE_RATES, rates.lower, rates.upper, strict=True)
-        ],
+        "tpr": band_points("fpr", FALSE_POSITIVE_RATES, rates),
     }
