@@ -24,7 +24,7 @@ The part has to be a record's own. Dealing a shuffled dataset out evenly moves o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
@@ -49,15 +49,12 @@ class Cyclic(Sampling):
 
     parts: Annotated[int, domains.RECORDS.of("number of parts that take turns")]
 
-    name: ClassVar[str] = "cyclic"
-    assumption: ClassVar[str] = (
+    name = "cyclic"
+    assumption = (
         "each record has a part of its own, whichever the others are, and the steps of each kind of rounds take the "
         "parts in turn; the number is not valid for parts that are dealt anew or move when a record comes or goes"
     )
-    distance_suffices: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        domains.check_fields(self)
+    distance_suffices = True
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:

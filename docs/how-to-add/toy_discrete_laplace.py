@@ -16,10 +16,9 @@ D) / scale`` for ``j = min(max(k, 0), D)``, and the masses of the ``D + 1`` valu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, check_fields, whole_numbers
+from hockeystick.values.domains import NOISE, whole_numbers
 
 _TIGHT = Claim(Status.TIGHT, "proof in toy_discrete_laplace.py")
 
@@ -90,11 +89,8 @@ class ToyDiscreteLaplace(Mechanism):
     scale: Annotated[float, NOISE.of("scale of the noise")]
     sensitivity: Annotated[int, whole_numbers(1, 1000).of("most that one record adds to the count")] = 1
 
-    name: ClassVar[str] = "toy-discrete-laplace"
-    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    name = "toy-discrete-laplace"
+    claims = dict.fromkeys(Direction, _TIGHT)
 
     def pair(self, direction: Direction) -> ToyDiscreteLaplacePair:
         """Replacing a record may take its whole contribution away, and add another one to the other side."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_DELTA, ROUND_EPSILON, check_fields
+from hockeystick.values.domains import ROUND_DELTA, ROUND_EPSILON
 
 _TIGHT = Claim(
     Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
@@ -19,7 +18,7 @@ _TIGHT = Claim(
 
 
 @dataclass(frozen=True)
-class ApproximateDP(Mechanism):
+class ApproximateDP(SymmetricMechanism):
     """Black box that satisfies (epsilon, delta), accounted as the worst such mechanism.
 
     The guarantee is for the plan's own adjacency, so the pair is the same under every adjacency, without a factor 2.
@@ -38,17 +37,10 @@ class ApproximateDP(Mechanism):
     epsilon: Annotated[float, ROUND_EPSILON.of("the guarantee's epsilon")]
     delta: Annotated[float, ROUND_DELTA.of("the guarantee's delta")]
 
-    name: ClassVar[str] = "approximate-dp"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE, Property.INFINITE_LOSS})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> BlackBoxPair:
-        """Return the worst pair with this guarantee."""
-        return BlackBoxPair(self.epsilon, self.delta)
+    name = "approximate-dp"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE, Property.INFINITE_LOSS})
 
     def with_against_without(self) -> BlackBoxPair:
         """Return the worst pair with this guarantee, which does not depend on the direction."""

@@ -18,6 +18,7 @@ from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import check_fields
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ class Property(StrEnum):
     JOINT = "joint"
 
 
-_NEEDED = {Status.BRACKET: "known", Status.RENYI: "curve"}
-"""Method that a mechanism must define for a claim; all others derive from ``pair``."""
+_NEEDED = {Status.TIGHT: "pair", Status.UPPER: "pair", Status.BRACKET: "known", Status.RENYI: "curve"}
+"""Method that a mechanism must define for a claim."""
 
 
 class Mechanism(metaclass=NamedArguments):
@@ -131,6 +132,14 @@ class Mechanism(metaclass=NamedArguments):
     zeroed: ClassVar[Claim] = ZERO_UNSAID
     properties: ClassVar[frozenset[Property]] = frozenset()
     not_monotone: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        """Check the fields against their domains.
+
+        Raises:
+            InvalidInputError: a value is outside its domain.
+        """
+        check_fields(self)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -158,9 +167,9 @@ class Mechanism(metaclass=NamedArguments):
         """Conditions that the program must satisfy beyond the name, repeated by every answer: sentences by label."""
         return {}
 
-    @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:
         """Return the dominating pair of one unsampled round; never called if the claim is ``renyi`` or ``refused``."""
+        raise AssertionError(f"{type(self).__name__} has no pair under {direction.value!r}")
 
     def known(self, direction: Direction) -> Known:
         """Return the pair of one unsampled round with its side; overridden if the claim is ``between``.
@@ -214,3 +223,15 @@ class Mechanism(metaclass=NamedArguments):
     def replacement_only(self) -> str | None:
         """Reason why this instance is meaningful only under ``replace-one``, or ``None``."""
         return None
+
+
+class SymmetricMechanism(Mechanism):
+    """Mechanism with one pair for every direction that it claims, which is its own mirror image."""
+
+    @abstractmethod
+    def with_against_without(self) -> DominatingPair:
+        """Return the pair."""
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """Return the pair, whatever the direction."""
+        return self.with_against_without()

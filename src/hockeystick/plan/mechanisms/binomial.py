@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.finite import FiniteMechanism
-from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import Domain, check_fields, whole_numbers
+from hockeystick.values.domains import Domain, whole_numbers
 
 MAX_TRIALS = 1000
 """Largest number of coins, and largest sensitivity, since all probabilities are kept as fractions."""
@@ -52,12 +50,9 @@ class Binomial(FiniteMechanism):
     ] = 0.5
     sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("most that one record adds to the count")] = 1
 
-    name: ClassVar[str] = "binomial"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)
-    zeroed: ClassVar[Claim] = AS_ABSENT
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    name = "binomial"
+    claims = claims_of(_TIGHT, _REPLACED)
+    zeroed = AS_ABSENT
 
     def with_against_without(self) -> FinitePair:
         """Return the law of the count with the record, at the largest difference, against that without it."""

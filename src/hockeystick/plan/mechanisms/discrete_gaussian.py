@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.exact import ExactDiscreteGaussian
-from hockeystick.pairs.sides import Known, Tight
+from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import Domain, check_fields, whole_numbers
+from hockeystick.values.domains import Domain, whole_numbers
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 MOST = 500
@@ -48,13 +47,13 @@ class DiscreteGaussian(NoiseOnSum):
     sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
-    name: ClassVar[str] = "discrete-gaussian"
-    noise_key: ClassVar[str] = "noise_multiplier"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_ABSENT
+    name = "discrete-gaussian"
+    noise_key = "noise_multiplier"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_ABSENT
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         sigma = self.noise_multiplier * self.sensitivity
         if sigma > MOST:
             raise InvalidInputError(
@@ -62,34 +61,27 @@ class DiscreteGaussian(NoiseOnSum):
                 "noise_multiplier",
             )
 
-    def pair(self, direction: Direction) -> DiscreteGaussianPair:
-        """Return the noise around the largest difference against the noise around 0."""
-        distance = int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
-        return self._at(distance * self.sensitivity)
+    def at(self, distance: int) -> DiscreteGaussianPair:
+        """Return the noise around a distance against the noise around 0."""
+        return DiscreteGaussianPair(
+            distance * self.sensitivity, (decimal(self.noise_multiplier) * self.sensitivity) ** 2
+        )
 
     def exact(self, direction: Direction) -> ExactDiscreteGaussian:
         """Return the noise in exact numbers."""
-        pair = self.pair(direction)
+        pair = self.at(self.distance(direction))
         return ExactDiscreteGaussian(pair.distance, pair.variance)
 
-    def with_against_without(self) -> DiscreteGaussianPair:
-        """Return the law with the record against the law without it."""
-        return self._at(self.sensitivity)
-
-    def of_many(self, direction: Direction, records: int) -> Known:
+    def of_many(self, direction: Direction, records: int) -> Known | None:
         """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
 
         Raises:
             UnsupportedError: the distance is beyond 500 counts, where outcomes are not resolved.
         """
-        distance = records * self.sensitivity
-        distance *= int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
+        distance = records * self.distance(direction) * self.sensitivity
         if distance > 2 * MOST:
             raise UnsupportedError(
                 f"mechanism {self.name!r} is accounted for up to a distance of {2 * MOST} counts between neighbouring "
                 f"datasets; received {distance}: fewer records_per_unit, or count in larger units"
             )
-        return Tight(self._at(distance))
-
-    def _at(self, distance: int) -> DiscreteGaussianPair:
-        return DiscreteGaussianPair(distance, (decimal(self.noise_multiplier) * self.sensitivity) ** 2)
+        return super().of_many(direction, records)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, claims_of
-from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import Domain, check_fields, whole_numbers
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, SymmetricMechanism, claims_of
+from hockeystick.values.domains import Domain, whole_numbers
 
 _UPPER = Claim(
     Status.UPPER,
@@ -22,7 +20,7 @@ _REPLACED = Claim(
 
 
 @dataclass(frozen=True)
-class DPSGDJL(Mechanism):
+class DPSGDJL(SymmetricMechanism):
     """Normal noise on a sum of gradients that are clipped by norms estimated from random projections.
 
     The estimate of a norm may be too small, so the sensitivity is random, ``sqrt(r / X)`` times the clipping bound,
@@ -47,19 +45,10 @@ class DPSGDJL(Mechanism):
     ]
     projections: Annotated[int, whole_numbers(1, 100_000).of("random projections that a norm is estimated from")]
 
-    name: ClassVar[str] = "dp-sgd-jl"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_UPPER, _REPLACED)
-    zeroed: ClassVar[Claim] = AS_ABSENT
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> FinitePair:
-        """Return the mixture over the projections, which are taken as public; it is its own mirror image."""
-        from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
-
-        return jl_pair(self.noise_multiplier, self.projections)
+    name = "dp-sgd-jl"
+    claims = claims_of(_UPPER, _REPLACED)
+    zeroed = AS_ABSENT
+    properties = frozenset({Property.INFINITE_LOSS})
 
     def with_against_without(self) -> FinitePair:
         """Return the mixture over the projections, which are taken as public."""

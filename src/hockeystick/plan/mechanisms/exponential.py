@@ -26,11 +26,10 @@ lies between sixteenths.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair, RenyiCurve
@@ -38,9 +37,9 @@ from hockeystick.pairs.bounded_blocks import blocks
 from hockeystick.pairs.bounded_range import BoundedRangeCurve, TwoLossPair
 from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sides import Between
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields
+from hockeystick.values.domains import ROUND_EPSILON
 
 SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
 """Shares t / epsilon of the tried rounds of two losses, each with its mirror image; any of them is sound."""
@@ -54,7 +53,7 @@ _BRACKET = Claim(Status.BRACKET, "Dong, Durfee, Rogers 2020 [DDR20]: bounded ran
 
 
 @dataclass(frozen=True)
-class Exponential(Mechanism):
+class Exponential(SymmetricMechanism):
     """Choice among candidates with probabilities proportional to ``exp(epsilon utility / (2 sensitivity))``.
 
     Any mechanism of bounded range has the same accounting. The sensitivity is that of the utilities under the plan's
@@ -72,17 +71,10 @@ class Exponential(Mechanism):
 
     epsilon: Annotated[float, ROUND_EPSILON.of("range of the losses: the exponent's epsilon")]
 
-    name: ClassVar[str] = "exponential"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BRACKET, _BRACKET)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> WindowPair | BlackBoxPair:
-        """Return the pair that dominates one round."""
-        return self.with_against_without()
+    name = "exponential"
+    claims = claims_of(_BRACKET, _BRACKET)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE})
 
     def with_against_without(self) -> WindowPair | BlackBoxPair:
         """Return the pair that dominates one round, which is its own mirror image."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
 
 from hockeystick.pairs.exact import ExactFinite, finite_law
 from hockeystick.pairs.finite import FinitePair
@@ -17,7 +16,7 @@ class FiniteMechanism(Mechanism):
     Outcomes may be possible under only one of them. The two laws do not determine the effect of replacing a record.
     """
 
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+    properties = frozenset({Property.INFINITE_LOSS})
 
     @abstractmethod
     def with_against_without(self) -> FinitePair:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
-from hockeystick.pairs import DominatingPair, GaussianPair
-from hockeystick.pairs.sides import Known, Tight
+from hockeystick.pairs import GaussianPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, check_fields
+from hockeystick.values.domains import NOISE
 
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactGaussian
@@ -41,33 +39,19 @@ class Gaussian(NoiseOnSum):
     noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound C of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
-    name: ClassVar[str] = "gaussian"
-    noise_key: ClassVar[str] = "noise_multiplier"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_ABSENT
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GAUSSIAN, Property.SUM})
+    name = "gaussian"
+    noise_key = "noise_multiplier"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_ABSENT
+    properties = frozenset({Property.GAUSSIAN, Property.SUM})
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> DominatingPair:
-        """Return N(mu, 1) against N(0, 1)."""
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
+    def at(self, distance: int) -> GaussianPair:
+        """Return N(d, s^2) against N(0, s^2), in units of s."""
         return GaussianPair(distance / self.noise_multiplier)
-
-    def with_against_without(self) -> GaussianPair:
-        """Return N(1, s^2) against N(0, s^2), in units of s."""
-        return GaussianPair(1 / self.noise_multiplier)
-
-    def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``)."""
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
-        return Tight(GaussianPair(records * distance / self.noise_multiplier))
 
     def exact(self, direction: Direction) -> ExactGaussian:
         """Return the round in exact numbers, at the distance of :meth:`pair`."""
         from hockeystick.numerics.decimals import decimal  # imported late, for proofs only
         from hockeystick.pairs.exact import ExactGaussian
 
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
-        return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier))
+        return ExactGaussian(self.distance(direction) / decimal(self.noise_multiplier))

@@ -13,7 +13,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.discrete import REACH, DiscreteGaussianPair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim
+from hockeystick.plan.mechanisms.base import AS_ABSENT
 from hockeystick.plan.mechanisms.discrete_gaussian import NOISE as SIGMA
 from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
 from hockeystick.values import domains
@@ -60,8 +60,8 @@ class GaussianThreshold(KeyThreshold):
     keys: Annotated[int, KEYS]
     noise: Annotated[str, NOISE] = "continuous"
 
-    name: ClassVar[str] = "gaussian-threshold"
-    zeroed: ClassVar[Claim] = AS_ABSENT
+    name = "gaussian-threshold"
+    zeroed = AS_ABSENT
     not_monotone: ClassVar[Mapping[str, str]] = {
         "noise_multiplier": "more noise lifts a person's own key over the threshold"
     }

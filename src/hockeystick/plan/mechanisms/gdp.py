@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.exact import ExactGaussian
 from hockeystick.pairs.sides import Known, Tight
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import MU, check_fields
+from hockeystick.values.domains import MU
 
 _TIGHT = Claim(
     Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Definition 2.6: Gaussian noise is the worst with that guarantee"
@@ -20,7 +19,7 @@ _TIGHT = Claim(
 
 
 @dataclass(frozen=True)
-class GDP(Mechanism):
+class GDP(SymmetricMechanism):
     """Black box that is mu-Gaussian differentially private under the plan's own adjacency, without a factor 2.
 
     Args:
@@ -35,17 +34,10 @@ class GDP(Mechanism):
 
     mu: Annotated[float, MU.of("mu of the guarantee")]
 
-    name: ClassVar[str] = "gdp"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> GaussianPair:
-        """Return N(mu, 1) against N(0, 1)."""
-        return GaussianPair(self.mu)
+    name = "gdp"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE})
 
     def with_against_without(self) -> GaussianPair:
         """Return N(mu, 1) against N(0, 1), which is its own mirror image."""

@@ -54,7 +54,7 @@ from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import Domain, Names, check_fields, whole_numbers
+from hockeystick.values.domains import Domain, Names, whole_numbers
 from hockeystick.values.errors import InvalidInputError
 
 MOST_KEYS = 1_000_000
@@ -116,11 +116,11 @@ class KeyThreshold(Mechanism):
     keys: int
     noise: str
 
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BRACKET, _BRACKET)
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.JOINT, Property.INFINITE_LOSS})
+    claims = claims_of(_BRACKET, _BRACKET)
+    properties = frozenset({Property.JOINT, Property.INFINITE_LOSS})
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if self.noise == INTEGER:
             self.check_integer()
 

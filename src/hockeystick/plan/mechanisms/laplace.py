@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.exact import ExactLaplace
-from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, check_fields
+from hockeystick.values.domains import NOISE
 
 _TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")  # in every direction
 
@@ -36,29 +34,16 @@ class Laplace(NoiseOnSum):
     scale: Annotated[float, NOISE.of("noise scale b / L1 bound of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
-    name: ClassVar[str] = "laplace"
-    noise_key: ClassVar[str] = "scale"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_ABSENT
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.SUM})
+    name = "laplace"
+    noise_key = "scale"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_ABSENT
+    properties = frozenset({Property.SUM})
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> LaplacePair:
+    def at(self, distance: int) -> LaplacePair:
         """Return Lap(distance, scale) against Lap(0, scale)."""
-        return LaplacePair(self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0, self.scale)
-
-    def with_against_without(self) -> LaplacePair:
-        """Return Lap(1, scale) against Lap(0, scale)."""
-        return LaplacePair(1.0, self.scale)
-
-    def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``)."""
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
-        return Tight(LaplacePair(records * distance, self.scale))
+        return LaplacePair(float(distance), self.scale)
 
     def exact(self, direction: Direction) -> ExactLaplace:
         """Return the round in exact numbers, at the distance of :meth:`pair`."""
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
-        return ExactLaplace(decimal(distance) / decimal(self.scale))
+        return ExactLaplace(self.distance(direction) / decimal(self.scale))

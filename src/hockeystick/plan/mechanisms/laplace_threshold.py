@@ -11,7 +11,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import exp_above, exp_below, next_down, next_up
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.discrete import DiscreteLaplacePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim
+from hockeystick.plan.mechanisms.base import AS_ABSENT
 from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
 from hockeystick.values import domains
 
@@ -46,8 +46,8 @@ class LaplaceThreshold(KeyThreshold):
     keys: Annotated[int, KEYS]
     noise: Annotated[str, NOISE] = "continuous"
 
-    name: ClassVar[str] = "laplace-threshold"
-    zeroed: ClassVar[Claim] = AS_ABSENT
+    name = "laplace-threshold"
+    zeroed = AS_ABSENT
     not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise lifts a person's own key over the threshold"}
 
     @property

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Status, claims_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, Domain, check_fields, list_of
+from hockeystick.values.domains import NOISE, Domain, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_TERMS = 1000
@@ -62,16 +61,12 @@ class MixtureGaussian(Mechanism):
     probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_TERMS).of("probability of each sensitivity")]
     noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound C of one record")]
 
-    name: ClassVar[str] = "mixture-gaussian"
-    claims: ClassVar[Mapping[Direction, Claim]] = {
-        Direction.ADD: _TIGHT,
-        Direction.REMOVE: _TIGHT,
-        Direction.REPLACE_ONE: _REPLACED,
-    }
-    zeroed: ClassVar[Claim] = AS_ABSENT
+    name = "mixture-gaussian"
+    claims = claims_of(_TIGHT, _REPLACED)
+    zeroed = AS_ABSENT
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if len(self.sensitivities) != len(self.probabilities):
             raise InvalidInputError(
                 "sensitivities and probabilities must be lists of one length; received "

@@ -17,16 +17,15 @@ q)) / (1 - e^-u)``, ``q = e^(-c/b) <= 1``, and ``1 - e^(-uq) >= q (1 - e^-u)`` a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs import BlackBoxPair
-from hockeystick.plan.mechanisms.base import Mechanism, Property
-from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields
+from hockeystick.plan.mechanisms.base import Property, SymmetricMechanism
+from hockeystick.values.domains import ROUND_EPSILON
 
 
 @dataclass(frozen=True)
-class NoisySelection(Mechanism):
+class NoisySelection(SymmetricMechanism):
     """Choice whose upper bounds use its pure epsilon only.
 
     Attributes:
@@ -38,14 +37,7 @@ class NoisySelection(Mechanism):
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
 
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> BlackBoxPair:
-        """Return the worst pair with this epsilon."""
-        return self.with_against_without()
+    properties = frozenset({Property.GUARANTEE})
 
     def with_against_without(self) -> BlackBoxPair:
         """Return the worst pair with this epsilon, which does not depend on the direction."""

@@ -17,10 +17,8 @@ direction; the upper end is that of the pure epsilon alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import FinitePair
@@ -53,9 +51,9 @@ class PermuteAndFlip(NoisySelection):
     BlackBoxPair(epsilon=0.5, delta=0.0)
     """
 
-    name: ClassVar[str] = "permute-and-flip"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BRACKET, _BRACKET)
-    zeroed: ClassVar[Claim] = AS_GIVEN
+    name = "permute-and-flip"
+    claims = claims_of(_BRACKET, _BRACKET)
+    zeroed = AS_GIVEN
 
     def known(self, direction: Direction) -> Between:
         """Return the worst pair with this epsilon, and two candidates in either direction below."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair, completed
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
 from hockeystick.plan.mechanisms.finite import FiniteMechanism
-from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
+from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_OUTCOMES = 5000
@@ -62,12 +60,12 @@ class Pmf(FiniteMechanism):
         tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("probabilities without the record")
     ]
 
-    name: ClassVar[str] = "pmf"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)
-    zeroed: ClassVar[Claim] = _ZEROED
+    name = "pmf"
+    claims = claims_of(_TIGHT, _REPLACED)
+    zeroed = _ZEROED
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if len(self.p) != len(self.q):
             raise InvalidInputError(
                 f"q must have as many probabilities as p; received {len(self.q)} and {len(self.p)}", "q"

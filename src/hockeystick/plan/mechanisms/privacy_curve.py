@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import largest_curve
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
-from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import EXACT_PROBABILITY, ROUND_EPSILON, ExactDomain, check_fields, list_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
+from hockeystick.values.domains import EXACT_PROBABILITY, ROUND_EPSILON, ExactDomain, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_POINTS = 1000
@@ -25,7 +23,7 @@ _TIGHT = Claim(Status.TIGHT, "proof in pairs/points.py: the worst mechanism with
 
 
 @dataclass(frozen=True)
-class PrivacyCurve(Mechanism):
+class PrivacyCurve(SymmetricMechanism):
     """Black box with several (epsilon, delta) guarantees under the plan's own adjacency, in both directions.
 
     It is accounted as the worst mechanism that has them all: the largest curve that the points allow.
@@ -44,13 +42,13 @@ class PrivacyCurve(Mechanism):
     epsilons: Annotated[tuple[Fraction, ...], list_of(EPSILON, most=MOST_POINTS).of("epsilons of the guarantees")]
     deltas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_POINTS).of("deltas of the guarantees")]
 
-    name: ClassVar[str] = "privacy-curve"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE, Property.INFINITE_LOSS})
+    name = "privacy-curve"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE, Property.INFINITE_LOSS})
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if len(self.epsilons) != len(self.deltas):
             raise InvalidInputError(
                 f"deltas must be as many as epsilons; received {len(self.deltas)} and {len(self.epsilons)}", "deltas"
@@ -62,10 +60,6 @@ class PrivacyCurve(Mechanism):
     @cached_property
     def _pair(self) -> FinitePair:
         return largest_curve(self.epsilons, self.deltas)
-
-    def pair(self, direction: Direction) -> FinitePair:
-        """Return the pair of the largest curve, which is its own mirror image."""
-        return self._pair
 
     def with_against_without(self) -> FinitePair:
         """Return the pair of the largest curve, which is its own mirror image."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields, whole_numbers
+from hockeystick.values.domains import ROUND_EPSILON, whole_numbers
 
 BINARY = 2
 """Number of answers of the response that is the worst of all mechanisms with the same epsilon."""
@@ -33,7 +32,7 @@ pair of two answers a bound; but not for any law, and there is no bound for sile
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(SymmetricMechanism):
     """Response that gives the true one of several answers with odds e^epsilon to 1 against each of the others.
 
     The guarantee is for the plan's own adjacency, so the pair is the same under every adjacency, without a factor 2. It
@@ -54,21 +53,14 @@ class RandomizedResponse(Mechanism):
     epsilon: Annotated[float, ROUND_EPSILON.of("log-odds of the true answer")]
     categories: Annotated[int, whole_numbers(least=BINARY).of("number of answers")] = BINARY
 
-    name: ClassVar[str] = "randomized-response"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = _NO_ANSWER
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    name = "randomized-response"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = _NO_ANSWER
+    properties = frozenset({Property.GUARANTEE})
 
     @property
     def _binary(self) -> bool:
         return self.categories == BINARY or self.epsilon == 0
-
-    def pair(self, direction: Direction) -> BlackBoxPair | ThreeLossPair:
-        """Return the pair with losses epsilon and -epsilon, and 0 for more than two answers."""
-        return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
         """Return the pair of any two answers, in either direction."""

@@ -8,15 +8,14 @@ largest order nothing is known.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from hockeystick.pairs import DominatingPair, RenyiCurve, moment
+from hockeystick.pairs import RenyiCurve, moment
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, Domain, check_fields, list_of
+from hockeystick.values.domains import ROUND_EPSILON, Domain, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_ORDERS = 1000
@@ -76,23 +75,19 @@ class RDP(Mechanism):
         tuple[float, ...], list_of(ROUND_EPSILON, most=MOST_ORDERS).of("bounds on the divergences of these orders")
     ]
 
-    name: ClassVar[str] = "rdp"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_RENYI, _RENYI)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+    name = "rdp"
+    claims = claims_of(_RENYI, _RENYI)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE})
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if len(self.orders) != len(self.epsilons):
             raise InvalidInputError(
                 f"epsilons must be as many as orders; received {len(self.epsilons)} and {len(self.orders)}", "epsilons"
             )
         if any(low >= high for low, high in pairwise(self.orders)):
             raise InvalidInputError("orders must increase", "orders")
-
-    def pair(self, direction: Direction) -> DominatingPair:
-        """Never called: only the moments of the mechanism are known."""
-        raise AssertionError("a guarantee of moments has no pair")
 
     def curve(self, direction: Direction) -> ListedCurve:
         """Return the largest moments that the guarantee allows."""

@@ -6,9 +6,13 @@ was already computed for replacement.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
+from hockeystick.pairs import DominatingPair
+from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import Mechanism
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain
 
 FULL_DISTANCE = 2.0  # largest change of a sum by replacing a record, in norm bounds
@@ -31,10 +35,36 @@ class NoiseOnSum(Mechanism):
     noise_key: ClassVar[str]
     replace_one_distance: float
 
+    @abstractmethod
+    def at(self, distance: int) -> DominatingPair:
+        """Return the noise around a distance against the noise around 0, in units of one record's bound."""
+
+    def distance(self, direction: Direction) -> int:
+        """Return the largest change between neighbours, in units of one record's bound."""
+        return int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """Return the noise around the largest change against the noise around 0."""
+        return self.at(self.distance(direction))
+
+    def with_against_without(self) -> DominatingPair:
+        """Return the law with the record against the law without it."""
+        return self.at(1)
+
+    def of_many(self, direction: Direction, records: int) -> Known | None:
+        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``)."""
+        return Tight(self.at(records * self.distance(direction)))
+
     @property
     def unsampled_only(self) -> str | None:
         """Refusal of sampling with a bound on the distance alone, which does not give the mixture pair."""
-        return None if self.replace_one_distance == FULL_DISTANCE else _UNSAMPLED.format(self.noise_key)
+        if self.null_record:
+            return None
+        return (
+            "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
+            f"give the mixture pair; leave the key out and give {self.noise_key} relative to the norm bound of one "
+            "record"
+        )
 
     @property
     def null_record(self) -> bool:
@@ -44,18 +74,9 @@ class NoiseOnSum(Mechanism):
     @property
     def replacement_only(self) -> str | None:
         """Refusal of other adjacencies: a distance under replacement bounds no record's contribution."""
-        return None if self.replace_one_distance == FULL_DISTANCE else _REPLACEMENT
-
-
-_UNSAMPLED = (
-    "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
-    "give the mixture pair; "
-    "leave the key out and give {} relative to the norm bound of one record"
-)
-"""Reason why a round with its own distance may not be sampled; ``{}`` is the key of the mechanism's noise."""
-
-_REPLACEMENT = (
-    "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record "
-    "is replaced, "
-    "not the contribution of one record"
-)
+        if self.null_record:
+            return None
+        return (
+            "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a "
+            "record is replaced, not the contribution of one record"
+        )

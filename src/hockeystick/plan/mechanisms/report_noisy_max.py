@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
-from hockeystick.values.adjacency import Direction
 
 _ABOVE = Claim(
     Status.UPPER, "Dwork, Roth 2014 [DR14], Claim 3.9: pure epsilon; proof in plan/mechanisms/noisy_selection.py"
@@ -33,6 +30,6 @@ class ReportNoisyMax(NoisySelection):
     BlackBoxPair(epsilon=0.5, delta=0.0)
     """
 
-    name: ClassVar[str] = "report-noisy-max"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_ABOVE, _ABOVE)
-    zeroed: ClassVar[Claim] = AS_GIVEN
+    name = "report-noisy-max"
+    claims = claims_of(_ABOVE, _ABOVE)
+    zeroed = AS_GIVEN

@@ -23,15 +23,14 @@ there); such a guarantee can be given as ``approximate-dp`` with delta 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields, whole_numbers
+from hockeystick.values.domains import ROUND_EPSILON, whole_numbers
 
 MAX_SEARCHES = 1_000_000
 """Largest number of searches of one run."""
@@ -63,13 +62,10 @@ class SparseVector(Mechanism):
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of one search")]
     cutoff: Annotated[int, whole_numbers(1, MAX_SEARCHES).of("answers above the threshold after which the run ends")]
 
-    name: ClassVar[str] = "sparse-vector"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_ABOVE, _ABOVE)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.JOINT})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    name = "sparse-vector"
+    claims = claims_of(_ABOVE, _ABOVE)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.JOINT})
 
     def pair(self, direction: Direction) -> JointPair:
         """Return as many worst pairs with this epsilon as there are searches."""

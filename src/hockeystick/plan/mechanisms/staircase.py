@@ -22,18 +22,17 @@ h)^2 / 2`` with ``h = e^(-epsilon/2)``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain, check_fields
+from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain
 
 HALF = Fraction(1, 2)
 """Step at which the mechanism is binary randomised response for the adversary."""
@@ -42,7 +41,7 @@ _TIGHT = Claim(Status.TIGHT, "Geng, Viswanath 2016 [GV16]; proof of the pair in 
 
 
 @dataclass(frozen=True)
-class Staircase(Mechanism):
+class Staircase(SymmetricMechanism):
     """Staircase-shaped noise on a number that changes by at most ``sensitivity`` between neighbours.
 
     The sensitivity is that under the plan's own adjacency, so the pair is the same under every adjacency, without a
@@ -67,21 +66,14 @@ class Staircase(Mechanism):
         float | None, Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "share of each stair that is high")
     ] = None
 
-    name: ClassVar[str] = "staircase"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    name = "staircase"
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE})
 
     @property
     def _binary(self) -> bool:
         return self.epsilon == 0 or (self.gamma is not None and decimal(self.gamma) == HALF)
-
-    def pair(self, direction: Direction) -> BlackBoxPair | ThreeLossPair:
-        """Return the pair at the largest difference."""
-        return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
         """Return the pair at the largest difference, in either direction."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_trade_off
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
 from hockeystick.plan.mechanisms.finite import FiniteMechanism
-from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
+from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
 
 MOST_CORNERS = 2000
@@ -53,12 +51,12 @@ class Tradeoff(FiniteMechanism):
     alphas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of false alarms")]
     betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of missed records")]
 
-    name: ClassVar[str] = "tradeoff"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)
-    zeroed: ClassVar[Claim] = _ZEROED
+    name = "tradeoff"
+    claims = claims_of(_TIGHT, _REPLACED)
+    zeroed = _ZEROED
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if len(self.alphas) != len(self.betas):
             raise InvalidInputError(
                 f"betas must be as many as alphas; received {len(self.betas)} and {len(self.alphas)}", "betas"

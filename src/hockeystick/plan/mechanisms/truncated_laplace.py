@@ -11,7 +11,7 @@ from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import LENGTH, NOISE, SENSITIVITY, check_fields
+from hockeystick.values.domains import LENGTH, NOISE, SENSITIVITY
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/laplace_window.py")  # in every direction
@@ -43,15 +43,15 @@ class TruncatedLaplace(NoiseOnSum):
     sensitivity: Annotated[float, SENSITIVITY.of("most that one record changes the vector in L1 norm")] = 1.0
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
-    name: ClassVar[str] = "truncated-laplace"
-    noise_key: ClassVar[str] = "scale"
+    name = "truncated-laplace"
+    noise_key = "scale"
     not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise within the same bound is cut off more often"}
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _TIGHT)
-    zeroed: ClassVar[Claim] = AS_ABSENT
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.SUM, Property.INFINITE_LOSS})
+    claims = claims_of(_TIGHT, _TIGHT)
+    zeroed = AS_ABSENT
+    properties = frozenset({Property.SUM, Property.INFINITE_LOSS})
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if decimal(self.sensitivity) >= 2 * decimal(self.bound):
             raise InvalidInputError(
                 f"bound must be more than half the sensitivity; received {self.bound!r} for a sensitivity of "
@@ -59,21 +59,19 @@ class TruncatedLaplace(NoiseOnSum):
                 "bound",
             )
 
-    def pair(self, direction: Direction) -> WindowPair:
-        """Return the noise around the largest difference against the noise around 0.
+    def at(self, distance: int) -> WindowPair:
+        """Return the noise around a distance against the noise around 0.
 
         Raises:
             UnsupportedError: replacing a record may move the vector so far that the laws have no common outcome.
         """
-        times = decimal(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
-        distance, bound = decimal(self.sensitivity) * times, decimal(self.bound)
-        if distance >= 2 * bound:
+        moved, bound = decimal(self.sensitivity) * distance, decimal(self.bound)
+        if moved >= 2 * bound:
             raise UnsupportedError(
-                f"bound must be more than half of what a replaced record may move, {float(distance)!r}; received "
+                f"bound must be more than half of what a replaced record may move, {float(moved)!r}; received "
                 f"{self.bound!r}: the two laws would have no outcome in common"
             )
-        return WindowPair.truncated_laplace(distance, bound, decimal(self.scale))
+        return WindowPair.truncated_laplace(moved, bound, decimal(self.scale))
 
-    def with_against_without(self) -> WindowPair:
-        """Return the law with the record against the law without it."""
-        return self.pair(Direction.REMOVE)
+    def of_many(self, direction: Direction, records: int) -> None:
+        """Return ``None``: group privacy from a single record is what is accounted for."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs import DominatingPair, RenyiCurve, moment
+from hockeystick.pairs import RenyiCurve, moment
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import RHO, check_fields
+from hockeystick.values.domains import RHO
 
 _RENYI = Claim(Status.RENYI, "Bun, Steinke 2016 [BS16], Definition 1.1: the guarantee is one of Renyi divergences")
 
@@ -52,17 +51,10 @@ class ZCDP(Mechanism):
 
     rho: Annotated[float, RHO.of("rho of the guarantee")]
 
-    name: ClassVar[str] = "zcdp"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_RENYI, _RENYI)
-    zeroed: ClassVar[Claim] = AS_GIVEN
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def pair(self, direction: Direction) -> DominatingPair:
-        """Never called: only the moments of the mechanism are known."""
-        raise AssertionError("a guarantee of moments has no pair")
+    name = "zcdp"
+    claims = claims_of(_RENYI, _RENYI)
+    zeroed = AS_GIVEN
+    properties = frozenset({Property.GUARANTEE})
 
     def curve(self, direction: Direction) -> ConcentratedCurve:
         """Return the largest moments that the guarantee allows."""

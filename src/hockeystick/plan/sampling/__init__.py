@@ -1,44 +1,31 @@
-"""Sampling schemes: one frozen dataclass a scheme, one scheme a file, all of them in ``registry.py``."""
+"""Sampling schemes: one frozen dataclass a scheme, one scheme a file."""
 
 from typing import TYPE_CHECKING
 
-from hockeystick.plan.sampling.base import Sampling
-from hockeystick.plan.sampling.none import NoSampling
+from hockeystick.plan.sampling.base import Sampling as Sampling
+from hockeystick.plan.sampling.none import NoSampling as NoSampling
 from hockeystick.values.late import exports
 
 LATE = {
-    "SAMPLINGS": "registry",
-    "CyclicPoisson": "cyclic_poisson",
     "Poisson": "poisson",
-    "TruncatedPoisson": "truncated_poisson",
-    "WithReplacement": "with_replacement",
+    "WithoutReplacement": "without_replacement",
     "RandomAllocation": "random_allocation",
     "Shuffled": "shuffled",
-    "WithoutReplacement": "without_replacement",
+    "WithReplacement": "with_replacement",
+    "TruncatedPoisson": "truncated_poisson",
+    "CyclicPoisson": "cyclic_poisson",
+    "SAMPLINGS": "registry",
 }
-"""File of each name, which is imported on first use."""
+"""File of each name, which is imported on first use: all other schemes, in the order of lists for people."""
 
 if TYPE_CHECKING:
-    from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
-    from hockeystick.plan.sampling.poisson import Poisson
-    from hockeystick.plan.sampling.random_allocation import RandomAllocation
-    from hockeystick.plan.sampling.registry import SAMPLINGS
-    from hockeystick.plan.sampling.shuffled import Shuffled
-    from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
-    from hockeystick.plan.sampling.with_replacement import WithReplacement
-    from hockeystick.plan.sampling.without_replacement import WithoutReplacement
+    from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson as CyclicPoisson
+    from hockeystick.plan.sampling.poisson import Poisson as Poisson
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation as RandomAllocation
+    from hockeystick.plan.sampling.registry import SAMPLINGS as SAMPLINGS
+    from hockeystick.plan.sampling.shuffled import Shuffled as Shuffled
+    from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson as TruncatedPoisson
+    from hockeystick.plan.sampling.with_replacement import WithReplacement as WithReplacement
+    from hockeystick.plan.sampling.without_replacement import WithoutReplacement as WithoutReplacement
 else:
     __getattr__ = exports(__name__, LATE)
-
-__all__ = [
-    "SAMPLINGS",
-    "CyclicPoisson",
-    "NoSampling",
-    "Poisson",
-    "RandomAllocation",
-    "Sampling",
-    "Shuffled",
-    "TruncatedPoisson",
-    "WithReplacement",
-    "WithoutReplacement",
-]

@@ -13,6 +13,7 @@ from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms.base import AS_GIVEN, ZERO_UNSAID, Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import check_fields
 from hockeystick.values.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -134,6 +135,14 @@ class Sampling(metaclass=NamedArguments):
     distance_suffices: ClassVar[bool] = False
     key_rules: ClassVar[Mapping[str, Any]] = {}
     zeroed: ClassVar[Zeroed] = Zeroed.UNSAID
+
+    def __post_init__(self) -> None:
+        """Check the fields against their domains.
+
+        Raises:
+            InvalidInputError: a value is outside its domain.
+        """
+        check_fields(self)
 
     @classmethod
     @abstractmethod

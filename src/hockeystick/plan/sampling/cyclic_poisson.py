@@ -24,7 +24,7 @@ The group must depend on the record alone. Dividing a shuffled dataset evenly mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
@@ -54,16 +54,13 @@ class CyclicPoisson(Sampling):
     groups: Annotated[int, domains.RECORDS.of("number of groups that take turns")]
     sample_rate: Annotated[float, domains.RATE.of("probability that a record of the group enters its batch")]
 
-    name: ClassVar[str] = "cyclic-poisson"
-    zeroed: ClassVar[Zeroed] = Zeroed.AS_ABSENT
-    assumption: ClassVar[str] = (
+    name = "cyclic-poisson"
+    zeroed = Zeroed.AS_ABSENT
+    assumption = (
         "each record has a group of its own, whichever the others are; the steps of each kind of rounds take the "
         "groups in turn, and each record of the group enters the batch independently with the sample rate (cyclic "
         "Poisson sampling); the number is not valid for groups that are dealt anew or move when a record comes or goes"
     )
-
-    def __post_init__(self) -> None:
-        domains.check_fields(self)
 
     @property
     def within(self) -> Poisson:

@@ -8,7 +8,7 @@ guarantee for this very relation is composed as it is (``plan/mechanisms/base.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.sides import Known
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class NoSampling(Sampling):
     """No sampling: the mechanism's own pair."""
 
-    name: ClassVar[str] = "none"
-    zeroed: ClassVar[Zeroed] = Zeroed.AS_ABSENT
-    assumption: ClassVar[str] = "every round sees the whole dataset; no amplification is claimed"
-    distance_suffices: ClassVar[bool] = True
+    name = "none"
+    zeroed = Zeroed.AS_ABSENT
+    assumption = "every round sees the whole dataset; no amplification is claimed"
+    distance_suffices = True
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:

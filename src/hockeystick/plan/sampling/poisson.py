@@ -72,9 +72,9 @@ class Poisson(Sampling):
     batch_size: Annotated[int | None, domains.RECORDS] = None
     dataset_size: Annotated[int | None, domains.RECORDS] = None
 
-    name: ClassVar[str] = "poisson"
-    zeroed: ClassVar[Zeroed] = Zeroed.AS_ABSENT
-    assumption: ClassVar[str] = (
+    name = "poisson"
+    zeroed = Zeroed.AS_ABSENT
+    assumption = (
         "each record enters each batch independently with the sample rate (Poisson sampling); "
         "the number is not valid for shuffled or fixed-size batches"
     )
@@ -85,7 +85,7 @@ class Poisson(Sampling):
     }
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if self.batch_size is not None or (self.sample_rate is None and self.dataset_size is not None):
             self._check_sizes()
         elif self.sample_rate is None:

@@ -127,9 +127,9 @@ class RandomAllocation(Sampling):
         Fraction | None, domains.EXACT_PROBABILITY.of("probability that a record takes part in an epoch at all")
     ] = None
 
-    name: ClassVar[str] = "random-allocation"
-    zeroed: ClassVar[Zeroed] = Zeroed.AS_ABSENT
-    assumption: ClassVar[str] = (
+    name = "random-allocation"
+    zeroed = Zeroed.AS_ABSENT
+    assumption = (
         "each record takes part in exactly one step of each epoch (or in the given number of them, or, with check_in, "
         "in none), drawn uniformly or as the batch sizes say, in secret and independently of all other records, anew "
         "as often as is said; the number is not valid for shuffled or fixed-size batches"
@@ -140,7 +140,7 @@ class RandomAllocation(Sampling):
     }
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if self.batch_size is not None or self.last_batch_size is not None:
             self._check_sizes()
         elif self.steps_per_epoch is None:

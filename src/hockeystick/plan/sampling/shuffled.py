@@ -173,14 +173,14 @@ class Shuffled(Sampling):
     dataset_size: Annotated[int | None, domains.RECORDS] = None
     drop_last: Annotated[bool, domains.Switch("whether a last batch with fewer records is dropped")] = False
 
-    name: ClassVar[str] = "shuffled"
-    zeroed: ClassVar[Zeroed] = Zeroed.OWN
-    assumption: ClassVar[str] = (
+    name = "shuffled"
+    zeroed = Zeroed.OWN
+    assumption = (
         "each record is in exactly one step of each epoch (or in none, where it is dropped with the last batch), in an "
         "order that does not depend on the data (shuffled batches); where records are added or removed, or dropped, in "
         "a uniformly random one that is drawn anew; epochs that are broken off count whole"
     )
-    distance_suffices: ClassVar[bool] = True
+    distance_suffices = True
 
     key_rules: ClassVar[Mapping[str, Any]] = {
         "anyOf": [{"required": ["steps_per_epoch"]}, {"required": ["batch_size", "dataset_size"]}],
@@ -188,7 +188,7 @@ class Shuffled(Sampling):
     }
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if self.batch_size is not None or (self.steps_per_epoch is None and self.dataset_size is not None):
             self._check_sizes()
         elif self.steps_per_epoch is None:

@@ -47,7 +47,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, factorial
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import (
@@ -125,16 +125,13 @@ class TruncatedPoisson(Sampling):
     dataset_size: Annotated[int, domains.RECORDS.of("number of records of the larger dataset")]
     max_batch_size: Annotated[int, domains.RECORDS.of("number of records to which a batch is cut")]
 
-    name: ClassVar[str] = "truncated-poisson"
-    zeroed: ClassVar[Zeroed] = Zeroed.OWN
-    assumption: ClassVar[str] = (
+    name = "truncated-poisson"
+    zeroed = Zeroed.OWN
+    assumption = (
         "each record is sampled independently with the sample rate, and of a batch of more than max_batch_size records "
         "so many are kept, all such parts equally likely (truncated Poisson sampling); the number is not valid where "
         "the first ones are kept, or for shuffled batches"
     )
-
-    def __post_init__(self) -> None:
-        domains.check_fields(self)
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:

@@ -147,16 +147,16 @@ class WithReplacement(Sampling):
         None
     )
 
-    name: ClassVar[str] = "with-replacement"
-    zeroed: ClassVar[Zeroed] = Zeroed.OWN
-    assumption: ClassVar[str] = (
+    name = "with-replacement"
+    zeroed = Zeroed.OWN
+    assumption = (
         "each round makes its draws independently from all records, which stay where they are, so that a record may be "
         "drawn several times; the number is not valid for shuffled or Poisson batches"
     )
     key_rules: ClassVar[Mapping[str, Any]] = {"oneOf": [{"required": ["dataset_size"]}, {"required": ["weight"]}]}
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if (self.dataset_size is None) == (self.weight is None):
             given = "both" if self.weight is not None else "neither"
             raise InvalidInputError(

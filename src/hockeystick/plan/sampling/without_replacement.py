@@ -40,7 +40,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -146,16 +146,16 @@ class WithoutReplacement(Sampling):
     batch_size: Annotated[int, domains.RECORDS.of("number of records in a batch")]
     dataset_size: Annotated[int, domains.RECORDS]
 
-    name: ClassVar[str] = "without-replacement"
-    zeroed: ClassVar[Zeroed] = Zeroed.OWN
-    assumption: ClassVar[str] = (
+    name = "without-replacement"
+    zeroed = Zeroed.OWN
+    assumption = (
         "each round draws a batch of exactly batch_size distinct records, anew and all batches equally likely; "
         "the number is not valid for shuffled or Poisson batches"
     )
-    distance_suffices: ClassVar[bool] = True
+    distance_suffices = True
 
     def __post_init__(self) -> None:
-        domains.check_fields(self)
+        super().__post_init__()
         if self.batch_size > self.dataset_size:
             raise InvalidInputError(
                 f"batch_size must be at most dataset_size; received {self.batch_size} and {self.dataset_size}",
