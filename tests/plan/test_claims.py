@@ -32,7 +32,7 @@ def test_a_refusal_is_inherited_by_every_sampling_scheme(sampling: Sampling, acc
 def test_a_rate_of_one_is_no_way_round_a_refusal() -> None:
     """At rate 1 the pair is the mechanism's own, which a theorem on sampling says nothing of."""
     with pytest.raises(hs.UnsupportedError, match="moves the toy's count by 2"):
-        hs.Poisson(1.0).pair(Counting(0.5), hs.Direction.REPLACE_ONE)
+        hs.Round(Counting(0.5), hs.Poisson(1.0)).pair(hs.Direction.REPLACE_ONE)
 
 
 def test_what_is_refused_in_one_direction_is_answered_in_the_others() -> None:
@@ -119,7 +119,7 @@ def test_noise_is_calibrated_beside_curves() -> None:
 def test_at_a_rate_of_one_the_curve_is_the_mechanisms_own() -> None:
     toy = Concentrated(0.005)
     for sampling in (hs.Poisson(1.0), hs.WithoutReplacement(10, 10)):
-        assert sampling.curve(toy, hs.Direction.REPLACE_ONE) == toy.curve(hs.Direction.REPLACE_ONE)
+        assert hs.Round(toy, sampling).curve(hs.Direction.REPLACE_ONE) == toy.curve(hs.Direction.REPLACE_ONE)
     assert hs.WithoutReplacement.claim(Concentrated, hs.Direction.REPLACE_ONE).status is Status.REFUSED
 
 

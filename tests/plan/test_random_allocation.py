@@ -33,8 +33,8 @@ def test_an_answer_is_certified_and_narrow() -> None:
 
 def test_one_step_an_epoch_is_no_sampling() -> None:
     assert plan(1.3, 1, count=4).epsilon(1e-6) == hs.Plan([4 * hs.Round(hs.Gaussian(1.3))]).epsilon(1e-6)
-    scheme = hs.RandomAllocation(1)
-    assert scheme.claim_of(hs.Gaussian(1.0), hs.Direction.REPLACE_ONE).status is Status.TIGHT
+    one_step = hs.Round(hs.Gaussian(1.0), hs.RandomAllocation(1))
+    assert one_step.claim(hs.Direction.REPLACE_ONE).status is Status.TIGHT
     every = plan(2.0, 4, 4, count=3).epsilon(1e-6)
     unsampled = hs.Plan([12 * hs.Round(hs.Gaussian(2.0))]).epsilon(1e-6)
     assert every.upper == pytest.approx(unsampled.upper, rel=1e-12)

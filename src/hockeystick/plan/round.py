@@ -11,8 +11,9 @@ from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.labels import LABELS, checked_label
 from hockeystick.plan.mechanisms import Claim, Mechanism, Status
-from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.base import asked, claimed_of
+from hockeystick.plan.sampling.none import NO_SAMPLING as NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -20,8 +21,6 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
     from hockeystick.plan.plan import Plan
-
-NO_SAMPLING = NoSampling()  # of rounds that say nothing of it
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,7 +163,7 @@ class Round(metaclass=NamedArguments):
 
     def claim(self, direction: Direction) -> Claim:
         """Return the claim for the round in one direction, with its source."""
-        return self.mechanism.qualified(claimed_of(self.sampling, self.mechanism, direction))
+        return self.mechanism.qualified(claimed_of(self.sampling.effective(direction), self.mechanism, direction))
 
     def known(self, direction: Direction) -> Known:
         """The pair of one round in one direction, or the pairs, with the side of the truth that each is on.
@@ -172,8 +171,8 @@ class Round(metaclass=NamedArguments):
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
-        claim, sampling = self._check(direction), self.sampling
-        found = sampling.known(self.mechanism, asked(sampling, direction) if direction.zeroes else direction)
+        claim, sampling = self._check(direction), self.sampling.effective(direction)
+        found = sampling.known(self.mechanism, asked(sampling, direction))
         if claim.status is Status.UPPER and isinstance(found, Tight):
             return Above(found.pair)  # this instance claims less than its class
         return found
@@ -215,7 +214,8 @@ class Round(metaclass=NamedArguments):
             UnsupportedError: nothing is proven for the combination.
         """
         self._check(direction)
-        return self.sampling.curve(self.mechanism, asked(self.sampling, direction))
+        sampling = self.sampling.effective(direction)
+        return sampling.curve(self.mechanism, asked(sampling, direction))
 
     def exact(self, direction: Direction) -> ExactRound:
         """The round in exact numbers, in one direction, for a proof.
@@ -224,7 +224,8 @@ class Round(metaclass=NamedArguments):
             UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.
         """
         self.pair(direction)  # refuses what has no dominating pair
-        found = self.sampling.exact(self.mechanism, asked(self.sampling, direction))
+        sampling = self.sampling.effective(direction)
+        found = sampling.exact(self.mechanism, asked(sampling, direction))
         if found is None:
             raise UnsupportedError(
                 f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}: "
@@ -235,10 +236,7 @@ class Round(metaclass=NamedArguments):
 
     def _check(self, direction: Direction) -> Claim:
         """The claim of the round in a direction, which is no refusal."""
-        mechanism, sampling = self.mechanism, self.sampling
-        claim = mechanism.qualified(
-            claimed_of(sampling, mechanism, direction) if direction.zeroes else sampling.claim_of(mechanism, direction)
-        )
+        claim = self.claim(direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
                 f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "

@@ -14,7 +14,7 @@ from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms.base import AS_GIVEN, ZERO_UNSAID, Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import check_fields
-from hockeystick.values.errors import UnsupportedError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
@@ -85,6 +85,22 @@ def inherited(base: Claim, theorem: Claim) -> Claim:
     return base if base.status is Status.REFUSED else NO_PAIR
 
 
+def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int, int]:
+    """Return both sizes of a scheme.
+
+    Raises:
+        InvalidInputError: one is missing, or the batch is larger than the dataset.
+    """
+    if batch_size is None or dataset_size is None:
+        missing = "batch_size" if batch_size is None else "dataset_size"
+        raise InvalidInputError(f"batch_size and dataset_size go together; {missing} is missing", missing)
+    if batch_size > dataset_size:
+        raise InvalidInputError(
+            f"batch_size must be at most dataset_size; received {batch_size} and {dataset_size}", "batch_size"
+        )
+    return batch_size, dataset_size
+
+
 class Zeroed(StrEnum):
     """Behaviour of a scheme if a record stays in the data, and its contribution is set to zero.
 
@@ -149,8 +165,15 @@ class Sampling(metaclass=NamedArguments):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Return the support of a combination, with its reason."""
 
+    def effective(self, direction: Direction) -> Sampling:
+        """Return the scheme whose claims and pairs one round has: this one, or no sampling if it samples nothing.
+
+        Rounds ask that scheme, so the methods below are never called with parameters that sample nothing.
+        """
+        return self
+
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the claim with this scheme's parameters: at rate 1 it samples nothing, and the base claim holds."""
+        """Return the claim with this scheme's parameters."""
         return self.claim(type(mechanism), direction)
 
     @abstractmethod

@@ -26,9 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
-from hockeystick.pairs.sides import Known
+from hockeystick.pairs import DominatingPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited
 from hockeystick.plan.sampling.poisson import Poisson
@@ -74,25 +72,13 @@ class CyclicPoisson(Sampling):
         proof = "proof in plan/sampling/cyclic_poisson.py"  # starts from the pair of a step
         return inherited(base, Claim(base.status, f"{base.cited}; {proof}" if base.status is Status.TIGHT else proof))
 
-    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the claim of Poisson sampling with this rate."""
-        return self.within.claim_of(mechanism, direction)
+    def effective(self, direction: Direction) -> Sampling:
+        """Return the sampling of a step of the record's group."""
+        return self.within.effective(direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the pair of a step of the record's group."""
         return self.within.pair(mechanism, direction)
-
-    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pair of a step of the record's group, with its side."""
-        return self.within.known(mechanism, direction)
-
-    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of a step of the record's group."""
-        return self.within.curve(mechanism, direction)
-
-    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return a step of the record's group in exact numbers."""
-        return self.within.exact(mechanism, direction)
 
     def participations(self, steps: int) -> int:
         """Return the steps of one group, ``ceil(steps / groups)``."""

@@ -53,3 +53,7 @@ class NoSampling(Sampling):
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """Return the mechanism's own round in exact numbers."""
         return mechanism.exact(direction)
+
+
+NO_SAMPLING = NoSampling()
+"""Default of rounds."""

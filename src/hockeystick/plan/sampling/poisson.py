@@ -17,9 +17,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
-from hockeystick.pairs.sides import Above, Between, Known, Tight
+from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, own_pair, sampled_base
+from hockeystick.plan.sampling.base import Sampling, Zeroed, checked_sizes, inherited, sampled_base
+from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -95,14 +96,7 @@ class Poisson(Sampling):
             )
 
     def _check_sizes(self) -> None:
-        for key in ("batch_size", "dataset_size"):
-            if getattr(self, key) is None:
-                raise InvalidInputError(f"batch_size and dataset_size go together; {key} is missing", key)
-        batch, records = _given(self.batch_size), _given(self.dataset_size)
-        if batch > records:
-            raise InvalidInputError(
-                f"batch_size must be at most dataset_size; received {batch} and {records}", "batch_size"
-            )
+        batch, records = checked_sizes(self.batch_size, self.dataset_size)
         rate = domains.quotient(batch, records)
         if self.sample_rate is not None and not math.isclose(self.sample_rate, rate, rel_tol=1e-9):
             raise InvalidInputError(
@@ -130,15 +124,13 @@ class Poisson(Sampling):
         what = f"a Poisson-sampled {mechanism.__name__} mechanism when a record is replaced"
         return Claim(Status.REFUSED, f"no dominating pair is proven for {what}")
 
-    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the mechanism's own claim if every batch is the whole dataset, else that of the scheme."""
-        return mechanism.claims[direction] if self.sample_rate == 1 else self.claim(type(mechanism), direction)
+    def effective(self, direction: Direction) -> Sampling:
+        """Return no sampling if every batch is the whole dataset."""
+        return NO_SAMPLING if self.sample_rate == 1 else self
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the mixture pair; at rate 1 the mechanism's own."""
+        """Return the mixture pair."""
         rate = self.sample_rate
-        if rate == 1:
-            return own_pair(mechanism, direction)
         assert rate is not None  # derived from the sizes, if these are given
         base = mechanism.with_against_without()
         if direction is Direction.REMOVE:
@@ -149,13 +141,6 @@ class Poisson(Sampling):
 
         assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
         return PoissonSubstitutionPair(base.mu, rate)
-
-    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixture pair with the side of the claim; at rate 1 the mechanism's own."""
-        if self.sample_rate == 1:
-            return own_known(mechanism, direction)
-        side = Tight if self.claim(type(mechanism), direction).status is Status.TIGHT else Above
-        return side(self.pair(mechanism, direction))
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
         """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.
@@ -184,14 +169,8 @@ class Poisson(Sampling):
         keys = super().keys()
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
-    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of the mixture pair; at rate 1 the mechanism's own."""
-        return mechanism.curve(direction) if self.sample_rate == 1 else self.pair(mechanism, direction)
-
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """Return the contribution of one record, that of removing it, under the rate as it is written."""
-        if self.exact_rate == 1:
-            return mechanism.exact(direction)
         from hockeystick.pairs.exact import sampled
 
         return sampled(mechanism.exact(Direction.REMOVE), self.exact_rate)

@@ -45,13 +45,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, sampled_base
+from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, sampled_base
+from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -231,18 +231,16 @@ class RandomAllocation(Sampling):
             return _NOT_GAUSSIAN
         return inherited(sampled_base(mechanism, direction), _ONCE)
 
+    def effective(self, direction: Direction) -> Sampling:
+        """Return no sampling if every record is in the only step."""
+        unsampled = self.steps == self.epochs_per_assignment == 1 and self.check_in in (None, 1)
+        return NO_SAMPLING if unsampled else self
+
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the mechanism's own claim if an epoch is one step, a bracket if a record takes part several times."""
-        if self._unsampled:
-            return mechanism.claims[direction]
+        """Return the scheme's claim, a bracket if a record takes part several times."""
         found = self.claim(type(mechanism), direction)
         often = 1 < self.participations_per_epoch < self.steps
         return _OFTEN if found.status is Status.TIGHT and often else found
-
-    @property
-    def _unsampled(self) -> bool:
-        """True if every record is in the only step."""
-        return self.steps == self.epochs_per_assignment == 1 and self.check_in in (None, 1)
 
     @property
     def _probabilities(self) -> tuple[tuple[tuple[Fraction, int], ...], Fraction]:
@@ -266,8 +264,6 @@ class RandomAllocation(Sampling):
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the pair of one epoch, or of all epochs of an assignment."""
-        if self._unsampled:
-            return mechanism.pair(direction)
         mu = self._mu(mechanism)
         if 1 < self.participations_per_epoch == self.steps:  # all of several steps: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
@@ -284,20 +280,10 @@ class RandomAllocation(Sampling):
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair."""
-        if self._unsampled:
-            return own_known(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
         summed = self._mu(mechanism) * self.participations_per_epoch / math.sqrt(self.steps)
         return Between(self.pair(mechanism, direction), (GaussianPair(summed),), WHY)
-
-    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of the pair of an epoch; if an epoch is one step, the mechanism's own."""
-        return mechanism.curve(direction) if self._unsampled else self.pair(mechanism, direction)
-
-    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the mechanism's own round if an epoch is one step; proofs know no other epoch."""
-        return mechanism.exact(direction) if self._unsampled else None
 
     def keys(self) -> dict[str, Any]:
         """Return the keys of the instance: with a batch size, both sizes, from which others derive."""

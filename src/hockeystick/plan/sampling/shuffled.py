@@ -82,7 +82,8 @@ from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed, own_known, own_pair
+from hockeystick.plan.sampling.base import Sampling, Zeroed, checked_sizes, own_pair
+from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -202,17 +203,8 @@ class Shuffled(Sampling):
             )
 
     def _check_sizes(self) -> None:
-        for key in ("batch_size", "dataset_size"):
-            if getattr(self, key) is None:
-                raise InvalidInputError(f"batch_size and dataset_size go together; {key} is missing", key)
-        assert self.batch_size is not None
-        assert self.dataset_size is not None
-        if self.batch_size > self.dataset_size:
-            raise InvalidInputError(
-                f"batch_size must be at most dataset_size; received {self.batch_size} and {self.dataset_size}",
-                "batch_size",
-            )
-        steps = self.dataset_size // self.batch_size if self.drop_last else -(-self.dataset_size // self.batch_size)
+        batch, records = checked_sizes(self.batch_size, self.dataset_size)
+        steps = records // batch if self.drop_last else -(-records // batch)
         if self.steps_per_epoch not in (None, steps):
             raise InvalidInputError(
                 f"steps_per_epoch {self.steps_per_epoch} contradicts dataset_size / batch_size, which makes {steps} "
@@ -232,10 +224,9 @@ class Shuffled(Sampling):
         """Number of records that an epoch leaves out."""
         return self.dataset_size % self.batch_size if self.drop_last and self.dataset_size and self.batch_size else 0
 
-    @property
-    def _unsampled(self) -> bool:
-        """True if every record is in the only step."""
-        return self.steps == 1 and not self.dropped
+    def effective(self, direction: Direction) -> Sampling:
+        """Return no sampling if every record is in the only step."""
+        return NO_SAMPLING if self.steps == 1 and not self.dropped else self
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
@@ -255,9 +246,7 @@ class Shuffled(Sampling):
         return base
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the mechanism's own claim if an epoch is one step; else the scheme's, for fixed batch numbers."""
-        if self._unsampled:
-            return mechanism.claims[direction.order]
+        """Return the scheme's claim, a refusal if the number of batches depends on the record."""
         found = self.claim(type(mechanism), direction)
         if direction.keeps_places or found.status is Status.REFUSED:
             return found
@@ -269,15 +258,13 @@ class Shuffled(Sampling):
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return one unsampled round an epoch: the record in its place, and the last batch if one is added."""
-        if self._unsampled or direction.keeps_places:
+        if direction.keeps_places:
             return own_pair(mechanism, direction)
         mu = _mu(mechanism.with_against_without())
         return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, SPARE))
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the bracket: one unsampled round an epoch above, an epoch of random allocation below."""
-        if self._unsampled:
-            return own_known(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
@@ -297,16 +284,17 @@ class Shuffled(Sampling):
         """
         if not self.dropped:
             return _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)
-        assert self.batch_size is not None
-        assert self.dataset_size is not None
-        return _allocated(mu, ((Fraction(self.batch_size, self.dataset_size), self.steps),), add)
+        return _allocated(mu, ((self._share, self.steps),), add)
 
     def _both(self, mu: float, add: bool) -> list[DominatingPair]:
         """Pairs of two datasets with a record added or removed, if the last batch is kept."""
-        assert self.batch_size is not None
-        assert self.dataset_size is not None
-        opposed = ((Fraction(self.batch_size, self.dataset_size), self.steps - 1),)
+        opposed = ((self._share, self.steps - 1),)
         return [_allocated(2 * mu, opposed, add), _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)]
+
+    @property
+    def _share(self) -> Fraction:
+        """Share of the records in a whole batch."""
+        return Fraction(*checked_sizes(self.batch_size, self.dataset_size))
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """Return the curve of one unsampled round an epoch, even if the mechanism has a curve and no pair.
@@ -319,7 +307,7 @@ class Shuffled(Sampling):
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """Return the unsampled round of an epoch in exact numbers; ``None`` if the last batch counts beside it."""
-        return mechanism.exact(direction.order) if self._unsampled or direction.keeps_places else None
+        return mechanism.exact(direction.order) if direction.keeps_places else None
 
     def keys(self) -> dict[str, Any]:
         """Return both sizes, which imply the steps; or the steps, with the dataset size if known."""
@@ -331,7 +319,7 @@ class Shuffled(Sampling):
     @property
     def caution(self) -> str | None:
         """Caveat that only the upper end may be quoted, with the remedy; ``None`` if an epoch is one step."""
-        return None if self._unsampled else CAUTION
+        return CAUTION if self.effective(Direction.REPLACE_ONE) is self else None
 
     @property
     def steps_per_round(self) -> int:

@@ -62,14 +62,15 @@ from hockeystick.plan.sampling.base import (
     GIVEN_SAMPLED,
     Sampling,
     Zeroed,
+    checked_sizes,
     inherited,
-    own_known,
     own_pair,
     sampled_base,
 )
+from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import UnsupportedError
 
 _ONE_OR_THE_OTHER = Claim(
     Status.TIGHT,
@@ -156,11 +157,7 @@ class WithoutReplacement(Sampling):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.batch_size > self.dataset_size:
-            raise InvalidInputError(
-                f"batch_size must be at most dataset_size; received {self.batch_size} and {self.dataset_size}",
-                "batch_size",
-            )
+        checked_sizes(self.batch_size, self.dataset_size)
         domains.quotient(self.batch_size, self.dataset_size)
 
     @property
@@ -190,14 +187,16 @@ class WithoutReplacement(Sampling):
             return _as_known(inherited(base, _ONE_OR_THE_OTHER), known)
         return _as_known(inherited(base, _REPLACED), bool({Property.SUM, Property.GUARANTEE} & mechanism.properties))
 
+    def effective(self, direction: Direction) -> Sampling:
+        """Return no sampling if every batch is the whole dataset, of which no record is added or removed."""
+        return NO_SAMPLING if self.rate == 1 and direction.keeps_places else self
+
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim; if every batch is the whole dataset, the mechanism's own, or a refusal."""
-        if self.batch_size < self.dataset_size:
-            return self.claim(type(mechanism), direction)
-        return mechanism.claims[direction.order] if direction.keeps_places else _NOT_FILLED
+        """Return the scheme's claim; a refusal if every batch is the whole dataset."""
+        return self.claim(type(mechanism), direction) if self.rate < 1 else _NOT_FILLED
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the dominating pair; under replacement the mechanism's own if every batch is the whole dataset.
+        """Return the dominating pair.
 
         Raises:
             UnsupportedError: the pair under replacement is not its own mirror image.
@@ -205,8 +204,6 @@ class WithoutReplacement(Sampling):
         if not direction.keeps_places:
             made = PoissonRemovePair if direction is Direction.REMOVE else PoissonAddPair
             return made(_base(mechanism), self.rate)
-        if self.rate == 1:
-            return own_pair(mechanism, direction)
         if direction.zeroes and Property.GAUSSIAN in mechanism.properties:
             return ZeroedPair(_mu(mechanism), self.rate, direction is Direction.RESTORE)
         return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
@@ -215,8 +212,6 @@ class WithoutReplacement(Sampling):
         """Return the pair above and those of instances, for replacing a record or setting it to zero."""
         if not direction.keeps_places:
             return super().known(mechanism, direction)
-        if self.rate == 1:
-            return own_known(mechanism, direction)
         above = self.pair(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return Above(above)
@@ -237,16 +232,14 @@ class WithoutReplacement(Sampling):
         """Return the Renyi curve of the pair; for replacing a record with finite moments, the published bound on them.
         The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
         """
-        if direction.keeps_places and self.rate == 1:
-            return mechanism.curve(direction.order)
         if direction is Direction.REPLACE_ONE and Property.INFINITE_LOSS not in mechanism.properties:
             return WithoutReplacementCurve(own_pair(mechanism, direction), self.rate)
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the round under replacement with rate b / n for adding and removing; else only an unsampled round."""
+        """Return the round under replacement with rate b / n, for adding and removing only."""
         if direction.keeps_places:
-            return mechanism.exact(direction.order) if self.rate == 1 else None
+            return None
         return sampled(mechanism.exact(Direction.REPLACE_ONE), self.exact_rate)
 
     @property
