@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from hockeystick.plot import (
     Bracket,
     Line,
     Panel,
-    compare_panel,
     curve_panel,
     drawn,
     need_matplotlib,
@@ -29,7 +29,7 @@ from hockeystick.plot import (
     steps_panel,
     tradeoff_panel,
 )
-from hockeystick.plot.draw import BORDER, BRACKET_WIDTH, THIN, plain, widths
+from hockeystick.plot.draw import BRACKET_WIDTH, plain
 from hockeystick.plot.style import STYLES
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
@@ -83,7 +83,7 @@ def test_tradeoff_lies_below_guessing() -> None:
 
 def test_compare_names_who_has_no_answer() -> None:
     laplace = hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)])
-    panel = compare_panel(laplace, ["rdp", "characteristic-function"], 0.0, 0.2, 3)
+    panel = curve_panel(laplace, 0.0, 0.2, 3, ["rdp", "characteristic-function"])
     assert [line.answered for line in panel.lines] == [True, False]
     assert "no answer" in panel.lines[1].label
 
@@ -187,7 +187,7 @@ def test_without_matplotlib_one_line_says_so(monkeypatch: pytest.MonkeyPatch) ->
         (lambda: curve_panel(PLAN, points=1), "points"),
         (lambda: steps_panel(hs.dp_sgd(1.0, 0.01, 10)), "no delta"),
         (lambda: steps_panel(hs.Plan([]), 1e-6), "no rounds"),
-        (lambda: compare_panel(PLAN, []), "at least one"),
+        (lambda: hs.plot.compare(PLAN, []), "at least one"),
     ],
 )
 def test_refusals(panel: Any, message: str) -> None:
@@ -272,7 +272,7 @@ def test_a_fault_of_one_accountant_leaves_the_others_drawn(tmp_path: Path, monke
 
 def test_lines_at_delta_1_are_named_and_not_drawn() -> None:
     """A bound that says nothing would only hide the others."""
-    panel = compare_panel(hs.dp_sgd(0.3, 0.001, 100), ["zcdp", "rdp"], 0.0, 2.0, 3)
+    panel = curve_panel(hs.dp_sgd(0.3, 0.001, 100), 0.0, 2.0, 3, ["zcdp", "rdp"])
     assert [line.answered for line in panel.lines] == [False, True]
     assert panel.lines[0].label == "zcdp (delta = 1 throughout)"
 
@@ -312,12 +312,10 @@ def test_command_writes_nothing_where_it_cannot(name: str, tmp_path: Path) -> No
 
 
 def test_no_line_is_hidden_under_another() -> None:
-    """Where a later line or the bracket lies on a line, it is wider; the dashes stay as long as they are."""
+    """Each line is wider than what is drawn over it; the dashes stay as long as they are."""
     x = [1.0, 2.0, 3.0, 4.0]
-    below, on_it, apart = Line("a", x, [1, 2, 3, 4]), Line("b", x, [1, 2.001, 3, 9]), Line("c", x, [9, 8, 7, 6])
-    assert widths(Panel("x", "y", [below, on_it, apart])) == [THIN + BORDER, THIN, THIN]
-    bracket = Bracket(x, [9, 8, 7, 6], [9, 8, 7, 6])
-    assert widths(Panel("x", "y", [below, apart], bracket)) == [THIN, BRACKET_WIDTH + BORDER]
-    gaps = Line("d", x, [math.nan, 2.0, math.nan, math.inf])
-    assert widths(Panel("x", "y", [below, gaps, on_it], yscale="log"))[1:] == [THIN + BORDER, THIN]
-    assert widths(Panel("x", "y", [Line("e", x, [math.nan] * 4), below])) == [THIN, THIN]
+    lines = [Line("rdp", x, x), Line("gdp", x, x), Line("prv", x, x)]
+    for bracket in (None, Bracket(x, x, x)):
+        seen = [line.get_linewidth() for line in drawn([Panel("x", "y", lines, bracket)]).axes[0].get_lines()]
+        assert all(below >= over + 0.5 for below, over in itertools.pairwise(seen[:3]))
+        assert seen[2] > BRACKET_WIDTH

@@ -111,12 +111,14 @@ def compare(
 
     Example: hockeystick plot compare plan.toml -o compare.png
     """
-    from hockeystick.plot import compare_panel, with_quoted
+    from hockeystick.plot import curve_panel, with_quoted
+    from hockeystick.plot.plans import FEWER_POINTS
     from hockeystick.plot.shown import COMPARED
 
+    many, names = FEWER_POINTS if points is None else points, accountants or COMPARED
+
     def panel(say: Callable[[str], None]) -> Panel:
-        found = compare_panel(plan, accountants or COMPARED, **given, **_given(points), say=say)
-        return with_quoted(found, plan, delta)
+        return with_quoted(curve_panel(plan, given["start"], given["stop"], many, names, say), plan, delta)
 
     _draw(plan, output, panel, plan.delta_target if delta is None else delta)
 

@@ -15,7 +15,6 @@ from hockeystick.plot.panel import Bracket as Bracket
 from hockeystick.plot.panel import Line as Line
 from hockeystick.plot.panel import Mark as Mark
 from hockeystick.plot.panel import Panel as Panel
-from hockeystick.plot.plans import compare_panel as compare_panel
 from hockeystick.plot.plans import curve_panel as curve_panel
 from hockeystick.plot.plans import steps_panel as steps_panel
 from hockeystick.plot.plans import tradeoff_panel as tradeoff_panel

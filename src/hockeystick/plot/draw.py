@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.plot.files import need_matplotlib
-from hockeystick.plot.notebook import figure_class
+from hockeystick.plot.files import blank
 from hockeystick.plot.panel import Bracket, Line, Mark, Panel
-from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, SETTINGS, Dash, Style, style_of
+from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, Dash, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,13 +23,8 @@ Array = npt.NDArray[np.float64]
 HEIGHT = 2.35  # of one panel's axes with their labels, in inches
 LEGEND_ROW = 0.155  # height of a row of the legend in inches
 MARKS = 9  # approximate number of marks on a line
-THIN, BRACKET_WIDTH, BORDER = (
-    1.2,
-    0.8,
-    1.6,
-)  # widths of a line, of the bracket, and of the rim that a covered line shows
-MAX_LINE_WIDTH = 4.0  # largest width in points of a line widened to show behind others
-COVERED = 0.008  # distance, relative to the height of the axes, below which two lines cover each other
+THIN, BRACKET_WIDTH = 1.2, 0.8  # widths in points of the last line and of the bracket
+RIM = 0.6  # width by which a line exceeds the next one, which may cover it
 NOTHING = (0.1, 1.0)  # ends of an empty logarithmic axis
 BESIDE = 4.0  # points between a mark and its text
 MAX_PLAIN_END = 1e9  # end of a linear axis from which on ticks are powers of ten, since longer numbers do not fit
@@ -48,28 +42,26 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
     Raises:
         HockeystickError: matplotlib is missing.
     """
-    need_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     names = _legend(panels)
     rows = math.ceil(len(panels) / columns)
     across = 2 * columns
     entries = len(names) + any(panel.bracket is not None for panel in panels)
     tall = rows * height + LEGEND_ROW * math.ceil(entries / across) + 0.08
-    with mpl.rc_context(SETTINGS):
-        figure = figure_class()(figsize=(columns * width, tall), layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank(columns * width, tall) as figure:
         engine: Any = figure.get_layout_engine()
         engine.set(w_pad=0.03, h_pad=0.03)
         handles: dict[str, Any] = {}
         for number, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, number + 1)
             _frame(axes, panel)
-            for line, width_of_line in zip(panel.lines, widths(panel), strict=True):
+            above = len(panel.lines) - (panel.bracket is None)  # what is drawn over the first line
+            for place, line in enumerate(panel.lines):
                 if line.answered:
-                    style = style_of(line.style or line.label, names.index(line.label))
-                    handles.setdefault(line.label, _line(axes, panel, line, style, width_of_line, len(handles)))
+                    style, wide = (
+                        style_of(line.style or line.label, names.index(line.label)),
+                        THIN + RIM * (above - place),
+                    )
+                    handles.setdefault(line.label, _line(axes, panel, line, style, wide, len(handles)))
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
             _limits(axes, panel, width)
@@ -88,7 +80,6 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
                 borderaxespad=0.1,
                 labelspacing=0.3,
             )
-        figure.canvas.draw()  # the layout, under these settings
     return figure
 
 
@@ -106,52 +97,6 @@ def _frame(axes: Axes, panel: Panel) -> None:
         axes.set_title(panel.title, pad=4)
     if panel.square:
         axes.set_aspect("equal", adjustable="box")
-
-
-def widths(panel: Panel) -> list[float]:
-    """Return the width of each line in points, wider if a later line or the bracket covers it, to show on both sides.
-
-    Two lines cover each other if they are visually equal at half or more of their common points.
-    """
-    drawn_lines = [(tuple(line.x), _finite(panel, line.x, line.y)[1]) for line in panel.lines]
-    edges = [] if panel.bracket is None else [panel.bracket.lower, panel.bracket.upper]
-    band = (
-        [(tuple(panel.bracket.x), _finite(panel, panel.bracket.x, edge)[1]) for edge in edges] if panel.bracket else []
-    )
-    seen = [values for _, values in (*drawn_lines, *band)]
-    height = _height(panel, seen)
-    found: list[float] = []
-    above = [(x, values, BRACKET_WIDTH) for x, values in band]
-    for x, values in reversed(drawn_lines):
-        covering = [
-            other for at, other_values, other in above if at == x and _covered(panel, values, other_values, height)
-        ]
-        width = min(max([THIN, *(other + BORDER for other in covering)]), MAX_LINE_WIDTH)
-        found.append(width)
-        above.append((x, values, width))
-    return found[::-1]
-
-
-def _height(panel: Panel, seen: Sequence[Array]) -> float:
-    """Span of the second axis, in decades if it is logarithmic."""
-    finite = [value for values in seen for value in values[np.isfinite(values)]]
-    low, high = (end if end is not None else default for end, default in zip(panel.ylim, _ends(finite), strict=True))
-    if panel.yscale == "log":
-        return math.log10(high) - math.log10(low) if 0 < low < high else 0.0
-    return high - low
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    return (min(values), max(values)) if values else (0.0, 0.0)
-
-
-def _covered(panel: Panel, one: Array, other: Array, height: float) -> bool:
-    both = np.isfinite(one) & np.isfinite(other)
-    if not both.any():
-        return False
-    a, b = one[both], other[both]
-    apart = np.abs(np.log10(a) - np.log10(b)) if panel.yscale == "log" else np.abs(a - b)
-    return bool(2 * np.count_nonzero(apart <= COVERED * height) >= len(apart))
 
 
 def _dash(style: Style, width: float) -> Dash:

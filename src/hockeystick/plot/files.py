@@ -1,8 +1,11 @@
-"""Figures as SVG, PNG or PDF files, by suffix: written atomically, the same bytes from the same data."""
+"""Figures: an empty one to draw on, and files by suffix, written atomically, the same bytes from the same data."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,49 @@ NO_DATES: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None, "Creator": "hockeystick", "Producer": None},
 }
 """Metadata by suffix; None removes what matplotlib would write by itself, such as the time."""
+
+
+DOTS = 144  # per inch in notebooks: twice those of an ordinary screen, for finer ones
+
+
+@cache
+def figure_class() -> type[Figure]:
+    """Return the figure class with the method that notebooks call, made once matplotlib is imported."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        """Matplotlib figure that notebooks show as a picture."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            with mpl.rc_context(SETTINGS):
+                self.savefig(buffer, format="png", dpi=DOTS)
+            return buffer.getvalue()
+
+    return NotebookFigure
+
+
+@contextmanager
+def blank(width: float, height: float) -> Iterator[Figure]:
+    """Provide an empty figure, which is laid out at the end of the block, without global figures or changed settings.
+
+    Args:
+        width: width in inches.
+        height: height in inches.
+
+    Raises:
+        HockeystickError: matplotlib is missing.
+    """
+    need_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with mpl.rc_context(SETTINGS):
+        figure = figure_class()(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+        figure.canvas.draw()
 
 
 def need_matplotlib() -> None:

@@ -70,24 +70,6 @@ def curve_panel(
     )
 
 
-def compare_panel(
-    plan: Plan,
-    accountants: Sequence[str],
-    start: float | None = None,
-    stop: float | None = None,
-    points: int = FEWER_POINTS,
-    say: Say = lambda text: None,
-) -> Panel:
-    """Return :func:`curve_panel` with several accountants.
-
-    Raises:
-        InvalidInputError: there is no accountant, or :func:`curve_panel` raises it.
-    """
-    if not accountants:
-        raise InvalidInputError("accountant: name at least one to compare", "accountant")
-    return curve_panel(plan, start, stop, points, accountants, say)
-
-
 def steps_panel(
     plan: Plan,
     delta: float | None = None,

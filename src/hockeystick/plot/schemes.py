@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hockeystick.plot.draw import plain
-from hockeystick.plot.files import need_matplotlib
-from hockeystick.plot.style import BLACK, BLUE, GREY, SETTINGS
+from hockeystick.plot.files import blank
+from hockeystick.plot.style import BLACK, BLUE, GREY
 from hockeystick.report.rounding import round_down, round_up
 from hockeystick.values.errors import InvalidInputError
 
@@ -37,19 +37,12 @@ def samplings_figure(rows: Sequence[Sampled], delta: float) -> Figure:
         InvalidInputError: no scheme has a finite, positive epsilon.
         HockeystickError: matplotlib is missing.
     """
-    need_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = [row.epsilon for row in rows if row.epsilon is not None and _drawable(row.epsilon)]
     if not shown:
         raise InvalidInputError("no sampling scheme has a finite epsilon above 0 for this plan", "plan")
     most = max(epsilon.upper for epsilon in shown)
     least = max(min(epsilon.lower or epsilon.upper for epsilon in shown), most / 10**DECADES)
-    with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, MARGIN + ROW * len(rows)), layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank(WIDTH, MARGIN + ROW * len(rows)) as figure:
         axes = figure.add_subplot()
         axes.set_xscale("log")
         axes.set_xlim(0.6 * least, AXIS_MARGIN * most)
@@ -59,7 +52,6 @@ def samplings_figure(rows: Sequence[Sampled], delta: float) -> Figure:
         axes.grid(visible=False, axis="y")
         for place, row in enumerate(rows):
             _row(axes, place, row, 0.6 * least)
-        figure.canvas.draw()
     return figure
 
 

@@ -6,8 +6,9 @@ Each function takes plans and returns a matplotlib figure, which notebooks show,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.plan.plan import Plan, target_delta
@@ -17,7 +18,6 @@ from hockeystick.plot.plans import (
     FEWER_POINTS,
     LEAST_DELTA,
     POINTS,
-    compare_panel,
     curve_panel,
     reach,
     steps_panel,
@@ -176,10 +176,11 @@ def compare(
         UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
     """
-    _some((plan,))
-    panel = compare_panel(plan, accountants, start, stop, points)
-    marks = [] if plan.delta_target is None else [_quoted(plan, plan.delta_target)]
-    return _figure([panel], (), accountants, title, width, height, marks)
+    if not accountants:
+        raise InvalidInputError("accountants: name at least one to compare", "accountants")
+    return curve(
+        plan, start=start, stop=stop, points=points, accountants=accountants, title=title, width=width, height=height
+    )
 
 
 FIGURES: dict[str, Callable[..., Any]] = {"curve": curve, "steps": steps, "tradeoff": tradeoff, "compare": compare}
@@ -194,18 +195,27 @@ def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
         UnsupportedError: no guarantee is proved for a round.
         HockeystickError: matplotlib is missing.
     """
-    import inspect
-
-    if kind not in FIGURES:
-        raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
-    taken = [name for name in inspect.signature(FIGURES[kind]).parameters if name not in ("plans", "plan")]
-    for name in options:
-        if name not in taken:
-            raise InvalidInputError(f"the figure {kind!r} has no option {shown(name)}; it has {', '.join(taken)}", name)
     if kind == "compare" and len(plans) > 1:
         raise InvalidInputError(f"the figure 'compare' is of one plan; received {len(plans)}", "plans")
-    figure: Figure = FIGURES[kind](*plans, **options)
-    return figure
+    return figure_by_name(FIGURES, kind, plans, options)
+
+
+def figure_by_name(
+    figures: Mapping[str, Callable[..., Figure]], kind: str, subjects: Sequence[object], options: Mapping[str, Any]
+) -> Figure:
+    """Draw one of the figures, with dashes or underscores in its name.
+
+    Raises:
+        InvalidInputError: the name or an option is unknown, or the figure raises it.
+    """
+    name = str(kind).replace("-", "_")
+    if name not in figures:
+        raise InvalidInputError(choice("kind", kind, list(figures)), "kind")
+    taken = [key for key in signature(figures[name]).parameters if key not in ("plans", "plan", "sweep")]
+    for key in options:
+        if key not in taken:
+            raise InvalidInputError(f"the figure {name!r} has no option {shown(key)}; it has {', '.join(taken)}", key)
+    return figures[name](*subjects, **options)
 
 
 def _some(plans: Sequence[Plan]) -> Sequence[Plan]:

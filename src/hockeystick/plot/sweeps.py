@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.plot.draw import plain
-from hockeystick.plot.files import need_matplotlib
-from hockeystick.plot.notebook import figure_class
-from hockeystick.plot.shown import literal
-from hockeystick.plot.style import BLACK, BLUE, GREY, SETTINGS
+from hockeystick.plot.files import blank
+from hockeystick.plot.shown import figure_by_name, literal
+from hockeystick.plot.style import BLACK, BLUE, GREY
 from hockeystick.questions.sweeps.table import CERTAIN, GRADIENTS, NOISE, Sweep
 from hockeystick.report.rounding import round_up
-from hockeystick.values.domains import choice, listed, shown
+from hockeystick.values.domains import listed, shown
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -89,18 +87,12 @@ def heat_map(
     >>> plan = hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5)
     >>> figure = heat_map(hs.sweep(plan, {"noise_multiplier": [1, 2], "steps": [10, 20]}))  # doctest: +SKIP
     """
-    need_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     _check(sweep)
     across, up = _axes(sweep, x, y)
     values = _field(sweep, across, up, at or {})
     if not np.isfinite(values).any():
         raise InvalidInputError("no point of the map has a finite answer", "sweep")
-    with mpl.rc_context(SETTINGS):
-        figure = figure_class()(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank(width, height) as figure:
         axes = figure.add_subplot()
         axes.grid(visible=False)
         x_places, y_places = _Places.of(sweep.axes[across]), _Places.of(sweep.axes[up])
@@ -109,7 +101,6 @@ def heat_map(
             places.say(axis)
             axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
         axes.set_title(literal(title), pad=4)
-        figure.canvas.draw()
     return figure
 
 
@@ -138,16 +129,10 @@ def pareto(
         InvalidInputError: :meth:`hockeystick.Sweep.pareto` raises it.
         HockeystickError: matplotlib is missing.
     """
-    need_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     _check(sweep)
     front = sweep.pareto(at_most, least_steps).columns
     rows = [sweep.rows[place] for place in sweep.choices(at_most, least_steps)]
-    with mpl.rc_context(SETTINGS):
-        figure = figure_class()(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
+    with blank(width, height) as figure:
         axes = figure.add_subplot()
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -166,7 +151,6 @@ def pareto(
                 said, (front[GRADIENTS][place], front[NOISE][place]), xytext=(-5, -5), textcoords="offset points",
                 ha="right", va="top", fontsize=6.5, zorder=4,
             )  # fmt: skip
-        figure.canvas.draw()
     return figure
 
 
@@ -181,15 +165,7 @@ def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
         InvalidInputError: the name or an option is unknown, or the figure raises it.
         HockeystickError: matplotlib is missing.
     """
-    name = str(kind).replace("-", "_")
-    if name not in FIGURES:
-        raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
-    taken = [key for key in inspect.signature(FIGURES[name]).parameters if key != "sweep"]
-    for key in options:
-        if key not in taken:
-            raise InvalidInputError(f"the figure {name!r} has no option {shown(key)}; it has {', '.join(taken)}", key)
-    figure: Figure = FIGURES[name](sweep, **options)
-    return figure
+    return figure_by_name(FIGURES, kind, (sweep,), options)
 
 
 def _check(sweep: object) -> None:
