@@ -317,5 +317,5 @@ def test_no_line_is_hidden_under_another() -> None:
     lines = [Line("rdp", x, x), Line("gdp", x, x), Line("prv", x, x)]
     for bracket in (None, Bracket(x, x, x)):
         seen = [line.get_linewidth() for line in drawn([Panel("x", "y", lines, bracket)]).axes[0].get_lines()]
-        assert all(below >= over + 0.5 for below, over in itertools.pairwise(seen[:3]))
+        assert all(below >= over + 0.25 for below, over in itertools.pairwise(seen[:3]))
         assert seen[2] > BRACKET_WIDTH
