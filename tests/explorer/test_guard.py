@@ -28,7 +28,7 @@ def get(query: str = "", path: str = "/", method: str = "GET", **headers: str) -
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Any) -> None:
         sent.append(message)
 
     named = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hockeystick.explorer.answers import QUICK, answer, start
 from hockeystick.explorer.given import Given
-from hockeystick.explorer.guard import Application, Guard
+from hockeystick.explorer.guard import Guard
 from hockeystick.explorer.lanes import BusyError, Lanes, OvertakenError
 from hockeystick.values.domains import one_line
 from hockeystick.values.errors import HockeystickError, InvalidInputError
@@ -31,7 +31,7 @@ BAD, OVERTAKEN, LARGE, KIND, REFUSED, FAILED, BUSY = 400, 409, 413, 415, 422, 50
 """HTTP statuses: invalid question, superseded by a newer one, too long, not JSON, refused, internal error, too many."""
 
 
-def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Application:
+def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Guard:
     """Return the guarded ASGI application.
 
     Args:

@@ -2,23 +2,18 @@
 
 Other pages in the same browser can send requests here, and can let a name of theirs point to this machine (DNS
 rebinding). The key, in a cookie that only this page sends, and the header ``Origin`` stop the former; the header
-``Host``,
-which then holds the foreign name, stops the latter. The key also keeps out other users of this machine.
+``Host``, which then holds the foreign name, stops the latter. The key also keeps out other users of this machine.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
-from urllib.parse import parse_qs
+from typing import TYPE_CHECKING
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""ASGI application, and the types of its arguments."""
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NAMES = ("127.0.0.1", "localhost")
 """Names of this machine that are accepted."""
@@ -48,7 +43,7 @@ class Guard:
             of a program.
     """
 
-    def __init__(self, app: Application, port: int, key: str, once: str | None = None) -> None:
+    def __init__(self, app: ASGIApp, port: int, key: str, once: str | None = None) -> None:
         self._app, self._key, self._once = app, key, once
         self._hosts = [f"{name}:{port}" for name in NAMES]
         self.cookie = f"hockeystick_{port}"
@@ -57,23 +52,37 @@ class Guard:
         """Pass the request on, or answer it here."""
         if scope["type"] != "http":
             return
-        headers = _headers(scope)
-        host = headers.get("host", "")
-        origin = headers.get("origin")
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
+        from starlette.datastructures import MutableHeaders
+        from starlette.requests import Request
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        answer = self._answer(Request(scope))
+        await (self._app if answer is None else answer)(scope, receive, guarded)
+
+    def _answer(self, request: Request) -> Response | None:
+        """The answer of the guard itself; ``None`` for a request that may pass."""
+        from starlette.responses import PlainTextResponse, Response
+
+        def all_of(name: str) -> str:  # a repeated header is joined, so that it is not accepted
+            return "; ".join(request.headers.getlist(name))
+
+        host, key = all_of("host"), request.query_params.get("key")
         if host not in self._hosts:
-            await _say(send, 403, "another host: this page is served to 127.0.0.1 alone")
-        elif origin is not None and origin != f"http://{host}":
-            await _say(send, 403, "another origin: this page is asked by itself alone")
-        elif headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            await _say(send, 403, "another site: this page is asked by itself alone")
-        elif scope["path"] == "/" and scope["method"] == "GET" and given and self._opens(given[0]):
+            return PlainTextResponse("another host: this page is served to 127.0.0.1 alone\n", 403)
+        if "origin" in request.headers and all_of("origin") != f"http://{host}":
+            return PlainTextResponse("another origin: this page is asked by itself alone\n", 403)
+        if all_of("sec-fetch-site") not in ("", "none", "same-origin"):
+            return PlainTextResponse("another site: this page is asked by itself alone\n", 403)
+        if request.url.path == "/" and request.method == "GET" and key is not None and self._opens(key):
             kept = f"{self.cookie}={self._key}; HttpOnly; SameSite=Strict; Path=/"
-            await _say(send, 303, "", {"Location": "/", "Set-Cookie": kept})  # keeps the fragment after #
-        elif not self._is_key(_cookie(headers.get("cookie", ""), self.cookie)):
-            await _say(send, 403, NO_KEY)
-        else:
-            await self._app(scope, receive, _with_headers(send))
+            return Response(None, 303, {"Location": "/", "Set-Cookie": kept})  # keeps the fragment after #
+        if not self._is_key(request.cookies.get(self.cookie, "")):
+            return PlainTextResponse(f"{NO_KEY}\n", 403)
+        return None
 
     def _opens(self, text: str) -> bool:
         if self._once is not None and _same(text, self._once):
@@ -88,44 +97,3 @@ class Guard:
 def _same(one: str, other: str) -> bool:
     """True if two texts are equal, in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """Headers by lower-case name; the values of a repeated one are joined, so that none is accepted."""
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}; {text}" if key in found else text
-    return found
-
-
-def _cookie(text: str, name: str) -> str:
-    try:
-        found = SimpleCookie(text).get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
-
-
-def _with_headers(send: Send) -> Send:
-    async def wrapped(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-            kept = [pair for pair in message.get("headers", []) if pair[0] not in dict(own)]
-            message = {**message, "headers": [*kept, *own]}
-        await send(message)
-
-    return wrapped
-
-
-async def _say(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
-    """Answer with one line of text."""
-    headers = {"Content-Type": "text/plain; charset=utf-8", **(more or {})}
-    start = {
-        "type": "http.response.start",
-        "status": status,
-        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-    }
-    send = _with_headers(send)
-    await send(start)
-    await send({"type": "http.response.body", "body": f"{text}\n".encode() if text else b""})
