@@ -148,25 +148,25 @@ class Batches(ABC):
     """Batches of one sampling scheme; each pass over it is an epoch of :func:`len` batches.
 
     Args:
+        sampling: sampling scheme.
         dataset_size: number of records; the indices are 0, ..., dataset_size - 1.
         steps: number of batches of an epoch.
         seed: seed of the generator; by default the operating system's secret random numbers are used.
 
     Attributes:
+        sampling: sampling scheme, for the plan that accounts for a loop over these batches.
         generator: source of the random bits.
     """
 
-    def __init__(self, dataset_size: int, steps: int, seed: int | None) -> None:
+    sampling: Sampling
+
+    def __init__(self, sampling: Sampling, dataset_size: int, steps: int, seed: int | None) -> None:
+        self.sampling = sampling
         self.dataset_size = domains.whole(dataset_size, "dataset_size", "number of records", least=1)
         self._steps = domains.whole(steps, "steps", "batches of an epoch", least=1)
         self.generator: Generator = SecureGenerator() if seed is None else SeededGenerator(seed)
         self._step = 0
         self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes with one
-
-    @property
-    @abstractmethod
-    def sampling(self) -> Sampling:
-        """Sampling scheme, for the plan that accounts for a loop over these batches."""
 
     @abstractmethod
     def _batch(self, step: int) -> Indices:
@@ -258,6 +258,8 @@ class PoissonBatches(Batches):
     True
     """
 
+    sampling: Poisson
+
     def __init__(
         self,
         dataset_size: int,
@@ -267,16 +269,11 @@ class PoissonBatches(Batches):
         steps: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self._sampling = _poisson(dataset_size, batch_size, sample_rate)
-        super().__init__(dataset_size, self._sampling.steps_per_epoch if steps is None else steps, seed)
-
-    @property
-    def sampling(self) -> Poisson:
-        """Poisson sampling with the given rate or sizes."""
-        return self._sampling
+        sampling = _poisson(dataset_size, batch_size, sample_rate)
+        super().__init__(sampling, dataset_size, sampling.steps_per_epoch if steps is None else steps, seed)
 
     def _batch(self, step: int) -> Indices:
-        return coins(self.generator, self.dataset_size, self._sampling.exact_rate)
+        return coins(self.generator, self.dataset_size, self.sampling.exact_rate)
 
 
 class FixedSizeBatches(Batches):
@@ -295,19 +292,16 @@ class FixedSizeBatches(Batches):
     [4, 4, 4]
     """
 
+    sampling: WithoutReplacement
+
     def __init__(
         self, dataset_size: int, batch_size: int, *, steps: int | None = None, seed: int | None = None
     ) -> None:
-        self._sampling = WithoutReplacement(batch_size=batch_size, dataset_size=dataset_size)
-        super().__init__(dataset_size, -(-dataset_size // batch_size) if steps is None else steps, seed)
-
-    @property
-    def sampling(self) -> WithoutReplacement:
-        """Sampling without replacement with the given sizes."""
-        return self._sampling
+        sampling = WithoutReplacement(batch_size=batch_size, dataset_size=dataset_size)
+        super().__init__(sampling, dataset_size, sampling.steps_per_epoch if steps is None else steps, seed)
 
     def _batch(self, step: int) -> Indices:
-        return subset(self.generator, self.dataset_size, self._sampling.batch_size)
+        return subset(self.generator, self.dataset_size, self.sampling.batch_size)
 
 
 class RandomAllocationBatches(Batches):
@@ -326,14 +320,11 @@ class RandomAllocationBatches(Batches):
     True
     """
 
-    def __init__(self, dataset_size: int, steps_per_epoch: int, *, seed: int | None = None) -> None:
-        self._sampling = RandomAllocation(steps_per_epoch=steps_per_epoch, dataset_size=dataset_size)
-        super().__init__(dataset_size, steps_per_epoch, seed)
+    sampling: RandomAllocation
 
-    @property
-    def sampling(self) -> RandomAllocation:
-        """Random allocation, drawn anew in every epoch, with the given number of steps."""
-        return self._sampling
+    def __init__(self, dataset_size: int, steps_per_epoch: int, *, seed: int | None = None) -> None:
+        sampling = RandomAllocation(steps_per_epoch=steps_per_epoch, dataset_size=dataset_size)
+        super().__init__(sampling, dataset_size, steps_per_epoch, seed)
 
     def _begin(self) -> Indices:
         return uniform(self.generator, len(self), self.dataset_size)
@@ -374,6 +365,8 @@ class TruncatedPoissonBatches(Batches):
     True
     """
 
+    sampling: TruncatedPoisson
+
     def __init__(
         self,
         dataset_size: int,
@@ -386,17 +379,12 @@ class TruncatedPoissonBatches(Batches):
     ) -> None:
         whole = _poisson(dataset_size, batch_size, sample_rate)
         assert whole.sample_rate is not None  # derived from the sizes
-        self._sampling = TruncatedPoisson(whole.sample_rate, dataset_size, max_batch_size)
         self._rate = whole.exact_rate
-        super().__init__(dataset_size, whole.steps_per_epoch if steps is None else steps, seed)
-
-    @property
-    def sampling(self) -> TruncatedPoisson:
-        """Truncated Poisson sampling with the given rate and sizes."""
-        return self._sampling
+        sampling = TruncatedPoisson(whole.sample_rate, dataset_size, max_batch_size)
+        super().__init__(sampling, dataset_size, whole.steps_per_epoch if steps is None else steps, seed)
 
     def _batch(self, step: int) -> Indices:
-        chosen, most = coins(self.generator, self.dataset_size, self._rate), self._sampling.max_batch_size
+        chosen, most = coins(self.generator, self.dataset_size, self._rate), self.sampling.max_batch_size
         return chosen if len(chosen) <= most else chosen[subset(self.generator, len(chosen), most)]
 
 
