@@ -5,20 +5,27 @@ Equal rows are computed once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hockeystick.integrations.history import plan_from_history
-from hockeystick.integrations.rows import sources_of
-from hockeystick.integrations.within import Places, Row, Within, within
+from hockeystick.integrations.rows import remedied, sources_of
+from hockeystick.plan.dp_sgd import dp_sgd
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.many import epsilons
 from hockeystick.questions.tables.table import checked_accuracy
 from hockeystick.values.bounds import Answer
-from hockeystick.values.domains import shown
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.domains import DELTA, shown
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 __all__ = ["epsilon", "plan_from_history"]
+
+Places = npt.NDArray[np.intp]
 
 
 def epsilon(
@@ -42,8 +49,7 @@ def epsilon(
         accountant: name listed by ``hockeystick accountants``.
         gap: widest relative width wanted of the intervals.
         accuracy: widest relative width wanted, (upper - lower) / upper, in exchange for speed. Rows are then answered
-            together; those that differ only in their steps share a table (:class:`hockeystick.Table`) if that takes
-            fewer queries. Without it each row gets exactly the interval of its own plan.
+            together (:func:`hockeystick.epsilons`). Without it each row gets exactly the interval of its own plan.
         constants: keys with the same value in every row.
 
     Returns:
@@ -61,17 +67,62 @@ def epsilon(
         )
     rows, of = _rows(frame, columns or {}, constants)
     if accuracy is not None:
-        return _with_columns(frame, *_named(within(rows, checked_accuracy(accuracy)), prefix), of)
+        return _with_columns(frame, *_together(rows, checked_accuracy(accuracy), prefix), of)
     answers = _answers(rows, accountant, gap)
     names = list(answers[0].ends) if answers else ["lower", "estimate", "upper"]
     new: dict[str, list[Any]] = {f"{prefix}_{name}": [answer.ends[name] for answer in answers] for name in names}
     return _with_columns(frame, new, {f"{prefix}_reason": [answer.reason for answer in answers]}, of)
 
 
-def _named(found: Within, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """New columns of numbers and of texts, by name."""
-    ends = {"lower": found.lower, "estimate": 0.5 * (found.lower + found.upper), "upper": found.upper}
-    return {f"{prefix}_{name}": values for name, values in ends.items()}, {f"{prefix}_reason": found.reasons}
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """Content of a row of a frame, its number counted from 0, and the keys read from columns."""
+
+    number: int
+    said: Mapping[str, Any]
+    columns: Collection[str]
+
+    def plan(self) -> Plan:
+        """Return the plan of the row, without a delta.
+
+        Raises:
+            InvalidInputError: the row is no plan.
+        """
+        given = {key: value for key, value in self.said.items() if key != "delta" and value is not None}
+        return dp_sgd(given.pop("noise_multiplier", None), **given)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Prefix errors raised in the block with the number of the row."""
+        try:
+            yield
+        except HockeystickError as error:
+            error.args = (f"row {self.number}: {remedied(error, self.columns)}",)
+            raise
+
+
+def _together(rows: list[Row], accuracy: float, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """New columns of numbers and of texts, by name, of distinct rows answered together.
+
+    Raises:
+        InvalidInputError: a row is no plan, or has no delta; the message names the first one.
+        UnsupportedError: no engine treats a row.
+    """
+    plans, deltas = [], []
+    for row in rows:
+        with row.named():
+            plans.append(row.plan())
+            if row.said.get("delta") is None:
+                raise InvalidInputError("no delta: give a column or an argument delta", "delta")
+            deltas.append(DELTA.of("the target delta").check(row.said["delta"], "delta"))
+    try:
+        band = epsilons(plans, deltas, gap=accuracy)
+    except HockeystickError as error:
+        number, _, said = str(error).removeprefix("plan ").partition(": ")
+        error.args = (f"row {rows[int(number)].number}: {said}",)
+        raise
+    ends = {"lower": band.lower, "estimate": band.estimate, "upper": band.upper}
+    return {f"{prefix}_{name}": values for name, values in ends.items()}, {f"{prefix}_reason": band.reasons}
 
 
 def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) -> tuple[list[Row], Places]:
