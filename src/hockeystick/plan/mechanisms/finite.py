@@ -6,8 +6,15 @@ from abc import abstractmethod
 
 from hockeystick.pairs.exact import ExactFinite, finite_law
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import Mechanism, Property
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
+
+LAWS_ALONE = Claim(
+    Status.REFUSED,
+    "the laws with a record and without it say nothing of one whose contribution is set to nothing; where that is as "
+    "if it were not there, use adjacency 'add-or-remove'",
+)
+"""Claim under zero-out of a mechanism given by its laws with and without the record."""
 
 
 class FiniteMechanism(Mechanism):

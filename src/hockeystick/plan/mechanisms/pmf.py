@@ -9,7 +9,7 @@ from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair, completed
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
-from hockeystick.plan.mechanisms.finite import FiniteMechanism
+from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
 
@@ -25,12 +25,6 @@ _REPLACED = Claim(
     Status.REFUSED,
     "the laws with a record and without it do not say how well one record's value is told from another's; give p and q "
     'for a replaced record under adjacency "remove"',
-)
-
-_ZEROED = Claim(
-    Status.REFUSED,
-    "the laws with a record and without it say nothing of one whose contribution is set to nothing; where that is as "
-    "if it were not there, use adjacency 'add-or-remove'",
 )
 
 
@@ -62,7 +56,7 @@ class Pmf(FiniteMechanism):
 
     name = "pmf"
     claims = claims_of(_TIGHT, _REPLACED)
-    zeroed = _ZEROED
+    zeroed = LAWS_ALONE
 
     def __post_init__(self) -> None:
         super().__post_init__()

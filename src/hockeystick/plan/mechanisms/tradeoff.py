@@ -10,7 +10,7 @@ from typing import Annotated
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_trade_off
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
-from hockeystick.plan.mechanisms.finite import FiniteMechanism
+from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
 
@@ -21,12 +21,6 @@ _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22]; the pair: proof in pa
 
 _REPLACED = Claim(
     Status.REFUSED, "a trade-off function between the laws with a record and without it says nothing of a replaced one"
-)
-
-_ZEROED = Claim(
-    Status.REFUSED,
-    "the laws with a record and without it say nothing of one whose contribution is set to nothing; where that is as "
-    "if it were not there, use adjacency 'add-or-remove'",
 )
 
 
@@ -53,7 +47,7 @@ class Tradeoff(FiniteMechanism):
 
     name = "tradeoff"
     claims = claims_of(_TIGHT, _REPLACED)
-    zeroed = _ZEROED
+    zeroed = LAWS_ALONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
