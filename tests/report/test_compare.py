@@ -20,8 +20,7 @@ from hockeystick.cli import main
 from hockeystick.directions.directions import Directions
 from hockeystick.report import comparison
 from hockeystick.report.cold import cold
-from hockeystick.report.comparison import Entry
-from hockeystick.report.tables import print_comparison
+from hockeystick.report.comparison import Entry, print_comparison
 from hockeystick.values import domains
 
 FLAGS = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "100"]

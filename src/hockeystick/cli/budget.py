@@ -58,14 +58,7 @@ def budget(context: click.Context) -> None:
 @click.option("--adjacency", metavar="NAME", default="add-or-remove", show_default=True, help="Neighbouring relation.")
 @json_option
 def init(
-    ledger: str,
-    epsilon: float,
-    delta: float | None,
-    kind: str | None,
-    slack: float | None,
-    order: float | None,
-    adjacency: str,
-    as_json: bool,
+    ledger: str, kind: str | None, adjacency: str, as_json: bool, delta: float | None, **given: float | None
 ) -> None:
     """Begin a ledger: a file with a budget and no release yet.
 
@@ -78,14 +71,16 @@ def init(
 
     if delta == 0 and kind in (None, PURE):
         delta = None  # a delta of 0 means no delta; other filters say what they need
-    given = {"epsilon": epsilon, "delta": delta, "slack": slack, "order": order}
     chosen = kind or (PURE if delta is None else "approximate-dp")
     with flag_names():
-        if chosen == "approximate-dp" and delta is not None and slack is None:
+        if chosen == "approximate-dp" and delta is not None and given["slack"] is None:
             given["slack"] = 0.5 * delta  # written to the file, which keeps its meaning if the default changes
-        made = Ledger(
-            chosen, {key: value for key, value in given.items() if value is not None}, Adjacency.parse(adjacency)
-        )
+        limits = {
+            key: value
+            for key, value in {"epsilon": given["epsilon"], "delta": delta, **given}.items()
+            if value is not None
+        }
+        made = Ledger(chosen, limits, Adjacency.parse(adjacency))
     begin(ledger, made)
     _print(made, as_json)
 

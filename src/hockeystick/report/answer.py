@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
@@ -14,10 +13,11 @@ from hockeystick.plan.users import USER
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.tables import Answer as Answer
 from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.bounds import DeltaAnswer
-from hockeystick.values.domains import one_line
+from hockeystick.values.domains import cut, one_line
 from hockeystick.values.errors import InvalidInputError
 
 _LABELS = {
@@ -28,21 +28,10 @@ _LABELS = {
 }
 """Label of the line that holds the ends of a bound, by guarantee."""
 
+MAX_SETTING = 120  # longest parameter shown, in characters; the plan in a file has the full text
+
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
 """Text added to the verdict on a claim when the ends stand beside it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A bound as shown to people.
-
-    Attributes:
-        headline: sentence to quote, with the upper end rounded up.
-        lines: label and text of each line under it.
-    """
-
-    headline: str
-    lines: tuple[tuple[str, str], ...]
 
 
 def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
@@ -193,6 +182,21 @@ def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | No
         return None
     found = verdict(claim, bound.ends.get("lower"), bound.quoted)
     return None if found is None else found.value + _PLACES.get(found, "")
+
+
+def settings_said(settings: Mapping[str, Any]) -> str:
+    """Return parameters as text: names without underscores, numbers as they were given.
+
+    >>> settings_said({"noise_multiplier": 1e-06, "matrix": ["a", "b"]})
+    'noise multiplier 1e-6, matrix [a, b]'
+    """
+    return ", ".join(f"{key.replace('_', ' ')} {_setting(value)}" for key, value in settings.items())
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, int | float):
+        return exact(value)
+    return cut(str(value).replace("'", "") if isinstance(value, list) else str(value), MAX_SETTING)
 
 
 def rounds_said(plan: Plan) -> str:

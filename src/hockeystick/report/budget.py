@@ -8,7 +8,7 @@ from hockeystick.plan.file import rounds_to_dicts
 from hockeystick.plan.plan import Plan, Round
 from hockeystick.questions.filters import ApproximateDpFilter
 from hockeystick.questions.ledger import Ledger
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, warning_lines
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, settings_said, warning_lines
 from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.wording import settings_of
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
@@ -106,13 +106,10 @@ def release_said(item: Round) -> str:
     """Return one line for a release: date, name, count and mechanism."""
     keys = rounds_to_dicts([item])[0]
     called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
-    values = {
-        key: exact(value) if isinstance(value, int | float) else value for key, value in settings_of(keys).items()
-    }
-    parts = [item.mechanism.name, *(f"{key.replace('_', ' ')} {value}" for key, value in values.items())]
+    parts = [item.mechanism.name, settings_said(settings_of(keys))]
     if "sampling" in keys:
         parts.append(f"sampling {keys['sampling']}")
-    said = f"{item.count} x {cut(', '.join(parts), MAX_PARAMETER_TEXT)}"
+    said = f"{item.count} x {cut(', '.join(filter(None, parts)), MAX_PARAMETER_TEXT)}"
     return f"{called}: {said}" if called else said
 
 

@@ -15,7 +15,7 @@ from hockeystick.report.answer import assumption_lines, caveats_json, finite_end
 from hockeystick.report.cold import cold
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
-from hockeystick.report.tables import print_comparison
+from hockeystick.report.tables import print_table
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import one_line
@@ -151,6 +151,19 @@ def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
         return _ORDER.index(entry.answer.guarantee), entry.name != _FIRST, entry.answer.quoted
 
     return sorted(entries, key=key)
+
+
+def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
+    """Print the numbers of all accountants in one table, then the reasons for missing ones and the caveats."""
+    rows: list[Sequence[str]] = [("accountant", "guarantee", "lower", "estimate", "upper", "seconds")]
+    remarks: list[tuple[str, str]] = []
+    refused: list[tuple[str, str]] = []
+    for entry in sorted_entries(entries):
+        if entry.answer is not None:
+            rows.append((entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}"))
+        if entry.reason:
+            (refused if entry.answer is None else remarks).append((entry.name, entry.reason))
+    print_table(headline, rows, {0, 1}, [("Remarks", remarks), ("Not answered", refused)], caveats)
 
 
 def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:

@@ -17,6 +17,7 @@ from hockeystick.report.answer import (
     relation_json,
     relation_lines,
     rounds_said,
+    settings_said,
     warning_lines,
 )
 from hockeystick.report.kinds import Found
@@ -83,9 +84,7 @@ def _ends(bound: Said) -> str:
 def _repeated(found: Remaining) -> str:
     item = Plan([found.more]).to_dict()["round"][0]
     names = {key: value for key, value in item.items() if key not in (*LABELS, "count", "epochs")}
-    values = {key: exact(value) if isinstance(value, int | float) else value for key, value in names.items()}
-    said = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
-    return f"one {found.unit.removesuffix('s')} of {cut(said, MOST_SAID)}"
+    return f"one {found.unit.removesuffix('s')} of {cut(settings_said(names), MOST_SAID)}"
 
 
 def remaining_asked(plan: Plan, say: Callable[[str], None], /, epsilon: Any, delta: Any, more: Any) -> Found:

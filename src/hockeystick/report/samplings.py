@@ -13,7 +13,7 @@ from hockeystick.report.answer import caveats_json, finite_ends, relation_json, 
 from hockeystick.report.kinds import Found
 from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
-from hockeystick.report.tables import print_samplings
+from hockeystick.report.tables import print_table
 
 NOISE_DIGITS = 4
 """Significant digits of a noise multiplier found by search."""
@@ -32,7 +32,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
     """Print the table, then the requirement and the loaders of each scheme with a number, reasons and warnings."""
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     headline = f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}"
-    table, loaders, warnings = [], [], []
+    table, loaders, warnings = [("sampling", "lower", "upper", "noise needed")], [], []
     for row in rows:
         if row.epsilon is None:
             continue
@@ -48,7 +48,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
         ("Not answered", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is None]),
         ("Mind", list(dict.fromkeys(warnings))),
     ]
-    print_samplings(f"{headline}; noise for epsilon {round_up(target, QUOTED_DIGITS)}", table, blocks)
+    print_table(f"{headline}; noise for epsilon {round_up(target, QUOTED_DIGITS)}", table, {0}, blocks)
 
 
 def _noise(value: float) -> str:

@@ -6,16 +6,26 @@ import os
 import shutil
 import textwrap
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from hockeystick.report.answer import Answer
-    from hockeystick.report.comparison import Entry
+from dataclasses import dataclass
+from typing import Any
 
 USUAL_WIDTH = 80  # characters of a line if the width is unknown
 LEAST_WIDTH = 40  # minimal width in characters: a label and the digits of a count
 GAP = "  "  # between two columns
 WARNING = "warning"  # label of emphasised lines
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A bound as shown to people.
+
+    Attributes:
+        headline: sentence to quote, with the upper end rounded up.
+        lines: label and text of each line under it.
+    """
+
+    headline: str
+    lines: tuple[tuple[str, str], ...]
 
 
 def line_width() -> int:
@@ -87,30 +97,17 @@ def print_pairs(lines: Sequence[tuple[str, str]], error: bool = False) -> None:
     _print(_pairs(lines), error)
 
 
-def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
-    """Print the numbers of all accountants in one table, then the reasons for missing ones and the caveats."""
-    from hockeystick.report.comparison import sorted_entries
-
-    ordered = sorted_entries(entries)
-    rows: list[Sequence[str]] = [("accountant", "guarantee", "lower", "estimate", "upper", "seconds")]
-    for entry in ordered:
-        if entry.answer is not None:
-            rows.append((entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}"))
-    out = _bold(headline) + "\n\n" + (_numbers(rows, {0, 1}) if len(rows) > 1 else "")
-    for title, answered in (("Remarks", True), ("Not answered", False)):
-        reasons = [
-            (entry.name, entry.reason) for entry in ordered if entry.reason and (entry.answer is None) != answered
-        ]
-        out += _block(title, reasons)
-    _print(out + ("\n" + _pairs(caveats) if caveats else ""))
-
-
-def print_samplings(
-    headline: str, rows: Sequence[Sequence[str]], blocks: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+def print_table(
+    headline: str,
+    rows: Sequence[Sequence[str]],
+    wrapped: Collection[int],
+    blocks: Sequence[tuple[str, Sequence[tuple[str, str]]]],
+    caveats: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Print the numbers of all sampling schemes in one table, then titled blocks of lines."""
-    table = _numbers([("sampling", "lower", "upper", "noise needed"), *rows], {0})
-    _print(_bold(headline) + "\n\n" + table + "".join(_block(title, lines) for title, lines in blocks))
+    """Print a table whose first row holds its titles, then titled blocks of lines, then caveats."""
+    table = _numbers(rows, wrapped) if len(rows) > 1 else ""
+    table += "".join(f"\n{_bold(title)}\n{_pairs(lines)}" for title, lines in blocks if lines)
+    _print(_bold(headline) + "\n\n" + table + ("\n" + _pairs(caveats) if caveats else ""))
 
 
 def print_supported(name: str | None = None) -> None:
@@ -133,10 +130,6 @@ def _numbers(rows: Sequence[Sequence[str]], wrapped: Collection[int]) -> str:
 
 def _first_bold(rows: Sequence[Sequence[str]]) -> Callable[[Sequence[str], int, str], str]:
     return lambda row, column, text: _bold(text) if row is rows[0] else text
-
-
-def _block(title: str, lines: Sequence[tuple[str, str]]) -> str:
-    return f"\n{_bold(title)}\n{_pairs(lines)}" if lines else ""
 
 
 def _pairs(lines: Sequence[tuple[str, str]]) -> str:

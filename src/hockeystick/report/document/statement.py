@@ -12,7 +12,7 @@ from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
 from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import resampled
-from hockeystick.report.answer import caveats_json, finite_ends, relation_json
+from hockeystick.report.answer import caveats_json, finite_ends, relation_json, settings_said
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.document.voice import Latex, Text
 from hockeystick.report.document.wording import quoted, settings_of
@@ -144,7 +144,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
     rounds = keys["round"]
     said = []
     for item in rounds[:MOST_ROUNDS]:
-        settings = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in settings_of(item).items())
+        settings = settings_said(settings_of(item))
         often = (
             f"{item['epochs']} epochs"
             if "epochs" in item
@@ -164,10 +164,6 @@ def _selected(selection: Mapping[str, Any]) -> str:
     """Number of runs of which one is released; the assumptions describe how they are drawn."""
     shape = f", shape {exact(selection['shape'])}" if selection.get("shape") is not None else ""
     return f"The best of {exact(selection['mean'])} runs on average ({selection['runs']}{shape}) is released"
-
-
-def _value(value: Any) -> str:
-    return exact(value) if isinstance(value, int | float) else str(value).replace("'", "")
 
 
 def statement_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, records: Any) -> Found:

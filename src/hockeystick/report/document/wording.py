@@ -13,7 +13,7 @@ from hockeystick.numerics.doctor import NOT_WITHIN
 from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
-from hockeystick.report.answer import relation_lines, rounds_said
+from hockeystick.report.answer import MAX_SETTING, relation_lines, rounds_said, settings_said
 from hockeystick.report.claims import verdict
 from hockeystick.report.document import blocks
 from hockeystick.report.document.checker import NAME
@@ -33,8 +33,6 @@ from hockeystick.values.domains import cut, one_line
 
 MOST_ROUNDS = 40
 """Largest number of kinds of rounds in the table; the plan at the end of the report lists all."""
-
-CELL = 120  # longest parameter in a table, in characters; the plan at the end of the report has the full text
 
 RELATIONS: Mapping[str, str] = {
     "add-or-remove": "Two datasets are neighbours when one has one record more than the other: nobody can tell whether "
@@ -216,10 +214,9 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     rows, shown = [], record["plan"]["round"][:MOST_ROUNDS]
     named = any("name" in item or "date" in item for item in shown)
     for item in shown:
-        keys = settings_of(item)
         often = f"{item['epochs']} epochs" if "epochs" in item else _times(item["count"])
-        settings = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in keys.items())
-        row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often)
+        settings = settings_said(settings_of(item))
+        row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * MAX_SETTING) or "\u2013", often)
         rows.append((_name(item), *row) if named else row)
     heads: tuple[str, ...] = ("mechanism", "sampling", "parameters", "how often")
     heads = ("name", *heads) if named else heads
@@ -254,7 +251,7 @@ def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _name(item: Mapping[str, Any]) -> str:
     """Name and date of a kind of steps; its mechanism if it has no name."""
-    name, date = cut(one_line(item.get("name", item["mechanism"])), CELL), item.get("date")
+    name, date = cut(one_line(item.get("name", item["mechanism"])), MAX_SETTING), item.get("date")
     return name if date is None else f"{name}, {date}"
 
 
@@ -268,12 +265,6 @@ def _protected(record: Mapping[str, Any]) -> str:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, list):
-        return cut(str(value).replace("'", ""), CELL)
-    return one_line(str(value)) if isinstance(value, str) else exact(value)
 
 
 def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
