@@ -68,7 +68,7 @@ def test_fourier_chooses_no_more_points_than_a_sum_of_all_kinds_may_have() -> No
     rounds = [hs.Round(hs.Laplace(scale), hs.NoSampling(), 1500) for scale in (40.0, 50.0, 60.0)]
     plan = hs.Plan(rounds, "remove")
     found, truth = plan.epsilon(1e-5, accountant="fourier"), plan.epsilon(1e-5)
-    assert truth.lower <= found.upper < math.inf
+    assert truth.lower <= found.quoted < math.inf
 
 
 def test_fourier_charges_a_window_that_is_too_short() -> None:
