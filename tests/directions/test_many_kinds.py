@@ -114,7 +114,7 @@ def test_no_contour_of_many_kinds_is_begun_where_no_work_is_left(monkeypatch: py
         asked.append(composition)
         return ContourEngine(composition)
 
-    monkeypatch.setattr("hockeystick.directions.certified.ContourEngine", told)
+    monkeypatch.setattr("hockeystick.engines.contour.engine.ContourEngine", told)
     with one_call():
         spend(CALL)
         assert plan.epsilon(1e-6).upper > 0
