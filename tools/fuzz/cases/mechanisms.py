@@ -19,6 +19,19 @@ ASKED = (
 )  # fmt: skip
 """What a round asks of a mechanism."""
 
+ASKED_OF_A_SUM = ("at", "distance")
+"""What a round asks of noise on a sum besides."""
+
+SUMS = ("DiscreteGaussian", "DiscreteLaplace", "TruncatedLaplace")
+"""Noise on a sum among the mechanisms below."""
+
+
+def sums(held: Held, mechanism: Any, direction: hs.Direction) -> None:
+    """Hold noise on a sum to its pair: the one at the largest change."""
+    if hasattr(mechanism, "distance"):
+        pair = held.ask("pair", lambda: mechanism.pair(direction))
+        held.same("pair at the largest change", mechanism.at(mechanism.distance(direction)), pair)
+
 
 def _law(draw: Draw, size: int) -> list[Fraction]:
     weights = [draw.random.randint(1, 1000) for _ in range(size)]
@@ -65,7 +78,8 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
 """How a mechanism of each class is drawn."""
 
 
-@case("mechanism", *MAKERS, *(f"{name}.{asked}" for name in MAKERS for asked in ASKED))
+@case("mechanism", *MAKERS, *(f"{name}.{asked}" for name in MAKERS for asked in ASKED),
+      *(f"{name}.{asked}" for name in SUMS for asked in ASKED_OF_A_SUM))  # fmt: skip
 def rounds(draw: Draw, held: Held) -> None:
     """Copies are equal, fewer rounds cost no more, and delta at the upper end of epsilon is at most delta."""
     name = draw.note("class", draw.of(*MAKERS))
@@ -75,6 +89,7 @@ def rounds(draw: Draw, held: Held) -> None:
     draw.note("mechanism", repr(mechanism))
     held.same("pickle", pickle.loads(pickle.dumps(mechanism)), mechanism)
     held.same("copies", copy.deepcopy(mechanism), mechanism)
+    sums(held, mechanism, hs.Direction.REMOVE)
     sampling = hs.Poisson(draw.of(0.5, 0.01)) if draw.chance(0.3) and name != "DPSGDJL" else hs.NoSampling()
     count, delta = draw.note("count", draw.of(1, 3, 10, 100)), draw.note("delta", draw.of(1e-3, 1e-6, 1e-10))
     draw.note("sampling", repr(sampling))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import hockeystick as hs
-from fuzz.cases.mechanisms import ASKED
+from fuzz.cases.mechanisms import ASKED, ASKED_OF_A_SUM, sums
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
@@ -160,9 +160,11 @@ SIDES = {"tight": "tight", "between": "between", "upper": "above"}
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
     "steps_per_round", "steps_of_pass", "broken_off", "participations", "same_for_all", "caution", "of_many",
+    "effective",
 )  # fmt: skip
 PARTS = {
-    **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), ASKED),
+    **dict.fromkeys(("RandomizedResponse", "ApproximateDP", "MixtureGaussian"), ASKED),
+    **dict.fromkeys(("Gaussian", "Laplace"), (*ASKED, *ASKED_OF_A_SUM)),
     "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"),
     "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
@@ -222,12 +224,14 @@ def objects(draw: Draw, held: Held) -> None:
             held.law(direction.zeroes == (direction.order is not direction), f"what {direction} zeroes")
             held.law(direction.keeps_places == direction.reverse.keeps_places, f"whether {direction} keeps places")
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
+            sums(held, item.mechanism, direction)
             for scheme in (item.sampling, fixed, allocated, uneven, shuffled, hs.NoSampling()):
                 claim = claimed_of(scheme, item.mechanism, direction)
                 held.law(
                     claimed(type(scheme), type(item.mechanism), direction).source,
                     "a claim of the class without a source",
                 )
+                held.law(scheme.effective(direction) in (scheme, hs.NoSampling()), "another scheme in its place")
                 held.law(0 <= scheme.participations(item.count) <= item.count, "more participations than steps")
                 held.law(scheme.steps_per_epoch is None or scheme.steps_per_epoch >= 1, "steps of an epoch")
                 held.law(scheme.steps_per_round >= 1, "steps of a round")

@@ -39,6 +39,7 @@ class Binomial(FiniteMechanism):
     Raises:
         InvalidInputError: a value is outside its domain.
 
+    >>> from hockeystick import Direction
     >>> Binomial(trials=10, probability=0.5).pair(Direction.REMOVE).infinite_mass == 2**-10
     True
     """

@@ -33,6 +33,7 @@ class DPSGDJL(SymmetricMechanism):
     Raises:
         InvalidInputError: a value is outside its domain.
 
+    >>> from hockeystick import Direction
     >>> DPSGDJL(noise_multiplier=1.0, projections=20).pair(Direction.REMOVE).infinite_mass < 1e-9
     True
     """

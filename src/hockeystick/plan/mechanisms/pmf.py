@@ -43,6 +43,7 @@ class Pmf(FiniteMechanism):
         InvalidInputError: a probability is outside its domain, the lists differ in length, or a sum differs from 1 by
             more than 1e-12.
 
+    >>> from hockeystick import Direction
     >>> Pmf(p=["1/2", "1/2", 0], q=["1/4", "1/2", "1/4"]).pair(Direction.REMOVE).loss_range
     (0.0, 0.6931471805599453)
     """

@@ -35,6 +35,7 @@ class PrivacyCurve(SymmetricMechanism):
     Raises:
         InvalidInputError: a value is outside its domain, or the lists differ in length.
 
+    >>> from hockeystick import Direction
     >>> PrivacyCurve(epsilons=[0.5, 1.0], deltas=[0.01, 1e-5]).pair(Direction.ADD).loss_range
     (-1.0, 1.0)
     """

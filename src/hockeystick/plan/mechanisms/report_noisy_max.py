@@ -26,6 +26,7 @@ class ReportNoisyMax(NoisySelection):
     Raises:
         InvalidInputError: a value is outside its domain.
 
+    >>> from hockeystick import Direction
     >>> ReportNoisyMax(epsilon=0.5).pair(Direction.ADD)
     BlackBoxPair(epsilon=0.5, delta=0.0)
     """

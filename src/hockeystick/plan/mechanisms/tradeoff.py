@@ -38,6 +38,7 @@ class Tradeoff(FiniteMechanism):
     Raises:
         InvalidInputError: a rate is outside its domain, the lists differ in length, or the function is not convex.
 
+    >>> from hockeystick import Direction
     >>> Tradeoff(alphas=[0, "1/4"], betas=[1, "1/4"]).pair(Direction.REMOVE).loss_range
     (-1.0986122886681098, 1.0986122886681098)
     """
