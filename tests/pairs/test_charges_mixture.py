@@ -334,7 +334,7 @@ def test_the_range_is_charged_for_what_the_ratio_loses_off_the_line(of: MixtureT
         for shift in (0.3, 1.0):
             if of.mu * shift > math.pi / 2:
                 continue
-            for low, high in ((-1.0, 30.0), (-9.0, 0.5), (-3.0, 2.0)):
+            for low, high in ((-1.0, 30.0), (-9.0, 0.5), (-3.0, 2.0), (-20.0, 1.0)):
                 true = mp.mpf(0)
                 for start, sign in ((low, -1), (high, 1)):
                     ends = [start + sign * j for j in (0, 1, 5, 20 + t * of.mu)]
