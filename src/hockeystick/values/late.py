@@ -2,7 +2,7 @@
 
 A package says of each such name which of its modules defines it, once for the program (a table that is given to
 :func:`exports`) and once for whoever reads types (an import under ``TYPE_CHECKING``, which the import contracts see
-like any other); ``tests/test_late.py`` holds the two together.
+like any other); ``tests/values/test_late.py`` holds the two together.
 """
 
 from __future__ import annotations
