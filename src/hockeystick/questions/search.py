@@ -146,11 +146,6 @@ class Search:
         log = math.log(value + self._shift)
         return -log if self._parameter.costs else log
 
-    def _nearest(self, y: float) -> float:
-        """Value at a y within the range, rounded to the nearest whole number if needed."""
-        value = self._inside(math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift)
-        return float(round(value)) if self._parameter.whole else value
-
     def _value(self, y: float) -> float:
         """Value at a y within the range, rounded to the safe side if it must be whole."""
         value = self._inside(math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift)
