@@ -46,6 +46,15 @@ def test_as_many_remain_as_a_plan_may_have() -> None:
     assert found.achieved.ends["upper"] == found.beside.ends["upper"] == 0.0
 
 
+def test_one_more_than_a_plan_may_have_costs_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer costs a quarter: 16 beside 3 where 20 is the most, and one more makes 20."""
+    monkeypatch.setattr("hockeystick.questions.remaining.MAX_COUNT", 20)
+    found = remaining(hs.Plan([hs.Round(hs.RandomizedResponse(0.25), count=3)]), 10.0, 0.0)
+    assert found.count == 16
+    assert found.achieved.ends["upper"] == pytest.approx(4.75, rel=1e-12)
+    assert found.beside.ends["upper"] == pytest.approx(5.0, rel=1e-12)
+
+
 def test_nothing_remains_where_it_is_spent() -> None:
     found = remaining(SGD, 1.0, 1e-5)
     assert (found.count, found.achieved) == (0, found.spent)
