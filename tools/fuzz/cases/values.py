@@ -226,7 +226,7 @@ def objects(draw: Draw, held: Held) -> None:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
             sums(held, item.mechanism, direction)
             for scheme in (item.sampling, fixed, allocated, uneven, shuffled, hs.NoSampling()):
-                claim = claimed_of(scheme, item.mechanism, direction)
+                claim = claimed_of(scheme.effective(direction), item.mechanism, direction)  # what a round claims
                 held.law(
                     claimed(type(scheme), type(item.mechanism), direction).source,
                     "a claim of the class without a source",
