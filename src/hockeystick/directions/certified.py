@@ -11,13 +11,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
+
+import numpy as np
 
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
 from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, log_less, log_sum
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.bundling import bundled_moment
+from hockeystick.engines.core.aim import Asked
+from hockeystick.engines.core.ask import solve, worse
+from hockeystick.engines.core.engine import GaussianRounds, interval
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.numerics.work import left, part
@@ -31,9 +37,6 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.outward import six_digits
 from hockeystick.values.side import Side
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
@@ -56,7 +59,12 @@ TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best or
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Return epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
-    worst, interval = _sided(
+    if engine is AutoEngine and delta > 0:
+        targets = np.array([[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)]])
+        quick = _by_core(directions, Asked.epsilons(targets, gap or DEFAULT_GAP), lambda upper: upper)
+        if quick is not None:
+            return quick
+    worst, found = _sided(
         directions,
         lambda subjects: worst_direction(
             subjects,
@@ -68,13 +76,17 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
             ),
         ),
     )
-    found = _bound(worst, interval)
-    return found if directions.known_from_below else without_lower(directions, found)
+    bound = _bound(worst, found)
+    return bound if directions.known_from_below else without_lower(directions, bound)
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Return delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
+    if engine is AutoEngine and epsilon > 0:
+        quick = _by_core(directions, Asked.log_deltas(np.array([epsilon]), gap or DEFAULT_GAP), lambda _: 1.0)
+        if quick is not None:
+            return delta_of(quick)
     worst, log = _sided(
         directions,
         lambda subjects: worst_direction(
@@ -90,6 +102,28 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
     )
     found = delta_of(_bound(worst, log))
     return found if directions.known_from_below else without_lower(directions, found)
+
+
+def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
+    """The larger of both directions of Gaussian rounds, which the core takes side by side (``engines/core/ask.py``).
+
+    ``None`` for other rounds, and where the interval is wider than the gap times the size of its upper end.
+    """
+    if not directions.tight:
+        return None
+    sides = directions.adjacency.directions
+    removing, *adding = (GaussianRounds.of(directions.rounds(side)) for side in sides)
+    if (
+        removing is None
+        or any(other is None or other != removing._replace(add=True) for other in adding)
+        or (removing.add and adding)
+    ):
+        return None
+    found, added = worse(removing.plans, asked) if adding else (solve(removing.plans, asked), [False])
+    narrow = interval(found)
+    if narrow is None or narrow.upper - narrow.lower > asked.gap[0, 0] * size(narrow.upper):
+        return None
+    return _bound(sides[int(added[0])], narrow)
 
 
 def _bound(worst: Direction, found: Interval) -> Bound:

@@ -44,7 +44,7 @@ import numpy.typing as npt
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line
-from hockeystick.engines.core.rows import Array, Places, Rows, up
+from hockeystick.engines.core.rows import Array, Places, Rows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
@@ -224,8 +224,8 @@ class _Summed:
     def add(self, times: Array, line: Line, ratios: ComplexArray, errors: Array) -> None:
         """Add the kinds of a line, each so many times, from the ratios of their m with bounds on the errors."""
         k, own = safe_log_one_plus(ratios, errors)
-        k *= up(times)
-        own *= up(times)
+        k *= times[:, None]
+        own *= times[:, None]
         self._values += k.sum(axis=0)
         self._errors += own.sum(axis=0)
         self._sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.core.law import Law, log_peak
-from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together, up
+from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together
 
 RATIO = 1.3  # of a tilt of the table to the next
 TILTS = RATIO ** -np.arange(-6.0, 19.0)  # of that of the central limit, each a step apart
@@ -48,7 +48,7 @@ class Asked(Columns):
     @classmethod
     def log_deltas(cls, epsilon: Array, gap: float) -> Asked:
         """The log deltas at epsilons, of shape (plans,)."""
-        return cls(np.full((len(epsilon), 2), np.nan), up(epsilon), np.full((len(epsilon), 1), gap))
+        return cls(np.full((len(epsilon), 2), np.nan), epsilon[:, None], np.full((len(epsilon), 1), gap))
 
     @property
     def for_epsilon(self) -> bool:
@@ -83,15 +83,17 @@ class Aim(Columns):
 
 def first_aim(plans: Plans, asked: Asked) -> Aim:
     """The aim from a table of K."""
-    law, count, kinds = Law.of(plans.rows), up(plans.rows.count), plans.kinds
-    variance = together(count * law.variance(), kinds) + up(plans.noise)
+    law, count, kinds = Law.of(plans.rows), plans.rows.count[:, None], plans.kinds
+    variance = together(count * law.variance(), kinds) + plans.noise[:, None]
     target = asked.targets[:, 1:]
     # the tilt of the central limit, where K(t) is v t (1 + t) / 2
     excess = asked.epsilon - 0.5 * variance
     by_epsilon = 0.5 * (excess + np.sqrt(np.square(excess) + 8 * variance)) / variance
     limit = np.sqrt(-2 * target / variance) if asked.for_epsilon else by_epsilon
     tilts = np.minimum(limit, -most(-law.last_tilt(), kinds)) * TILTS
-    cumulants = together(count * law.guess(each(tilts, kinds)), kinds) + up(plans.noise) * (tilts * (1 + tilts) / 2)
+    cumulants = together(count * law.guess(each(tilts, kinds)), kinds) + plans.noise[:, None] * (
+        tilts * (1 + tilts) / 2
+    )
     # Chernoff: delta <= e^(K(t) - t eps) peak(t), at every t > 0
     bound = cumulants + log_peak(tilts)
     bound = (bound - target) / tilts if asked.for_epsilon else bound - tilts * asked.epsilon
@@ -128,8 +130,8 @@ def _lowest(bound: Array, tilts: Array, cumulants: Array) -> tuple[Array, Array,
     """The tilt of the least bound in a table, and about K and ``t^2 K''`` there."""
     bound = np.nan_to_num(bound, nan=np.inf, posinf=np.inf)
     best = np.clip(bound.argmin(axis=1), 1, len(TILTS) - 2)[:, None] + np.array([[1, 0, -1]])
-    low, least, high = (up(column) for column in np.take_along_axis(bound, best, axis=1).T)
-    k_low, k, k_high = (up(column) for column in np.take_along_axis(cumulants, best, axis=1).T)
+    low, least, high = (column[:, None] for column in np.take_along_axis(bound, best, axis=1).T)
+    k_low, k, k_high = (column[:, None] for column in np.take_along_axis(cumulants, best, axis=1).T)
     shift = 0.5 * (low - high) / (low + high - 2 * least)
     shift = np.where(np.abs(shift) < 1, shift, 0.0)
     t = few_bits(np.take_along_axis(tilts, best[:, 1:2], axis=1) * RATIO**shift)

@@ -21,7 +21,7 @@ import numpy as np
 from hockeystick.engines.core.aim import Aim, Asked, first_aim, laid
 from hockeystick.engines.core.law import Law, log_peak
 from hockeystick.engines.core.line import CLASSES, Grid, Line
-from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together, up
+from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
 ROUGH = 0.02  # wanted width of log delta, to show one direction milder
@@ -104,8 +104,8 @@ def _attempt(
     """Put what one sum of each plan certifies into what is found; the intersection, where something was known."""
     kinds = plans.kinds
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
-    law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * up(plans.rows.count))
-    grid = Grid.of(law, each(aim.t, kinds), each(aim.y, kinds), inner, 1 / (kinds * up(plans.rows.count)), highest)
+    law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * plans.rows.count[:, None])
+    grid = Grid.of(law, each(aim.t, kinds), each(aim.y, kinds), inner, 1 / (kinds * plans.rows.count[:, None]), highest)
     needed = most(grid.needed[:, 0], kinds)
     for part, nodes in _chunks(needed, numbers, kinds):
         rows, some, near = rows_of(part, kinds), plans.at(part), aim.at(part)
@@ -200,17 +200,17 @@ def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: i
 
     No loss is above ``-sum k log(1-q)``, from which on delta is 0; else ``delta <= e^(K(y) - y eps) peak(y)``.
     """
-    kinds, count = plans.kinds, up(plans.rows.count)
-    largest = together(-count * np.log1p(-up(plans.rows.rate)), kinds)[:, 0] * (1 + 1e-9)
+    kinds, count = plans.kinds, plans.rows.count[:, None]
+    largest = together(-count * np.log1p(-plans.rows.rate[:, None]), kinds)[:, 0] * (1 + 1e-9)
     out: Mask = (plans.noise == 0) & (largest <= epsilon)
-    law, left, (t, y) = Law.of(plans.rows), LEFT / (kinds * count), (up(factor * tilt) for factor in BESIDE)
+    law, left, (t, y) = Law.of(plans.rows), LEFT / (kinds * count), ((factor * tilt)[:, None] for factor in BESIDE)
     with np.errstate(all="ignore"):
         grid = Grid.of(law, each(t, kinds), each(y, kinds), left, left)
         for part, nodes in _chunks(most(grid.needed[:, 0], kinds), numbers, kinds):
-            rows, eps = rows_of(part, kinds), up(epsilon[part])
+            rows, eps = rows_of(part, kinds), epsilon[part][:, None]
             lines = Line.of(law.at(rows), grid.at(rows), each(t[part], kinds), each(y[part], kinds), nodes)
             for at, upper in ((t[part], lines.highest), (y[part], lines.upper)):
-                k = together(count[rows] * upper, kinds) + up(plans.noise[part]) * at * (1 + at) / 2
+                k = together(count[rows] * upper, kinds) + plans.noise[part][:, None] * at * (1 + at) / 2
                 slip = 1e-9 * (np.abs(k) + at * eps + 1)  # pays for the roundings of the bound itself
-                out[part] |= (k - at * eps + log_peak(at) + slip <= up(target[part]))[:, 0]
+                out[part] |= (k - at * eps + log_peak(at) + slip <= target[part][:, None])[:, 0]
     return out

@@ -3,26 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE
 from hockeystick.engines.core.aim import Asked
-from hockeystick.engines.core.ask import solve
+from hockeystick.engines.core.ask import Found, solve
 from hockeystick.engines.core.rows import Plans, Rows
-from hockeystick.numerics.work import charge
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, RenyiCurve
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.bundles import DISTANCES, LARGEST_RATE, MOST_ROUNDS
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-SUM = 3e6  # units of work of one answer
 MOST_KINDS = 11  # of sampled rounds: more are one factor of a contour (``engines/contour/bundle.py``)
 OTHER = "the core takes a few kinds of sampled Gaussian rounds of one direction, beside unsampled ones"
 NOTHING = "nodes or points are too many for the core, or it does not find where to lay them"
+
+
+class GaussianRounds(NamedTuple):
+    """One direction of a plan of Gaussian rounds.
+
+    Attributes:
+        kinds: mu, sampling rate and count of each kind of sampled rounds.
+        add: whether a record is added.
+        variance: v of all unsampled rounds, which are one of ``v = sum k mu^2`` (Dong, Roth, Su 2022 [DRS22],
+            Corollary 3.3).
+    """
+
+    kinds: tuple[tuple[float, float, int], ...]
+    add: bool
+    variance: float
+
+    @classmethod
+    def of(cls, rounds: Sequence[tuple[RenyiCurve, int]]) -> GaussianRounds | None:
+        """The direction with these pairs and counts; ``None`` unless they are Gaussian, and kinds sampled and few."""
+        counts: dict[tuple[float, float], int] = {}
+        adding, variances = set(), []
+        for pair, count in rounds:
+            if type(pair) is GaussianPair:
+                variances.append(count * pair.mu * pair.mu)
+            elif isinstance(pair, PoissonRemovePair | PoissonAddPair) and type(pair.base) is GaussianPair:
+                adding.add(pair.add)
+                kind = (pair.base.mu, pair.rate)
+                counts[kind] = counts.get(kind, 0) + count
+            else:
+                return None
+        kinds = tuple((mu, rate, count) for (mu, rate), count in counts.items() if count)
+        if len(adding) != 1 or not 0 < len(kinds) <= MOST_KINDS:
+            return None
+        if not all(
+            DISTANCES[0] <= mu <= DISTANCES[1] and rate <= LARGEST_RATE and count <= MOST_ROUNDS
+            for mu, rate, count in kinds
+        ):
+            return None
+        return cls(kinds, adding.pop(), math.fsum(variances))
+
+    @property
+    def plans(self) -> Plans:
+        """The direction as a batch of one plan."""
+        mu, rate, count = np.array(self.kinds, dtype=np.float64).T.copy()
+        rows = Rows(mu, rate, count, np.log(rate), np.full(len(mu), self.add))
+        return Plans(rows, np.array([self.variance]), len(mu))
 
 
 class CoreEngine:
@@ -36,23 +82,10 @@ class CoreEngine:
     """
 
     def __init__(self, composition: Composition) -> None:
-        sampled: list[tuple[float, float, int]] = []
-        adding, variances = set(), []
-        for pair, count in composition.rounds:
-            if type(pair) is GaussianPair:
-                variances.append(count * pair.mu * pair.mu)
-            elif isinstance(pair, PoissonRemovePair | PoissonAddPair) and type(pair.base) is GaussianPair:
-                adding.add(pair.add)
-                sampled.append((pair.base.mu, pair.rate, count))
-            else:
-                raise NotApplicableError(OTHER)
-        if len(adding) != 1 or len(sampled) > MOST_KINDS:
+        rounds = GaussianRounds.of(composition.rounds)
+        if rounds is None:
             raise NotApplicableError(OTHER)
-        mu, rate, count = np.array(sampled, dtype=np.float64).T.copy()
-        if mu.min() < DISTANCES[0] or mu.max() > DISTANCES[1] or rate.max() > LARGEST_RATE or count.max() > MOST_ROUNDS:
-            raise NotApplicableError(OTHER)
-        rows = Rows(mu, rate, count, np.log(rate), np.full(len(mu), adding.pop()))
-        self._plans = Plans(rows, np.array([math.fsum(variances)]), len(mu))
+        self._plans = rounds.plans
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -77,11 +110,14 @@ class CoreEngine:
         return self._solved(Asked.log_deltas(np.array([epsilon]), gap), lambda _: gap)
 
     def _solved(self, asked: Asked, width: Callable[[float], float]) -> Interval:
-        charge(SUM, "a sum over a line")
-        found = solve(self._plans, asked)
-        lower, estimate, upper, tilt = (
-            float(each[0]) for each in (found.lower, found.estimate, found.upper, found.tilt)
-        )
-        if not (math.isfinite(upper) and lower <= upper):
+        found = interval(solve(self._plans, asked))
+        if found is None:
             raise NotApplicableError(NOTHING)
-        return Interval(lower, estimate, upper, None if upper - lower <= width(upper) else TOO_WIDE, "contour", tilt)
+        return found if found.upper - found.lower <= width(found.upper) else replace(found, limited=TOO_WIDE)
+
+
+def interval(found: Found) -> Interval | None:
+    """The answer to a batch of one plan; ``None`` without one."""
+    ends = (found.lower, found.estimate, found.upper)
+    lower, estimate, upper, tilt = (float(each[0]) for each in (*ends, found.tilt))
+    return Interval(lower, estimate, upper, None, "contour", tilt) if lower <= upper < math.inf else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.engines.core.rows import Array, Columns, Mask, Rows, up
+from hockeystick.engines.core.rows import Array, Columns, Mask, Rows
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -50,7 +50,7 @@ class Law(Columns):
     @classmethod
     def of(cls, rows: Rows) -> Law:
         """The law of one round of each row."""
-        return cls(up(rows.mu), up(rows.rate), up(rows.add))
+        return cls(rows.mu[:, None], rows.rate[:, None], rows.add[:, None])
 
     @property
     def sign(self) -> Array:
@@ -128,8 +128,8 @@ class Law(Columns):
         found = np.log(np.maximum(np.where(self.add, added[:, ::-1], removed), 1e-300))  # falls with the place
         loss = np.where(self.add, -log_g[:, ::-1], log_g)
         at = np.clip((found > log_delta).sum(axis=1), 1, NODES - 1)[:, None] + np.array([[-1, 0]])
-        high, low = (up(column) for column in np.take_along_axis(found, at, axis=1).T)
-        near, far = (up(column) for column in np.take_along_axis(loss, at, axis=1).T)
+        high, low = (column[:, None] for column in np.take_along_axis(found, at, axis=1).T)
+        near, far = (column[:, None] for column in np.take_along_axis(loss, at, axis=1).T)
         share = np.clip((high - log_delta) / (high - low), 0.0, 1.0)
         out: Array = np.maximum(near + share * (far - near), 1e-3 * loss.max(axis=1, keepdims=True))
         return out

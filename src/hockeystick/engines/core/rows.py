@@ -108,8 +108,3 @@ def together(x: Any, kinds: int) -> Any:
 def most(x: Array, kinds: int) -> Array:
     """The largest number among each plan's rows."""
     return x if kinds == 1 else x.reshape(-1, kinds, *x.shape[1:]).max(axis=1)
-
-
-def up(x: Any) -> Any:
-    """A column as a matrix of one column, to go with one row of nodes each."""
-    return x[:, None]

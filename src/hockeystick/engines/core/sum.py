@@ -29,7 +29,7 @@ import numpy as np
 from hockeystick.engines.core.aim import Aim
 from hockeystick.engines.core.law import log_peak
 from hockeystick.engines.core.line import PARTS, Boxes, Line
-from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together, up
+from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -66,8 +66,8 @@ class Cut(Columns):
 
 
 def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[Array, Array]:
-    kinds, count = plans.kinds, up(plans.rows.count)
-    noise = up(plans.noise)
+    kinds, count = plans.kinds, plans.rows.count[:, None]
+    noise = plans.noise[:, None]
     variance = together(count * variance, kinds) + noise
     edge = START * np.sqrt(-2 * aim.cut / variance)
     found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
@@ -102,7 +102,7 @@ class Sum:
 
     def __init__(self, lines: Line, plans: Plans, aim: Aim, cut: Cut, outer: int, inner: int) -> None:
         self._outer, self._inner, kinds = outer, inner, plans.kinds
-        count, noise = up(plans.rows.count), up(plans.noise)
+        count, noise = plans.rows.count[:, None], plans.noise[:, None]
         self.t, self._y = aim.t, aim.y
         self._step = aim.step
         self._s = aim.step * np.arange(outer * inner, dtype=np.float64)
