@@ -74,7 +74,7 @@ SCHEMES: dict[str, Callable[[Draw], Any]] = {
     "cyclic-poisson": lambda draw: hs.CyclicPoisson(int(draw.spread(1, 1e4)), draw.rate()),
     "truncated-poisson": lambda draw: hs.TruncatedPoisson(draw.spread(1e-4, 0.5), records := int(draw.spread(100, 1e6)),
                                                           int(draw.spread(10, records))),
-    "with-replacement": lambda draw: hs.WithReplacement(int(draw.spread(1, 1e4)), int(draw.spread(1e2, 1e6))),
+    "with-replacement": lambda draw: hs.WithReplacement(int(draw.spread(1, 1e3)), int(draw.spread(1e2, 1e6))),
     "without-replacement": lambda draw: hs.WithoutReplacement(int(draw.spread(1, 100)), int(draw.spread(1e2, 1e6))),
     "random-allocation": lambda draw: hs.RandomAllocation(int(draw.spread(2, 1e5))),
     "random-allocation, uneven": lambda draw: hs.RandomAllocation(dataset_size=int(draw.spread(1e3, 1e5)),

@@ -15,8 +15,8 @@ import hockeystick as hs
 from hockeystick.directions.tradeoff import Nodes
 from hockeystick.engines import curve as curves
 from hockeystick.engines import direct
-from hockeystick.engines.contour.apart import ApartEngine
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.smoothed import SmoothedEngine
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
@@ -103,9 +103,9 @@ class TestWorkIsCounted:
         composition = Composition([(LaplacePair(1.0, 2.0), 20)])
         at = np.linspace(0.5, 4.0, 5)
         known = Curve(composition).log_delta(at)
-        monkeypatch.setattr(curves, "GRIDS", 0.0)
+        monkeypatch.setattr(curves, "MOST_GRIDS", 0)
         monkeypatch.setattr(ContourEngine, "at", _refused)
-        monkeypatch.setattr(ApartEngine, "laid", _refused)
+        monkeypatch.setattr(SmoothedEngine, "laid", _refused)
         found = Curve(composition).log_delta(at)
         assert (found.lower == -math.inf).all()
         assert (found.upper >= known.upper - 1e-6).all()

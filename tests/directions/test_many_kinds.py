@@ -9,11 +9,8 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.directions.curve import DirectionCurve
-from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.curve import ContourCurve
-from hockeystick.numerics.work import CALL, one_call, spend
 from hockeystick.pairs import Composition
-from hockeystick.pairs.gathered import MOST
 from hockeystick.pairs.sampled.laplace_line import kept_grids
 from hockeystick.values.errors import NotApplicableError
 
@@ -104,20 +101,3 @@ def test_hundreds_of_kinds_of_many_rounds_are_told_sharply() -> None:
     found = hs.Plan(rounds).epsilon(1.85e-9)
     assert found.reason is None
     assert found.upper - found.lower <= 1e-5 * found.upper
-
-
-def test_no_contour_of_many_kinds_is_begun_where_no_work_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To find the tilt of 999 kinds took half a second, three times in one call, before any of them was refused."""
-    plan = sampled_laplace(250, 10)
-    asked = []
-
-    def told(composition: Composition) -> ContourEngine:
-        if len(composition.rounds) > MOST:  # not one of those that are gathered
-            asked.append(composition)
-        return ContourEngine(composition)
-
-    monkeypatch.setattr("hockeystick.engines.contour.engine.ContourEngine", told)
-    with one_call():
-        spend(CALL)
-        assert plan.epsilon(1e-6).upper > 0
-    assert not asked

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE, Cut
 from hockeystick.engines.contour.path import Path, summed
-from hockeystick.engines.contour.sweep import Terms
+from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.curve import ROUGH, TILT_RATIO, TILTS, _Chernoff
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
@@ -45,15 +44,10 @@ def sum_of(cumulant: Any, t: float, period: float, points: int) -> Terms:
     return Terms(s, terms, np.zeros(points), float(k[0].real), t, period, FAR, NOTHING)
 
 
-def both_ends(terms: Terms, epsilon: float) -> list[tuple[float, float]]:
-    """What the sum at one epsilon says of log delta, and that at many."""
-    alone = contour_of(terms).log_delta(epsilon)
-    many = terms.log_delta(np.array([epsilon]))
-    return [(alone.lower, alone.upper), (float(many.lower[0]), float(many.upper[0]))]
-
-
-def contour_of(terms: Terms) -> Contour:
-    return Contour(cast(Any, SimpleNamespace(terms=lambda counts: terms, tolerance=1e-9)), [1])
+def ends_of(terms: Terms, epsilon: float) -> tuple[float, float]:
+    """Certified ends of log delta at one epsilon."""
+    found = terms.at(epsilon)
+    return found.lower, found.upper
 
 
 def exactly(terms: Terms, epsilon: float) -> Number:
@@ -73,9 +67,9 @@ def test_the_aliases_to_the_left_are_taken_off() -> None:
     e, m = mpf(epsilon), mpf(mu)
     truth = mp.log(mp.ncdf(-e / m + m / 2) - mp.exp(e) * mp.ncdf(-e / m - m / 2))
     aliases = 1 / mp.expm1(mpf(t) * period)
-    for lower, upper in both_ends(terms, epsilon):
-        assert truth - mpf(10) ** -8 <= lower <= truth <= upper
-        assert abs(mp.exp(upper) - mp.exp(truth) - aliases) <= 1e-8 * aliases  # as large as they can be
+    lower, upper = ends_of(terms, epsilon)
+    assert truth - mpf(10) ** -8 <= lower <= truth <= upper
+    assert abs(mp.exp(upper) - mp.exp(truth) - aliases) <= 1e-8 * aliases  # as large as they can be
 
 
 def test_the_aliases_to_the_right_are_taken_off() -> None:
@@ -88,8 +82,8 @@ def test_the_aliases_to_the_right_are_taken_off() -> None:
     terms = replace(terms, right=(theta, loss * (t + theta)), log_tail=math.log(cut))
     truth = math.log(-math.expm1(epsilon - loss))
     assert math.exp(t * period) * -math.expm1(epsilon + period - loss) > 5  # that alias, against delta below 1
-    for lower, upper in both_ends(terms, epsilon):
-        assert truth - 0.1 <= lower <= truth <= upper
+    lower, upper = ends_of(terms, epsilon)
+    assert truth - 0.1 <= lower <= truth <= upper
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -107,10 +101,10 @@ def test_what_is_cut_off_is_charged_on_both_sides(charge: str, side: int) -> Non
     missed = log_of(short, exactly(short, epsilon), epsilon)
     assert abs(truth - missed) > 1e-4
     # the aliases to the left, of this law next to nothing, are no matter here
-    for lower, upper in both_ends(short, epsilon):
-        end = upper if side > 0 else lower
-        assert side * (end - truth) >= 0
-        assert side < 0 or upper - truth < 1e-6
+    lower, upper = ends_of(short, epsilon)
+    end = upper if side > 0 else lower
+    assert side * (end - truth) >= 0
+    assert side < 0 or upper - truth < 1e-6
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -120,9 +114,9 @@ def test_errors_of_the_cumulant_are_charged_where_they_are(side: int) -> None:
     exact = sum_of(lambda z: -1e3 * (z != t), t, period, 2)
     moved = replace(exact, terms=exact.terms * math.exp(-side * off), k_error=np.full(2, off))
     truth = log_of(exact, exactly(exact, 0.0), 0.0)
-    for lower, upper in both_ends(moved, 0.0):
-        assert side * ((upper if side > 0 else lower) - truth) >= 0
-    assert both_ends(moved, 0.0)[0][1] <= truth + off * (1 - side) + 1e-9
+    lower, upper = ends_of(moved, 0.0)
+    assert side * ((upper if side > 0 else lower) - truth) >= 0
+    assert ends_of(moved, 0.0)[1] <= truth + off * (1 - side) + 1e-9
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 700.3, 3.1e7, 8.7e10])
@@ -133,8 +127,6 @@ def test_roundings_of_the_phases_and_of_the_sum_are_charged(epsilon: float) -> N
         s = 0.37 * np.arange(points, dtype=np.float64)
         terms = Terms(s, random.normal(size=points) * np.exp(2j * s), np.zeros(points), 0.0, 1.0, 3.0, FAR, NOTHING)
         truth = exactly(terms, epsilon)
-        contour = contour_of(terms)
-        assert abs(contour._sums(epsilon)[0] - truth) <= contour._error(epsilon)
         values, error = terms._sums(np.array([epsilon]))
         assert abs(values[0] - truth) <= error
 
@@ -143,11 +135,12 @@ def test_the_bound_on_the_phases_holds_at_every_epsilon_it_is_kept_for() -> None
     """It is kept by powers of two, and an epsilon just below one has the error of its own."""
     s = 0.37 * np.arange(300, dtype=np.float64)
     terms = Terms(s, np.exp(2j * s), np.zeros(300), 0.0, 1.0, 3.0, FAR, NOTHING)
-    contour = contour_of(terms)
-    least = contour._error(2.0**30)
-    assert contour._error(math.nextafter(2.0**31, 0.0)) == least >= contour._error(2.0**30 * 0.999)
+    (_, least), (_, last), (_, before) = (
+        terms._sums(np.array([at])) for at in (2.0**30, math.nextafter(2.0**31, 0.0), 2.0**30 * 0.999)
+    )
+    assert last == least >= before
     for epsilon in (2.0**30, 1.9 * 2.0**30, math.nextafter(2.0**31, 0.0)):
-        assert abs(contour._sums(epsilon)[0] - exactly(terms, epsilon)) <= least
+        assert abs(terms._sums(np.array([epsilon]))[0][0] - exactly(terms, epsilon)) <= least
     exponent = float(np.abs(terms.terms) @ terms.s) * 2.0**31 * UNIT_ROUNDOFF / terms.period
     assert least >= exponent  # half a unit of eps s, and of s itself, for the largest epsilon
 
@@ -158,8 +151,8 @@ def test_roundings_of_the_norm_are_charged() -> None:
     for epsilon, t, top in zip(1e10 * (1 + random.random(30)), 1 + random.random(30), random.random(30), strict=True):
         terms = Terms(np.array([0.0, 0.1]), np.array([0.7 + 0j, 0j]), np.zeros(2), top, t, 3e10, FAR, NOTHING)
         truth = log_of(terms, exactly(terms, float(epsilon)), float(epsilon))
-        for lower, upper in both_ends(terms, float(epsilon)):
-            assert lower <= truth <= upper
+        lower, upper = ends_of(terms, float(epsilon))
+        assert lower <= truth <= upper
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -169,12 +162,9 @@ def test_the_ends_of_epsilon_are_where_the_certified_ends_meet_the_target(side: 
     terms = sum_of(lambda z: 0.5 * mu * mu * z * (1 + z), 4.0, 12.0, 60)
     moved = replace(terms, terms=terms.terms * math.exp(-side * off), k_error=np.full(60, off))
     truth = float(log_of(terms, exactly(terms, epsilon), epsilon))
-    contour = contour_of(moved)
-    for half, steeper in ((0.0, 1.0), (0.5, 1.0), (0.5, 9.0)):
+    for half, steeper in ((0.0, 1.0), (0.5, 1.0), (0.5, 9.0), (0.5, 0.1)):
         target = truth - half, truth + half
-        root, slope = contour.solve(target[0], 0.9)
-        found = contour.certified(target, root, steeper * slope)  # the slope only says how far to step
-        assert half or side * (root - epsilon) < 0
+        found = solved(moved.log_delta, target, 0.9, 4.0 * steeper, 1e-9)  # the slope only says how far to step
         # delta at the ends, of the law itself
         at_upper = log_of(terms, exactly(terms, found.upper), found.upper)
         at_lower = log_of(terms, exactly(terms, found.lower), found.lower)
@@ -224,8 +214,8 @@ def test_errors_of_one_round_count_for_all_of_them(side: int) -> None:
     count, off = 1000, 1e-4
     path = path_of([0.001, 0.0005], [off, off])
     truth = mp.log(composed(path, [mpf("0.001") + side * off, mpf("0.0005")], count))
-    for lower, upper in both_ends(path.terms([count]), 0.0):
-        assert lower <= truth <= upper
+    lower, upper = ends_of(path.terms([count]), 0.0)
+    assert lower <= truth <= upper
 
 
 @pytest.mark.parametrize("turns", [1e9 + 0.1, 3e9 + 0.7, 7e9 + 0.3])
@@ -236,7 +226,8 @@ def test_roundings_of_many_rounds_turn_a_term(turns: float) -> None:
     cumulants = [mp.mpc(complex(value)) for value in path.values[0]]
     truth = composed(path, cumulants, count)
     terms = path.terms([count])
-    assert abs(contour_of(terms)._sums(0.0)[0] * mp.exp(terms.k_top) - truth) <= contour_of(terms)._error(0.0)
+    values, error = terms._sums(np.zeros(1))
+    assert abs(values[0] * mp.exp(terms.k_top) - truth) <= error
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, 2.0, 3.0, -2.0])
@@ -248,8 +239,8 @@ def test_where_nothing_is_known_a_term_may_be_as_large_as_the_first(angle: float
         top = mpf(0.2) + off
         value = composed(path, [top, mp.mpc(top, angle)], 1)
         truth = mp.log(value) if value > 0 else -mp.inf
-        for lower, upper in both_ends(path.terms([1]), 0.0):
-            assert lower <= truth <= upper
+        lower, upper = ends_of(path.terms([1]), 0.0)
+        assert lower <= truth <= upper
 
 
 def test_bounds_of_rounds_add_up_with_their_roundings() -> None:

@@ -31,7 +31,6 @@ from hockeystick.numerics import lattice as sums
 from hockeystick.numerics.fourier import ConvolutionPower
 from hockeystick.numerics.lattice import FADE, GridLaw, GridSum, Mesh, Tail, Window
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
-from hockeystick.numerics.work import Work
 from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonRemovePair
 from hockeystick.pairs.base import Atoms, SmoothPart
 from hockeystick.values.errors import NotApplicableError
@@ -745,7 +744,7 @@ def test_what_one_round_leaves_out_counts_for_every_round() -> None:
     """The P-mass above the highest cell, ``Phi(-r)``, times the rounds."""
     composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.1), 10**6)])
     guide = Guide(composition, -100.0)
-    run = Run(composition, guide, Target(3.0, guide.saddle(3.0), -10.0, 1e-2, 0.6, 3), Work())
+    run = Run(composition, guide, Target(3.0, guide.saddle(3.0), -10.0, 1e-2, 0.6, 3))
     smooth = composition.rounds[0][0].smooth
     assert smooth is not None
     end = mpmath.mpf(smooth.support(run.reach.log_floor)[1])
@@ -760,7 +759,7 @@ def test_what_a_block_loses_counts_for_every_block(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(grid_run, "WHOLE_PERIOD", 1)
     law = law_of({0: 0.5, 16: 0.5}, 0.1, 0.5)
     stub: Any = SimpleNamespace(
-        _block_window=lambda i, level: Window(0.0, 1.6, 50.0, 50.0), work=Work(), log_lost=NOTHING, limited=None
+        _block_window=lambda i, level: Window(0.0, 1.6, 50.0, 50.0), log_lost=NOTHING, limited=None
     )
     Run._block(stub, 0, [law], (1,), Level(((1,),), 1, 1000, 0.1), 0.1, Side.ABOVE)
     above = mpmath.mpf(0.5) * mpmath.exp(-mpmath.mpf(0.5) * 16 * mpmath.mpf(0.1))

@@ -16,7 +16,6 @@ import oracle
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour import cut as cutting
 from hockeystick.engines.contour import engine as contour_engine
-from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine, transforms_of
 from hockeystick.engines.contour.path import Aim, Path, upper
@@ -195,7 +194,7 @@ def test_a_path_serves_other_counts(count: int) -> None:
     transforms: list[tuple[Transform, int]] = [(MixtureTransform.sampled(1.0, 0.01, Kind.REMOVE), laid)]
     guide = Guide(composition, -60.0)
     aim = Aim(guide, guide.saddle(epsilon), math.inf, epsilon, guide.log_delta(epsilon))
-    found = Contour(Path(transforms, aim, 1e-7), [count]).log_delta(epsilon)
+    found = Path(transforms, aim, 1e-7).terms([count]).at(epsilon)
     exact = ContourEngine(Composition([(pair, count)])).log_delta(epsilon, 1e-9)
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper

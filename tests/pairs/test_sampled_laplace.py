@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from hockeystick.pairs import LaplacePair
-from hockeystick.pairs.laplace import LOG_HALF, law_of_all
 from hockeystick.pairs.laplace_window import WindowPair
-from hockeystick.pairs.sampled.laplace_ends import _inverse, log_between
 from hockeystick.pairs.sampled.laplace_envelope import EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
 from hockeystick.pairs.sampled.laplace_line import (
@@ -30,7 +28,6 @@ from hockeystick.pairs.sampled.laplace_line import (
     kept_grids,
     kept_tail,
 )
-from hockeystick.values.side import Side
 from oracle.real import gauss_legendre
 from transform_truths import exact, off_by
 
@@ -348,96 +345,3 @@ def test_parts_of_the_smooth_part_are_within_their_bounds() -> None:
         for s in (2.0, 30.0):
             part = abs(smooth(theta, rate, mp.mpc(t, s), add=False, low=edges[j])) / m
             assert part <= 2 * tail.ends[j] / s
-
-
-# Between the atoms ----------------------------------------------------------------------------------------------------
-
-
-def between(theta: float, rate: float, x: float, *, add: bool) -> Any:
-    """D(x), by integration in two pieces."""
-    th, q, at = exact(theta), exact(rate), mpf(x)
-    odds = (mp.exp(-at if add else at) - 1 + q) / q
-    where = min(max(mp.log(odds) if odds > 0 else -th, -th), th)
-
-    def value(loss: Any) -> Any:
-        g = 1 - q + q * mp.exp(loss)
-        return mp.exp(-(loss + th) / 2) / 4 * ((1 - mp.exp(at) * g) if add else (g - mp.exp(at)))
-
-    return mp.quad(value, mp.linspace(-th, where, 7) if add else mp.linspace(where, th, 7))
-
-
-@pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize(
-    ("theta", "rate"), [(1.0, 0.01), (0.02, 0.5), (20.0, 1e-3), (5.1, 0.99), (1.7, 1e-6), (3.0, 1.0), (0.3, 1.0)]
-)
-@pytest.mark.share(3)
-def test_delta_between_the_atoms(theta: float, rate: float, add: bool) -> None:
-    """At both ends, beyond them and inside: the truth is between the two ends, which are a few digits apart."""
-    if rate == 1.0 and add:
-        return
-    law = LaplaceLaw(theta, LOG_HALF, (-theta, theta), (LOG_HALF, LOG_HALF - theta), rate, add)
-    low, high = sorted((law.sign * law.mixed(np.array([-theta, theta]))).tolist())
-    width = high - low
-    x = np.array(
-        [low - 30, low - 1e-9, low, low + 1e-6 * width, low + 0.3 * width, low + 0.9 * width, high - 1e-6 * width]
-    )
-    below, above = (log_between(law, x, np.zeros(len(x)), side) for side in (Side.BELOW, Side.ABOVE))
-    for j, at in enumerate(x.tolist()):
-        true = mp.log(between(theta, rate, at, add=add))
-        assert below[j] <= true <= above[j]
-        assert above[j] - below[j] < 1e-6
-    slips = np.full(len(x), 1e-3 * width)
-    wider = [log_between(law, x, slips, side) for side in (Side.BELOW, Side.ABOVE)]
-    for j, at in enumerate(x.tolist()):
-        for moved in (at - 1e-3 * width, at + 1e-3 * width):
-            true = between(theta, rate, moved, add=add)
-            assert wider[0][j] <= (mp.log(true) if true > 0 else -mp.inf) <= wider[1][j]
-    beyond = log_between(law, np.array([high + 1e-6]), np.zeros(1), Side.ABOVE)
-    assert float(beyond[0]) == -math.inf
-
-
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-@pytest.mark.parametrize("rate", [1e-9, 0.01, 0.9])
-def test_a_place_is_on_its_side_by_more_than_its_error(side: float, rate: float) -> None:
-    """u, by 50 digits, of each place that is given, where it is steep and where it is flat to a few roundings."""
-    theta = 35.0
-    law = LaplaceLaw(theta, LOG_HALF, (-theta, theta), (LOG_HALF, LOG_HALF - theta), rate, False)
-    low, high = law.mixed(np.array([-theta, theta])).tolist()
-    flat = law.mixed(np.linspace(-33.0, -25.0, 200))
-    u = np.concatenate([np.linspace(low, high, 101)[1:-1], high * np.geomspace(1e-9, 1e-3, 50), flat])
-    loss = _inverse(law, u, side).loss
-    with mp.workdps(50):
-        for at, wanted in zip(loss.tolist(), u.tolist(), strict=True):
-            true = mp.log1p(mp.mpf(rate) * mp.expm1(mp.mpf(at)))
-            assert side * (true - wanted) >= 0 or side * at == theta
-
-
-@pytest.mark.parametrize("add", [False, True])
-def test_a_place_is_moved_by_what_it_lacks_and_not_found_by_doubling(
-    add: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first step goes where the slope of u says, so that hardly any place takes a third look."""
-    asked: list[int] = []
-    plain = LaplaceLaw.mixed
-
-    def counted(self: LaplaceLaw, loss: Array) -> Array:
-        asked.append(len(loss))
-        return plain(self, loss)
-
-    monkeypatch.setattr(LaplaceLaw, "mixed", counted)
-    law = LaplaceLaw(0.3, LOG_HALF, (-0.3, 0.3), (LOG_HALF, LOG_HALF - 0.3), 0.01, add)
-    low, high = sorted((law.sign * plain(law, np.array([-0.3, 0.3]))).tolist())
-    x = np.linspace(low, high, 1000)[1:-1]
-    below, above = (log_between(law, x, np.zeros(len(x)), side) for side in (Side.BELOW, Side.ABOVE))
-    assert (above > below).all()
-    assert sum(asked) < 2 * 2.1 * len(x)
-
-
-def test_a_round_that_is_not_sampled_is_one_of_rate_one() -> None:
-    """Its law has the closed form ``1 - e^((eps - theta)/2)`` of Balle, Wang 2018, less that of its atom at theta."""
-    pair = LaplacePair(1.0, 1.0)
-    law = law_of_all(pair.smooth, pair.atoms)
-    x = np.array([-0.5, 0.0, 0.7])
-    truth = -np.expm1((x - 1) / 2) - 0.5 * -np.expm1(x - 1)
-    found = log_between(law, x, np.zeros(3), Side.ABOVE)
-    assert np.exp(found) == pytest.approx(truth, rel=1e-12)

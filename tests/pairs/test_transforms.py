@@ -11,7 +11,6 @@ import pytest
 from mpmath import mp, mpf
 
 from hockeystick.numerics.exponential_sum import blocked_sum, by_factors, by_transforms, moved_sum, term_by_term
-from hockeystick.numerics.work import CALL, left, one_call
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
 from hockeystick.pairs.sampled.gaussian_envelope import LIGHT
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
@@ -300,15 +299,3 @@ def test_factors_of_any_shape(count: int, nodes: int) -> None:
 def test_blocked_sum() -> None:
     values = np.random.default_rng(1).random(1000) * np.geomspace(1, 1e-12, 1000)
     assert blocked_sum(values) == pytest.approx(math.fsum(values.tolist()), rel=1e-15)
-
-
-def test_sines_of_far_phases_are_paid_for_as_they_cost() -> None:
-    """Beyond phases of 1e8 their arguments are reduced more slowly: three calls of a question took 2.5 s unpaid."""
-    loss, weight = np.linspace(0.5, 1.0, 500), np.full(500, 2e-3)
-    units = []
-    for step in (1e4, 1e8):
-        with one_call():
-            assert moved_sum(loss, weight, step, 200, 0.0) is not None
-            units.append(CALL - left())
-    assert units[0] >= 20 * 500 * 200
-    assert units[1] >= 100 * 500 * 200

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import hockeystick as hs
 from command import runner
 from hockeystick.cli import main
-from hockeystick.numerics.work import USED_UP
 from hockeystick.plan.audit import p_value
 from hockeystick.plan.audit_recursion import WrongGuesses, impossible, recursion_p_value
 
@@ -208,14 +207,3 @@ def test_the_command_says_the_noise_and_what_decided() -> None:
     free = json.loads(runner().invoke(main, [*asked[:-1], "102", "--json"]).stdout)
     assert free["noise"]["not_rejected"] is None
     assert free["noise"]["limited"].startswith("however large")
-
-
-def test_the_search_ends_with_the_work_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was found until then is told, and why it is no closer."""
-    plan = hs.Plan([hs.Round(hs.Gaussian(2.0))])
-    audit = plan.audit(1000, 100, 90)
-    monkeypatch.setattr("hockeystick.questions.audited.left", lambda: 0.0)
-    found = hs.unrejected_noise(plan, audit)
-    assert found is not None
-    assert found.limited == USED_UP
-    assert found.value is None or found.rejected is None

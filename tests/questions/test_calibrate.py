@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 from command import refused, run
 from hockeystick import targets
-from hockeystick.numerics import work
+from hockeystick.numerics import budget
 from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.report.calibration import calibration_answer, calibration_json
 from hockeystick.targets import Target
@@ -258,11 +258,11 @@ def test_a_search_that_is_out_of_work_ends_and_says_so(monkeypatch: pytest.Monke
     """Every answer is the Renyi bound then, and a thousandth in the noise is next to nothing beside what that costs."""
     plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1100), targets.Epsilon(2.0, delta=1e-6)
     whole = hs.calibrate(plan, "noise-multiplier", target)
-    monkeypatch.setattr(work, "CALL", 1e6)  # units: one question takes more
+    monkeypatch.setattr(budget, "CALL", 1e6)  # units: one question takes more
     found = hs.calibrate(plan, "noise-multiplier", target)
     assert whole.limited is None
     assert found.limited is not None
-    assert work.USED_UP in found.limited
+    assert budget.USED_UP in found.limited
     assert found.beside is not None
     assert 0 < found.value / found.beside[0] - 1 < 1e-3
     assert found.value > whole.value
@@ -274,7 +274,7 @@ def test_a_whole_number_whose_neighbour_may_meet_the_target_says_why(monkeypatch
     """The two are neighbours, and still the answer may not be the most: nothing but the upper end of one is known."""
     plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1000), targets.Epsilon(2.0, delta=1e-6)
     whole = hs.calibrate(plan, "steps", target)
-    monkeypatch.setattr(work, "CALL", 5e5)  # units: one question takes more
+    monkeypatch.setattr(budget, "CALL", 5e5)  # units: one question takes more
     found = hs.calibrate(plan, "steps", target)
     assert whole.limited is None
     assert whole.beside is not None
@@ -294,7 +294,7 @@ def test_a_batch_size_says_what_the_search_for_its_stair_left_open(monkeypatch: 
     """The size next to the answer is on the next stair, which a search of its own has looked for."""
     plan, target = hs.dp_sgd(1.1, batch_size=600, dataset_size=60_000, epochs=10), targets.Epsilon(2.0, delta=1e-6)
     assert hs.calibrate(plan, "batch-size", target).limited is None
-    monkeypatch.setattr(work, "CALL", 1e6)
+    monkeypatch.setattr(budget, "CALL", 1e6)
     assert hs.calibrate(plan, "batch-size", target).limited is not None
 
 

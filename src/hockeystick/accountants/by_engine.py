@@ -8,7 +8,6 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.directions.certified import certified_delta, certified_epsilon
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite_losses import EngineFactory
-from hockeystick.numerics.work import one_call
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound
 
@@ -28,11 +27,9 @@ class CertifiedAccountant(Accountant):
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return epsilon, with a relative width of at most ``gap`` unless the result has a reason."""
         self.check(directions, delta)
-        with one_call(len(directions.kinds)):
-            return certified_epsilon(directions, delta, gap, self.engine)
+        return certified_epsilon(directions, delta, gap, self.engine)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return delta, with a relative width of at most ``gap`` unless the result has a reason."""
         self.check(directions)
-        with one_call(len(directions.kinds)):
-            return certified_delta(directions, epsilon, gap, self.engine)
+        return certified_delta(directions, epsilon, gap, self.engine)

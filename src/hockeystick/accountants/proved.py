@@ -26,7 +26,6 @@ from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, above, ball, below, precision
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.numerics.work import counted
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
@@ -47,7 +46,6 @@ class ProvedAccountant(Accountant):
     most_rounds: ClassVar[int] = domains.MAX_COUNT
     least_delta: ClassVar[float] = domains.LEAST_DELTA
 
-    @counted
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return the worst direction's interval; UnsupportedError if there is no proof."""
         self.check(directions, delta)
@@ -60,7 +58,6 @@ class ProvedAccountant(Accountant):
             )
         return without_lower(directions, _bound(found, worst))
 
-    @counted
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return the worst direction's interval with its logarithm; UnsupportedError if there is no proof."""
         self.check(directions)

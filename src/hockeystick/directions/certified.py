@@ -25,8 +25,8 @@ from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import solve, worse
 from hockeystick.engines.core.engine import GaussianRounds, interval
 from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.numerics.budget import left, question, share
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
-from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_at, log_delta_from
@@ -58,6 +58,11 @@ TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best or
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Return epsilon at delta: the worst direction's interval."""
+    with question():
+        return _certified_epsilon(directions, delta, gap, engine)
+
+
+def _certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     gap = None if gap is None else checked_gap(gap)
     if engine is AutoEngine and delta > 0:
         targets = np.array([[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)]])
@@ -82,6 +87,11 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Return delta at epsilon: the worst direction's interval, with its logarithm."""
+    with question():
+        return _certified_delta(directions, epsilon, gap, engine)
+
+
+def _certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     gap = None if gap is None else checked_gap(gap)
     if engine is AutoEngine and epsilon > 0:
         quick = _by_core(directions, Asked.log_deltas(np.array([epsilon]), gap or DEFAULT_GAP), lambda _: 1.0)
@@ -146,7 +156,7 @@ def _sided(
         return worst, found if reason == found.limited else replace(found, limited=reason)
     from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
 
-    with part(FROM_ABOVE):
+    with share(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
     return worst, bracketed(below, found, directions.why)
@@ -170,7 +180,7 @@ def worst_direction(
     below the result so far, or if it was limited itself: a narrower gap would be limited, too.
     """
     (direction, leader), *others = directions
-    with part(FIRST if others else 1.0):
+    with share(FIRST if others else 1.0):
         best_direction, best = direction, ask(leader)
     for other, subject in others:
         if best.lower == math.inf:
@@ -316,7 +326,7 @@ def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFa
     if rounds.curves is not None:
         if delta <= rounds.curves.infinite_mass_ends[1]:
             return _epsilon_of(cast(Composition, rounds.curves), delta, gap, RenyiEngine)
-        with part(BEFORE_MOMENTS):
+        with share(BEFORE_MOMENTS):
             found = _epsilon(replace(rounds, curves=None), delta, gap, engine)
         return _from_above(rounds.curves, found, lambda one, engine: _epsilon_of(one, delta, gap, engine))
     if delta == 0:
@@ -337,9 +347,9 @@ def _asked(
     if found is not None:
         return found
     wide = max(gap or GATHERED_GAP, GATHERED_GAP)
-    with part(0.35):
+    with share(0.35):
         milder = ask(rounds.milder, wide, engine)
-    with part(0.5):
+    with share(0.5):
         worse = ask(rounds.worse, wide, engine)
     assert rounds.reason is not None
     found = _between(milder, worse, rounds.reason)
@@ -458,7 +468,7 @@ def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: Engi
         found = _log_delta(replace(rounds, moments=None), epsilon, gap, engine)
         return _at_most(found, _log_delta_of(cast(Composition, rounds.moments), epsilon, gap, RenyiEngine))
     if rounds.curves is not None:
-        with part(BEFORE_MOMENTS):
+        with share(BEFORE_MOMENTS):
             found = _log_delta(replace(rounds, curves=None), epsilon, gap, engine)
         return _from_above(rounds.curves, found, lambda one, engine: _log_delta_of(one, epsilon, gap, engine))
     if rounds.many and _beyond(rounds, epsilon):

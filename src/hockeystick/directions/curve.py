@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.below import attained, instances
-from hockeystick.directions.certified import FIRST, FROM_ABOVE, GATHERED_GAP
+from hockeystick.directions.certified import GATHERED_GAP
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite_losses import SUM_ERROR, finite_log_delta
 from hockeystick.engines.curve import ContourCurve, Curve, put
+from hockeystick.numerics.budget import question, share
 from hockeystick.numerics.rounding import ULPS, next_up
-from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gathered import gathered
 from hockeystick.values.adjacency import Direction
@@ -58,11 +58,15 @@ class DirectionCurve:
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Return certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` suffices."""
+        with question():
+            return self._log_delta(epsilon, enough)
+
+    def _log_delta(self, epsilon: Array, enough: Array | None) -> Ends:
         if not self._gathered.many:
             return self._of_all(epsilon, enough)
         if not self._exact:
             return self._between(epsilon, enough)
-        with part(CONTOURS):
+        with share(CONTOURS):
             found = self._of_all(epsilon, enough)
         wide = found.width > GATHERED_GAP
         if enough is not None:
@@ -75,7 +79,7 @@ class DirectionCurve:
 
     def _between(self, epsilon: Array, enough: Array | None) -> Ends:
         """Gathered ends: the lower one of the milder side, the upper one of the worse."""
-        with part(0.5):
+        with share(0.5):
             milder = self._sides[0].log_delta(epsilon, enough)
         worse = self._sides[1].log_delta(epsilon, enough)
         return Ends.of(milder.lower, worse.estimate, worse.upper)
@@ -184,8 +188,7 @@ class WorstCurve:
     def log_delta(self, epsilon: Array) -> Ends:
         """Return certified ends of log delta of the worst composition at each epsilon >= 0, one-dimensional."""
         first, *others = self._curves
-        with part(FIRST if others else 1.0):
-            worst = first.log_delta(epsilon)
+        worst = first.log_delta(epsilon)
         for other in others:
             worst = worst.worse(other.log_delta(epsilon, worst.lower))
         return worst
@@ -234,9 +237,7 @@ class SidedCurve:
         """Return certified ends of log delta at each epsilon >= 0, one-dimensional."""
         if self.tight:
             return self.above.log_delta(epsilon)
-        with part(FROM_ABOVE):
-            above = self.above.log_delta(epsilon)
-        return above.over(self.below.log_delta(epsilon))
+        return self.above.log_delta(epsilon).over(self.below.log_delta(epsilon))
 
     def _worst(self, composed: Sequence[tuple[Direction, Composition]]) -> WorstCurve:
         return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])

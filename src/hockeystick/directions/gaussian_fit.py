@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.tradeoff import Nodes, TradeOff, TradeOffs
+from hockeystick.numerics.budget import USED_UP
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
-from hockeystick.numerics.work import USED_UP, short, spent
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Ends
@@ -99,7 +99,8 @@ def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
         low, high = max(low, lower), max(high, upper)
     if trade_offs.below is not trade_offs.above:
         low = max(_mu(each, least_rate)[0] for each in trade_offs.below)
-    reason = CERTAIN if math.isinf(high) else USED_UP if short() else None
+    spent = any(each.spent for each in (*trade_offs.above, *trade_offs.below))
+    reason = CERTAIN if math.isinf(high) else USED_UP if spent else None
     return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high, reason=reason)
 
 
@@ -120,7 +121,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SPARE).max(initial=0.0))
             top = float(upper.max())
             width = top - max(lower, low)
-            if width <= GAP * top or width > MAX_SHRINKAGE * before or spent():
+            if width <= GAP * top or width > MAX_SHRINKAGE * before or trade_off.spent:
                 break
             before = width
             worst = np.argsort(-upper)[:MOST_REFINED]

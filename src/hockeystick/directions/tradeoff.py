@@ -39,8 +39,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.curve import SidedCurve, WorstCurve
+from hockeystick.numerics.budget import CALL, Budget
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import part, spent
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.interval import Ends
 
@@ -111,10 +111,15 @@ class TradeOff:
         self._curve, self._deep = curve, deep
         self.steep, self.flat = steep, flat
         first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST_NODE), FIRST_NODES)
-        with part(0.5):
-            self._of = {steep: self._computed(steep, first)}
+        self._budget = Budget(CALL)
+        self._of = {steep: self._computed(steep, first)}
         if flat is not steep:
             self._of[flat] = self._computed(flat, first)
+
+    @property
+    def spent(self) -> bool:
+        """True if the work on nodes is used up."""
+        return self._budget.left <= 0
 
     def nodes(self, direction: Direction) -> Nodes:
         """Return the present nodes of delta in a direction."""
@@ -158,7 +163,7 @@ class TradeOff:
             stalled[wide] = np.where(better, 0, stalled[wide] + 1)
             chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)
             wide = wide[chosen]
-            if not len(wide) or spent():
+            if not len(wide) or self.spent:
                 break
             self._refine_for(fpr[wide], tpr.width[wide], steep_in)
             found = self.known(fpr[wide], steep_in)

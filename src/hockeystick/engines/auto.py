@@ -11,11 +11,10 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from hockeystick.engines.base import COARSE, DEFAULT_GAP, WIDER, Engine
-from hockeystick.engines.core.engine import CoreEngine
+from hockeystick.engines.base import DEFAULT_GAP, WIDER, Engine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.work import RESERVE, last_resort, left, part
+from hockeystick.numerics.budget import share
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -34,13 +33,6 @@ def grid(composition: Composition) -> Engine:
     return GridEngine(composition)
 
 
-def lattice(composition: Composition) -> Engine:
-    """The grid engine of losses on one lattice, imported when the first two do not answer."""
-    from hockeystick.engines.grid.engine import LatticeEngine
-
-    return LatticeEngine(composition)
-
-
 def capped(composition: Composition) -> Engine:
     """The contour engine without outcomes that are never seen, imported when rounds are rarely sampled."""
     from hockeystick.engines.contour.capped import CappedEngine
@@ -55,13 +47,6 @@ def contour(composition: Composition) -> Engine:
     return ContourEngine(composition)
 
 
-def apart(composition: Composition) -> Engine:
-    """The contour engine of few rounds with atoms, imported when the first two do not answer."""
-    from hockeystick.engines.contour.apart import ApartEngine
-
-    return ApartEngine(composition)
-
-
 def smoothed(composition: Composition) -> Engine:
     """The contour engine with a little noise, imported when the first two do not answer."""
     from hockeystick.engines.contour.shortened import ShortenedEngine
@@ -69,22 +54,12 @@ def smoothed(composition: Composition) -> Engine:
     return ShortenedEngine(composition)
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (
-    DirectEngine, CoreEngine, capped, contour, apart, lattice, smoothed, grid,
-)  # fmt: skip
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
-FEW, FEW_FINE = 16, 24
-"""Rounds with atoms and a smooth part up to which they are taken apart first, as no contour of all ends soon.
-
-The second where no more than :data:`FINE` is asked: such a contour is longer, and takes 1.3 to 5 times as long."""
-
-FINE = 1e-5  # relative gap from which on a contour of all ends is long
-HALF = 0.5  # of the work that is left, which the contour may take
-MOST = 0.8
-"""Of it, where only a coarse interval is asked: what the contour cannot give then is not to be had after it."""
+HALF = 0.5  # of the work that is left, which an engine may take that is followed by another one
 NEAR_THE_END = 0.99  # of the largest loss
-NARROW = 1e-4  # relative: what the engines after the first two would not improve
+NARROW = 1e-4  # relative: what a little noise and the grid would not improve
 SHARP = 1e-2  # relative: the Renyi bound is some 5 to 15 % above the truth but near the largest loss
 HOPELESS = 0.5  # of the upper end, from which width on the grid is asked for less: a fine mesh was out of its reach
 MANY = 32  # kinds from which on a fine contour with a little noise may be out of reach, and the grid after it as well
@@ -112,49 +87,29 @@ class AutoEngine:
     def _first(self, ask: Ask, place: Place, gap: float | None) -> Interval:
         best: Interval | None = None
         reasons = []
-        engines = self._engines(gap)
-        for engine in engines:
+        for engine in ENGINES:
+            if engine in (smoothed, grid) and best is not None and _narrow(best):
+                break
             try:
-                with part(self._share(engine, gap)):
-                    found = (
-                        self._coarse_first(ask, gap, best)
-                        if engine is smoothed
-                        else ask(engine(self._composition), gap)
-                    )
+                with share(1.0 if engine is grid else HALF):
+                    one = self._composition
+                    found = self._coarse_first(ask, gap, best) if engine is smoothed else ask(engine(one), gap)
             except NotApplicableError as error:
                 reasons.append(str(error))
-                if engine in (apart, contour) and best is not None and _narrow(best):
-                    return self._below(best, ask, place, gap) if self._at_the_end(place(best)) else best
                 continue
             best = found if best is None else _shared(best, found)
-            if engine in (CoreEngine, capped, contour) and best.limited is not None and engines is ENGINES:
-                continue  # by an engine that is asked next it may be narrower
-            if engine is not grid and (best.limited is None or _narrow(best)):
-                beside = self._at_the_end(place(best)) or _width(best) > SHARP  # a wide gap was asked
-                return self._below(best, ask, place, gap) if beside else best
+            if best.limited is None:
+                break
         if best is None:
-            with last_resort():
-                rough = ask(RenyiEngine(self._composition), gap)
+            rough = ask(RenyiEngine(self._composition), gap)
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(dict.fromkeys(reasons))}")
-        return self._below(self._coarser(best, ask, gap), ask, place, gap)
-
-    def _share(self, engine: Callable[[Composition], Engine], gap: float | None) -> float:
-        """Share of the remaining work for an engine: the grid, which may be what answers, all of it."""
-        if engine is grid:
-            return 1.0
-        return MOST if engine in (capped, contour) and gap is not None and gap >= COARSE else HALF
-
-    def _engines(self, gap: float | None) -> tuple[Callable[[Composition], Engine], ...]:
-        """The engines in the order in which they are asked: few rounds that may be taken apart are, to begin with."""
-        composition = self._composition
-        if not 1 < composition.count <= (FEW_FINE if (gap or DEFAULT_GAP) <= FINE else FEW):
-            return ENGINES
-        try:
-            mixed = any(pair.atoms.loss.size and pair.smooth is not None for pair, _ in composition.rounds)
-        except NotApplicableError:  # only moments are known
-            return ENGINES
-        first = (DirectEngine, apart, contour)
-        return (*first, *(engine for engine in ENGINES if engine not in first)) if mixed else ENGINES
+        best = self._coarser(best, ask, gap)
+        if _width(best) <= SHARP and not self._at_the_end(place(best)):
+            return best
+        rough = ask(RenyiEngine(self._composition), gap)
+        if best.upper <= rough.upper:
+            return best
+        return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
         """The interval of the grid, which is asked for less where it fell far short: what was asked lays the mesh."""
@@ -193,19 +148,6 @@ class AutoEngine:
         """True if only moments are known of some round, so that no grid answers."""
         transforms = [pair.transform for pair, _ in self._composition.rounds]
         return any(transform is not None and transform.highest_tilt < math.inf for transform in transforms)
-
-    def _below(self, best: Interval, ask: Ask, place: Place, gap: float | None) -> Interval:
-        """The interval, with the Renyi bound for its upper end where that is lower.
-
-        An interval that is narrow, and not at the largest loss, is kept where there is no work left for that bound.
-        """
-        if left() < RESERVE and _width(best) <= SHARP and not self._at_the_end(place(best)):
-            return best
-        with last_resort():
-            rough = ask(RenyiEngine(self._composition), gap)
-        if best.upper <= rough.upper:
-            return best
-        return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _at_the_end(self, epsilon: float) -> bool:
         """True if it is so near the largest loss that the Renyi bound is sharp to many digits."""

@@ -4,17 +4,13 @@ Most of an engine's work does not depend on epsilon but for where it is sharp: a
 saddle points are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified
 ends at every epsilon and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are
 kept for the next question; what several say of one epsilon is intersected.
-
-A search asks for thousands of epsilons, of which each takes as long as the section is dear. What they take is counted;
-where too little is left for all of them a section is looked at for some, and for none once the work is used up. What
-was found before then says what it can of the others (``engines/known.py``).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -22,10 +18,10 @@ import numpy.typing as npt
 
 from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.smoothed import SmoothedEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.known import Points
-from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, part, refuse, short, spent
+from hockeystick.numerics.budget import left, share
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
 from hockeystick.values.errors import NotApplicableError
@@ -39,9 +35,9 @@ SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room f
 SHARPEST = 1e-11  # of widths that a contour is asked for
 GRID_SHARPER = 0.3  # of the width that is asked, at a grid's own epsilon
 CONTOURS = 0.8  # of the work that is left, which contours may take: they are the narrower ones
-MOST_SECTIONS = 100  # of one kind, for one question
+MOST_CONTOURS, MOST_GRIDS = 200, 12  # sections of one curve
 FEW = 500  # epsilons of one round, each of which is an integral: so many take as long as two or three contours
-QUICK = 1e8  # units of work of sums over atoms, likewise
+FEW_LOSSES, MOST_LOSSES = 1_000_000, 10_000_000  # atoms summed at all epsilons together, likewise, and at most
 MOST_FAILURES = 4  # after which a kind is not tried any more
 TILTS = (-12, 24)  # exponents of the tilts of the rough bound
 TILT_RATIO = 1.5  # of which the tilts of the rough bound are powers
@@ -49,21 +45,13 @@ ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
 MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
-SUMS = 0.5  # of the work that is left, which sums over atoms may take: a grid answers many epsilons at once
-GRIDS = QUESTION  # of work on all grids of one curve: no more than one question may take, and the last one over
-LOOKS = 4 * QUESTION  # of work on what is read off them: a regret looks at thousands of epsilons
 
 
 class Section(Protocol):
     """Interface of a source of certified ends at every epsilon."""
 
-    @property
-    def affordable(self) -> float:
-        """At how many epsilons it can be looked, by the work that is left."""
-        ...
-
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each; their work is paid for."""
+        """Certified ends of log delta at each."""
         ...
 
 
@@ -85,13 +73,11 @@ class _Sections:
     Args:
         lay: makes the section that is sharp at an epsilon; raises where it cannot.
         narrow: relative width of delta at which an epsilon is done with.
-
-    Attributes:
-        left_out: whether, at the last question, a section was not looked at for every epsilon that is wide.
+        most: sections that are laid at most, for all questions together.
     """
 
-    def __init__(self, lay: Callable[[float], Section], narrow: float) -> None:
-        self._lay, self._narrow, self.left_out = lay, narrow, False
+    def __init__(self, lay: Callable[[float], Section], narrow: float, most: int) -> None:
+        self._lay, self._narrow, self._most = lay, narrow, most
         self._laid: list[Section] = []
         self._failures = 0
 
@@ -102,11 +88,10 @@ class _Sections:
         looked at again; it *does not help* in the very middle, which is then not tried again, and counts as a failure;
         there is *none*, likewise. The search ends where nothing is wide, after a few failures, or with the work.
         """
-        self.left_out = False
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
         hopeless = np.zeros(len(epsilon), dtype=np.bool_)
-        for _ in range(MOST_SECTIONS):
+        while len(self._laid) < self._most:
             wide = np.flatnonzero(self._wide(best, enough) & ~hopeless)
             if not len(wide) or self._failures >= MOST_FAILURES:
                 break
@@ -117,12 +102,10 @@ class _Sections:
             try:
                 section = self._lay(float(epsilon[at]))
             except NotApplicableError:
-                if spent():  # which says nothing of the next call
-                    break
                 self._failures += 1
                 continue
             self._laid.append(section)
-            best = self._with(best, epsilon, enough, section, at)
+            best = self._with(best, epsilon, enough, section)
             self._failures += int(self._wide(best, enough)[at])
         return best
 
@@ -130,25 +113,9 @@ class _Sections:
         wide: npt.NDArray[np.bool_] = (best.width > self._narrow) & (best.upper > enough)
         return wide
 
-    def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section, own: int | None = None) -> Ends:
-        """Ends, with what a section adds to them at the wide epsilons, or at some of them.
-
-        Args:
-            best: what is known.
-            epsilon: increasing, shape (n,).
-            enough: below which an upper end is all that is wanted, shape (n,).
-            section: that is looked at.
-            own: the place of the epsilon for which it was just laid, at which it is looked at in any case.
-        """
+    def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
+        """Ends, with what a section adds to them at the wide epsilons."""
         wide = np.flatnonzero(self._wide(best, enough))
-        if not len(wide):
-            return best
-        affordable = section.affordable
-        if affordable < len(wide):
-            refuse()
-            self.left_out = True
-            some = wide[np.linspace(0, len(wide) - 1, int(max(affordable, 0.0))).round().astype(np.intp)]
-            wide = np.unique(some if own is None else np.append(some, own))
         return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 
 
@@ -171,15 +138,13 @@ def _roughly(composition: Composition, epsilon: Array) -> Ends:
     """The Renyi bound at increasing epsilons: at a few by the best order, in between by those orders.
 
     A search asks for dozens of moments, and any order is sound at any epsilon: the bound of one order is a line in
-    epsilon, and log delta is nearly convex between the lines of neighbours. The middle one is searched first; another
-    one only where the call has as much work left as the search before it took.
+    epsilon, and log delta is nearly convex between the lines of neighbours. The middle one is searched first.
     """
     few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
     found: dict[int, RenyiBound] = {}
     for place in sorted(few.tolist(), key=lambda place: abs(place - len(epsilon) / 2)):
-        before = left()
         found[place] = renyi_log_delta(composition, float(epsilon[place]), precision=ROUGH_ORDER)
-        if before - left() > left():
+        if left() <= 0:
             break
     upper = np.zeros(len(epsilon))
     if len(found) < len(epsilon):
@@ -201,11 +166,8 @@ class Curve:
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
         self._composition, self._gap = composition, gap or NARROW
-        self._grids, self._looking, self._points = GRIDS, Work(LOOKS), Points()
-        self._kinds = [
-            _Sections(self._contour, self._gap),
-            _Sections(self._grid, gap or GRID_NARROW),
-        ]
+        self._contours = _Sections(self._contour, self._gap, MOST_CONTOURS)
+        self._grids = _Sections(self._grid, gap or GRID_NARROW, MOST_GRIDS)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Certified ends at each epsilon below the largest loss; shape as given, one-dimensional, in any order.
@@ -220,26 +182,25 @@ class Curve:
         floor = np.full(len(at), -math.inf) if enough is None else enough[first]
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
-        contours, grids = self._kinds
         direct = self._direct
-        if direct is None or len(at) > FEW or direct.cost * len(at) > QUICK:
-            with part(CONTOURS):  # the grid may be what answers
-                best = contours.improved(best, at, floor)
+        if direct is None or len(at) > FEW or direct.losses * len(at) > FEW_LOSSES:
+            with share(CONTOURS):  # the grid may be what answers
+                best = self._contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
-        with part(CONTOURS):
-            best = contours.improved(best, at, floor)  # of few epsilons, those that the integral could not answer
-        best = grids.improved(best, at, floor)
-        best = _by_others(best, at, self._points, any(kind.left_out for kind in self._kinds))
+        with share(CONTOURS):
+            best = self._contours.improved(best, at, floor)  # of few epsilons, those without an integral
+        best = self._grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
-        if len(rough):
-            by_moments = self._chernoff.log_delta if spent() else partial(_roughly, self._composition)
-            best = put(best, rough, best[rough].shared(by_moments(at[rough])))
-        return best[back]
+        return (
+            put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))[back]
+            if len(rough)
+            else best[back]
+        )
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
         """The ends with those of the integral over one round, or the sum over few atoms, where there is no contour."""
         wide, direct = np.flatnonzero((best.width > self._gap) & (best.upper > floor)), self._direct
-        if not len(wide) or direct is None or direct.cost * len(wide) > SUMS * left():
+        if not len(wide) or direct is None or direct.losses * len(wide) > MOST_LOSSES:
             return best
         try:
             direct.begin()
@@ -257,26 +218,14 @@ class Curve:
         return _Chernoff(self._composition, TILT_RATIO ** np.arange(*TILTS, dtype=np.float64), ROUGH)
 
     def _contour(self, epsilon: float) -> Section:
-        check_left()
         gap = _sharp(self._gap)
         try:
             return ContourEngine(self._composition).at(epsilon, gap)[1]
         except NotApplicableError:
-            from hockeystick.engines.contour.apart import ApartEngine
-
-            return ApartEngine(self._composition).laid(epsilon, gap)
+            return SmoothedEngine(self._composition).laid(epsilon, gap)
 
     def _grid(self, epsilon: float) -> Section:
-        """A section by the grid, which may take as long as one question, as long as all before have not together."""
-        if self._grids <= 0:
-            raise WorkLimitError("the grids of this curve have taken as long as they may")
-        work = Work()
-        given = work.left
-        try:
-            sharp = GRID_SHARPER * max(self._gap, GRID_NARROW)
-            return GridEngine(self._composition).at(epsilon, sharp, work, self._looking)
-        finally:
-            self._grids -= given - work.left
+        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_NARROW))
 
 
 class ContourCurve:
@@ -289,7 +238,7 @@ class ContourCurve:
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
         self._composition, self._gap = composition, gap or NARROW
-        self._sections, self._points = _Sections(self._contour, self._gap), Points()
+        self._sections = _Sections(self._contour, self._gap, MOST_CONTOURS)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Certified ends as :meth:`Curve.log_delta` has them; minus infinity and 0 where there is no contour."""
@@ -298,22 +247,14 @@ class ContourCurve:
         floor = np.full(len(at), -math.inf) if enough is None else enough[first]
         if not len(at):
             return best
-        best = self._sections.improved(best, at, floor)
-        return _by_others(best, at, self._points, self._sections.left_out)[back]
+        return self._sections.improved(best, at, floor)[back]
 
     @cached_property
     def _engine(self) -> ContourEngine:
         return ContourEngine(self._composition)
 
     def _contour(self, epsilon: float) -> Section:
-        check_left()
         return self._engine.at(epsilon, _sharp(self._gap))[1]
-
-
-def _by_others(best: Ends, epsilon: Array, points: Points, left_out: bool) -> Ends:
-    """Ends at each epsilon, which are kept, and what all that was kept adds to it where work was short."""
-    points.add(epsilon, best)
-    return best.shared(points.ends(epsilon)) if left_out or short() else best
 
 
 def _sharp(gap: float) -> float:

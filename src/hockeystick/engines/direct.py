@@ -16,7 +16,6 @@ too many to be listed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,6 @@ from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import check_left, spend
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.product import ProductPair, product, seen, terms
@@ -36,8 +34,6 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 MOST_SUMS = 200_000  # of the losses of several rounds with atoms alone, which are listed one by one
-ATOM, NODE = 100.0, 250.0  # units of work at one epsilon of one atom, five elementary functions, and of one node
-INTEGRAL = 0.16e6  # units of work of one integral, besides its nodes: more than a hundred calls of NumPy
 NODES = 16  # of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
@@ -46,7 +42,7 @@ DEEPEST = -1e40  # log of the P-mass that is looked at
 ATTEMPTS = 4  # of an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
+ROOT_GAP, STEP = 1e-13, 2e-13  # relative, of the root from which both ends are found outward, and of the first step
 LARGEST = 700.0  # exponent of a mass that a double can hold
 LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths that are looked at together, of the least of them
@@ -91,9 +87,9 @@ class DirectEngine:
         self._panels = 0
 
     @property
-    def cost(self) -> float:
-        """Units of work that the atoms take for one epsilon."""
-        return ATOM * len(self._atoms.loss)
+    def losses(self) -> int:
+        """Atoms that are summed for one epsilon."""
+        return len(self._atoms.loss)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
@@ -101,35 +97,46 @@ class DirectEngine:
         return Interval(lower, 0.5 * (lower + upper) if lower > -math.inf else upper, upper, None, "direct")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself.
+
+        The root of the distribution functions is a guess, from which each end moves outward until it is certified.
+        """
         self._log_floor = log_delta[0] - DEPTH  # what the depth around the answer asks
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")
-        upper = self._root(lambda epsilon: self._ends(epsilon)[1], log_delta[0])
-        step = math.ulp(upper)
+        upper = root = self._root(log_delta[0])
+        step = STEP * root
         while self._ends(upper)[1] > log_delta[0]:
             upper, step = upper + step, 2 * step
-        lower, step = upper, 4 * math.ulp(upper)
+        lower, step = min(root, upper), STEP * root
         try:
             while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
                 lower, step = max(lower - step, 0.0), 2 * step
         except NotApplicableError as error:  # the upper end is proven all the same
             return Interval(0.0, upper, upper, str(error), "direct")
-        return Interval(lower, upper, upper, None, "direct")
+        return Interval(lower, min(max(root, lower), upper), upper, None, "direct")
 
-    def _root(self, log_delta: Callable[[float], float], target: float) -> float:
-        """The epsilon at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent's method."""
+    def _root(self, target: float) -> float:
+        """The epsilon, about, at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent."""
 
         def above(epsilon: float) -> float:
-            return max(log_delta(epsilon) - target, -BOTTOM)
+            return max(self._about(epsilon) - target, -BOTTOM)
 
         low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
         while above(high) > 0:
             low, high = high, 2 * high
-        return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP)
+        return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP) if above(low) > 0 else high
+
+    def _about(self, epsilon: float) -> float:
+        """About log delta: ``P(L > eps) - e^eps Q(L > eps)``."""
+        about, smooth = of_atoms(self._pair, self._atoms, epsilon)[1], self._pair.smooth
+        if smooth is None:
+            return about
+        masses = smooth.masses(smooth.outcome(np.array([epsilon])))
+        beyond = float(masses.p_above[0]) - math.exp(min(epsilon, LARGEST)) * float(masses.q_above[0])
+        return float(np.logaddexp(about, math.log(max(beyond, LEAST_SHARE))))
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
-        spend(self.cost)
         lower, upper = of_atoms(self._pair, self._atoms, epsilon)
         if self._pair.smooth is not None:
             low, high = self._of_densities(self._pair.smooth, epsilon)
@@ -148,8 +155,6 @@ class DirectEngine:
             self._panels += panels
             if self._panels > ALL_PANELS:
                 raise NotApplicableError("the densities of one round would need too many panels, time and again")
-            check_left()
-            spend(INTEGRAL + NODE * NODES * panels)
             lower, upper = _integral(smooth, epsilon, threshold, log_floor, panels)
             if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:
                 break

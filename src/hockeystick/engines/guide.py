@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.work import spend
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
@@ -36,8 +35,6 @@ MANY_PAIRS = 12  # different rounds, beyond which there are many
 MANY_NODES = 2000  # beyond, K is had at a few tilts and interpolated between them
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
 SPARE = 50.0  # log of how far below the floor atoms are kept, where they are many
-WEIGHT, OF_MANY = 10.0, 40.0  # units of work of an evaluation: of one kind of round, and of many, sorted by kinds
-KIND = 20_000.0  # units of work of laying the nodes of one kind of round, which are next to nothing where kinds are few
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
 GROWTH = 2.0  # of the rise from one place to the next, up to which nothing takes over in between
@@ -90,8 +87,6 @@ class Guide:
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
         many = len(composition.rounds) > MANY_PAIRS
-        if many:
-            spend(KIND * len(composition.rounds))
         panels = FEW_PANELS if many else PANELS
         laws = [_nodes(pair, log_floor, panels) for pair, _ in composition.rounds]
         self._loss = np.concatenate([loss for loss, _, _ in laws])
@@ -121,7 +116,6 @@ class Guide:
 
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
         """Tilted masses of the nodes, their sums by rounds, and what both are relative to."""
-        spend((WEIGHT if len(self._starts) == 1 else OF_MANY) * len(tilts) * len(self._loss))
         exponent = tilts[:, None] * self._loss
         exponent += self._log_mass
         if len(self._starts) == 1:
@@ -196,7 +190,6 @@ class Guide:
         """K of one round of a kind, at several tilts of either sign."""
         start = int(self._starts[index])
         of = slice(start, start + int(self._sizes[index]))
-        spend(WEIGHT * len(tilts) * (of.stop - of.start))
         parts = []
         for part in _batches(tilts, of.stop - of.start):
             exponent = self._log_mass[of] + part[:, None] * self._loss[of]

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from hockeystick.numerics.work import USED_UP, one_call, part, short
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling import Poisson
@@ -42,8 +41,6 @@ EPSILONS = 41  # points of the curve of delta
 
 POINTS = 25  # points of a curve whose plans are answered together
 FEWER = 9  # points of a curve computed one by one, in tens of milliseconds each
-SHARE = 1 / 3  # share of the remaining work that one point may use if plans are answered one by one
-NOISE_SHARE = 1 / 6  # likewise for varying noise: points of least noise would use all work, and are left out
 NOISE_SPAN = 4.0  # factor by which the noise varies down and up in its curve
 
 Check = Callable[[], None]
@@ -55,11 +52,10 @@ Rows = list[tuple[float, float | None, float | None]]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Points with both ends, the label of the horizontal axis, and the reason for missing points, if any."""
+    """Points with both ends, and the label of the horizontal axis."""
 
     label: str
     rows: Rows
-    note: str | None = None
 
 
 def unasked() -> None:
@@ -85,7 +81,6 @@ def curve(plan: Plan, want: str, check: Check = unasked) -> dict[str, Any]:
     found = CURVES[want](plan, check)
     return {
         "label": found.label,
-        "note": found.note,
         "x": [x for x, _, _ in found.rows],
         "lower": [lower for _, lower, _ in found.rows],
         "upper": [upper for _, _, upper in found.rows],
@@ -111,13 +106,12 @@ def _delta(plan: Plan, check: Check) -> Curve:
     if plan.known_from_below:
         band = plan.profile().delta(places)
         rows = list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
-        return Curve("epsilon", rows, _wide(band.reason))
+        return Curve("epsilon", rows)
     rows = []
-    with one_call(len(plan.kinds)):
-        for at in places[:: EPSILONS // FEWER]:  # computed one by one
-            check()
-            ends = finite_ends(plan.delta(at))
-            rows.append((at, ends.get("lower"), ends["upper"]))
+    for at in places[:: EPSILONS // FEWER]:  # computed one by one
+        check()
+        ends = finite_ends(plan.delta(at))
+        rows.append((at, ends.get("lower"), ends["upper"]))
     return Curve("epsilon", rows)
 
 
@@ -127,14 +121,14 @@ def _attack(plan: Plan, check: Check) -> Curve:
         raise refusal(plan)
     band = plan.profile().tpr(np.array(RATES))
     rows = list(zip(RATES, band.lower.tolist(), band.upper.tolist(), strict=True))
-    return Curve("false-positive rate", rows, _wide(band.reason))
+    return Curve("false-positive rate", rows)
 
 
 def _steps(plan: Plan, check: Check) -> Curve:
     """Epsilon after equal shares of every kind of round, rounded up, until all are run."""
     points = POINTS if _side_by_side(plan) else FEWER
     by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
-    return _epsilons("steps", by_steps.items(), _target(plan), SHARE, check)
+    return _epsilons("steps", by_steps.items(), _target(plan), check)
 
 
 def _noise(plan: Plan, check: Check) -> Curve:
@@ -148,7 +142,7 @@ def _noise(plan: Plan, check: Check) -> Curve:
     factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, POINTS if _side_by_side(plan) else FEWER).tolist()
     tried = {value, *(_short(value * factor) for factor in factors)}
     noises = sorted(noise for noise in tried if parameter.least <= noise <= parameter.most)
-    return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan), NOISE_SHARE, check)
+    return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan), check)
 
 
 CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
@@ -172,38 +166,24 @@ def _side_by_side(plan: Plan) -> bool:
     return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
 
 
-def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, share: float, check: Check) -> Curve:
-    """Epsilon of each plan at its point, all within the work of one call.
-
-    A point that is wide because the work limit was reached is left out, since the line would show a false bend.
+def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Curve:
+    """Epsilon of each plan at its point.
 
     Raises:
-        UnsupportedError: no guarantee is proved for a plan, or the work limit leaves fewer than two points.
+        UnsupportedError: no guarantee is proved for a plan.
     """
     asked = list(plans)
     rows: Rows = []
-    with one_call(len(asked[0][1].kinds)):
-        if all(_side_by_side(plan) for _, plan in asked):
-            band = epsilons([plan for _, plan in asked], delta)
-            for (at, _), lower, upper, worth in zip(asked, band.lower, band.upper, band.guarantees, strict=True):
-                rows.append((at, None if worth == "upper bound" else _finite(lower), _finite(upper)))
-        else:
-            for at, plan in reversed(asked):  # most noise or most steps first: early points get their share
-                check()
-                with part(share):
-                    ends = finite_ends(plan.epsilon(delta))
-                    if not short():
-                        rows.append((at, ends.get("lower"), ends["upper"]))
-            rows.reverse()
-    left = len(asked) - len(rows)
-    if left and len(rows) < min(2, len(asked)):
-        raise UnsupportedError(f"no curve: {USED_UP}")
-    return Curve(label, rows, f"{left} of {len(asked)} places are left out: {USED_UP}" if left else None)
-
-
-def _wide(reason: str | None) -> str | None:
-    """Note beside a curve whose ends are apart because the work limit was reached."""
-    return f"wider than it need be: {USED_UP}" if reason is not None and USED_UP in reason else None
+    if all(_side_by_side(plan) for _, plan in asked):
+        band = epsilons([plan for _, plan in asked], delta)
+        for (at, _), lower, upper, worth in zip(asked, band.lower, band.upper, band.guarantees, strict=True):
+            rows.append((at, None if worth == "upper bound" else _finite(lower), _finite(upper)))
+    else:
+        for at, plan in asked:
+            check()
+            ends = finite_ends(plan.epsilon(delta))
+            rows.append((at, ends.get("lower"), ends["upper"]))
+    return Curve(label, rows)
 
 
 def _finite(value: float) -> float | None:

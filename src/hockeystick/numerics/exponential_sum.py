@@ -36,15 +36,12 @@ import numpy.typing as npt
 
 from hockeystick.numerics import arrays
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import left, spend
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 TERMS = 22  # of the series: (pi/2)^22 / 22! < 2e-17
 CHUNK = 1 << 18  # numbers of a transform at once
-EVALUATION = 20.0  # units of work of an evaluation term by term, where a quicker way was tried in vain
-FAR, FAR_EVALUATION = 1e8, 100.0  # a phase from which on sines and cosines take three times as long, and units of work
 ROWS = 8  # terms of the series at once, at most
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms that are added in each layer of a sum
@@ -82,11 +79,8 @@ def moved_sum(
         values, error = by_transforms(loss, weight, step, count, tolerance)
         if float(error.max()) <= enough or evaluations > MOST:
             return values, error
-    farthest = 0.5 * step * count * float(np.abs(loss).max())
-    price = evaluations * (EVALUATION if farthest <= FAR else FAR_EVALUATION)
-    if evaluations > MOST or price > left():
+    if evaluations > MOST:
         return None
-    spend(price)
     return term_by_term(loss, weight, step, count)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 
 Array = npt.NDArray[np.float64]
 Numbers = list[float]
@@ -24,9 +23,7 @@ MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 100_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
-PAID = 10  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
-REPAIR, SETTLED = 4000.0, 100.0  # units of work of a knot that is dropped, and of one that is not; in plain Python
 
 
 class Lending:
@@ -90,10 +87,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     masses: Numbers = mass.tolist()  # numbers of lists are read ten times sooner than those of arrays
     losses: Numbers = at.tolist()
     before, after = dict[int, int](), dict[int, int]()  # of knots whose neighbour was dropped
-    spend(SETTLED * len(mass))
-    for repairs in range(MAX_REPAIRS):
-        if repairs % PAID == 0:
-            spend(REPAIR * PAID)
+    for _ in range(MAX_REPAIRS):
         if masses[highest] < 0:
             highest = _settle_top(masses, highest, lowest, losses, t)
         elif masses[lowest] < 0:

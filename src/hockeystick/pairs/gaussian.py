@@ -16,7 +16,6 @@ import numpy as np
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import next_up
-from hockeystick.numerics.work import spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
@@ -150,7 +149,7 @@ class GaussianPair(DominatingPair):
         """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
         rough = moment.mixture_add if add else moment.mixture_remove
         bound = rough(self.log_moment, rate, t)
-        return bound if spent() else min(self.sampled_transform(rate, add).log_moment(t), bound)
+        return min(self.sampled_transform(rate, add).log_moment(t), bound)
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]]:

@@ -20,7 +20,6 @@ import numpy as np
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
-from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
@@ -29,7 +28,6 @@ from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 from hockeystick.pairs.window_transform import WindowTransform
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
-PANEL = 40.0  # units of work of one panel
 MOMENT_PANELS = 4096  # of the middle part; the error is of second order in their width
 
 
@@ -202,9 +200,6 @@ def sampled_log_moment(
         t: the order, less 1.
     """
     rough = (moment.mixture_add if add else moment.mixture_remove)(base, rate, t)
-    if spent():
-        return rough
-    spend(PANEL * MOMENT_PANELS)
     width = middle.theta / MOMENT_PANELS
     power = -t if add else 1 + t
     ends = moment.atoms(mixed_loss(atoms.loss, rate), atoms.log_q, power)

@@ -41,13 +41,11 @@ import numpy as np
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.sampled.poisson import (
     HALF,
-    SAMPLED_MOMENT,
     SAMPLED_SECONDS,
     BasePart,
     PoissonSmooth,
@@ -342,9 +340,8 @@ class MixturePair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """K(t) by the trapezoid rule, else roughly."""
-        spend(SAMPLED_MOMENT)
         rough = self._rough(t, self.mirrored)
-        return rough if spent() else min(self.transform.log_moment(t), rough)
+        return min(self.transform.log_moment(t), rough)
 
     def _rough(self, t: float, mirrored: bool) -> float:
         """By convexity the mean of the terms' own moments; for N(0, 1) against the mixture the same numbers.
@@ -363,7 +360,7 @@ class MixturePair(DominatingPair):
         """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
         mix = moment.mixture_add if add else moment.mixture_remove
         bound = mix(lambda order: self._rough(order, add), rate, t)
-        return bound if spent() else min(self.sampled_transform(rate, add).log_moment(t), bound)
+        return min(self.sampled_transform(rate, add).log_moment(t), bound)
 
 
 def _log_sum(exponents: Array) -> float:

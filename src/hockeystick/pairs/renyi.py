@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hockeystick.numerics.budget import allows
 from hockeystick.numerics.logarithm import log_peak as log_peak
 from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs.base import RenyiCurve
 from hockeystick.pairs.composition import RenyiComposition
 
@@ -30,7 +30,10 @@ LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
 PRECISION = 1e-6  # of log t; the bound errs by its square
 SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
 MOMENT = 10e3
-"""Units of work of one moment of one kind of round, besides what sampled ones charge themselves."""
+"""Units of work of one moment of one kind of round, besides the seconds that the kind gives for a search of ORDERS."""
+
+ORDERS = 16
+"""Orders that a search tries, about."""
 
 
 class RenyiBound(NamedTuple):
@@ -42,7 +45,6 @@ class RenyiBound(NamedTuple):
 
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
     """A certified upper bound on K(t) of the composition; quicker where it may lie ``slack`` above."""
-    spend(MOMENT * len(composition.rounds))
     if slack:
         share = slack / (1 << composition.count.bit_length())  # the same for counts nearby: bounds are kept
         parts = [count * _quick(pair, t, share) for pair, count in composition.rounds]
@@ -53,18 +55,27 @@ def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> f
     return math.fsum(parts) + SLACK * math.fsum(map(abs, parts))
 
 
+def moment_work(composition: RenyiComposition) -> float:
+    """Units of work of K at one order."""
+    return sum(MOMENT + 1e9 * curve.seconds / ORDERS for curve, _ in composition.rounds)
+
+
 def renyi_epsilon(
     composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
     """An epsilon >= 0 at which the composition has at most that log delta, finite losses only; ``inf`` if none."""
-    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision)
+    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision, moment_work(composition))
 
 
 def epsilon_from(
-    moment: Callable[[float], float], log_delta: float, start: float = 1.0, precision: float = PRECISION
+    moment: Callable[[float], float],
+    log_delta: float,
+    start: float = 1.0,
+    precision: float = PRECISION,
+    work: float = MOMENT,
 ) -> RenyiBound:
     """An epsilon >= 0 at which log delta is at most a value, from any upper bound on K; ``inf`` if there is none."""
-    found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision)
+    found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision, work)
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
@@ -79,7 +90,7 @@ def _epsilon_at(k: float, t: float, log_delta: float) -> float:
 
 def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
     transform = pair.transform
-    return pair.log_moment(t) if transform is None or spent() else transform.upper(t, slack)
+    return pair.log_moment(t) if transform is None else transform.upper(t, slack)
 
 
 def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:
@@ -96,27 +107,33 @@ def renyi_log_delta(
     composition: RenyiComposition, epsilon: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
     """An upper bound on log delta of the finite losses at an epsilon."""
-    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start, precision)
+    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start, precision, moment_work(composition))
 
 
 def log_delta_by(
-    moment: Callable[[float], float], epsilon: float, start: float = 1.0, precision: float = PRECISION
+    moment: Callable[[float], float],
+    epsilon: float,
+    start: float = 1.0,
+    precision: float = PRECISION,
+    work: float = MOMENT,
 ) -> RenyiBound:
     """An upper bound on log delta at an epsilon, from any upper bound on K."""
-    found = _least(lambda t: log_delta_at(moment(t), t, epsilon), start, precision)
+    found = _least(lambda t: log_delta_at(moment(t), t, epsilon), start, precision, work)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 
-def _least(bound: Callable[[float], float], start: float, precision: float) -> RenyiBound:
+def _least(bound: Callable[[float], float], start: float, precision: float, work: float) -> RenyiBound:
     """The least value of a function of t with one minimum, from a bracket in log t around it.
 
-    The minimum is found to a precision of log t, of which the value errs by about the square; where the work that the
-    call may take is used up, the least value of the bracket is taken.
+    The minimum is found to a precision of log t, of which the value errs by about the square. Where the budget allows
+    no further order, each of which takes so much ``work``, the least value so far is taken.
     """
     known: dict[float, float] = {}
 
     def at(log_t: float) -> float:
         if log_t not in known:
+            if known and not allows(work):
+                return math.inf
             known[log_t] = bound(math.exp(log_t))
         return known[log_t]
 
@@ -128,7 +145,7 @@ def _least(bound: Callable[[float], float], start: float, precision: float) -> R
     step = STRIDE if at(middle + STRIDE) < at(middle) else -STRIDE
     while LOG_T_RANGE[0] <= middle + step <= LOG_T_RANGE[1] and at(middle + step) < at(middle):
         middle += step
-    if not spent():  # else the best of these orders will do
+    if allows(work):
         with np.errstate(over="ignore", invalid="ignore"):  # a parabola through an infinite bound takes a section then
             least_place(at, middle - STRIDE, middle + STRIDE, xtol=precision)
     log_t = min(known, key=lambda t: known[t])

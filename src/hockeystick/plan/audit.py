@@ -42,7 +42,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.work import one_call, part
 from hockeystick.plan.audit_recursion import WrongGuesses, impossible, recursion_p_value
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -75,9 +74,6 @@ DENSE = 193
 FARTHEST = 40.0
 """The epsilon up to which they are looked for where the plan has a probability of unbounded loss: beyond it every guess
 may be right but for e^-40."""
-
-SHARE = 0.2
-"""The share of the work of a call that finding the largest epsilon of the search may take."""
 
 LEAST_SHARE = 1e-3
 """The share of the significance up to which a delta counts for nothing: where the search for epsilon ends."""
@@ -254,27 +250,25 @@ def _searched(
     plan: Plan, canaries: int, guesses: int, correct: int, significance: float
 ) -> tuple[tuple[float, float, float], WrongGuesses]:
     """The p-value by the best single point with its epsilon and delta, and what all points that were asked say."""
-    with one_call(len(plan.kinds)):
-        with part(SHARE):
-            far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
-        curve, dense = _curve(plan)
-        points: list[tuple[float, float]] = []
+    far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
+    curve, dense = _curve(plan)
+    points: list[tuple[float, float]] = []
 
-        def best(epsilons: Array) -> tuple[float, float, float]:
-            asked = list(zip(epsilons.tolist(), curve(epsilons).tolist(), strict=True))
-            points.extend(asked)
-            return min((p_value(canaries, guesses, correct, *point), *point) for point in asked)
+    def best(epsilons: Array) -> tuple[float, float, float]:
+        asked = list(zip(epsilons.tolist(), curve(epsilons).tolist(), strict=True))
+        points.extend(asked)
+        return min((p_value(canaries, guesses, correct, *point), *point) for point in asked)
 
-        low, high = 0.0, min(far, FARTHEST)
-        if dense:
-            every = np.linspace(low, high, DENSE)
-            points.extend(zip(every.tolist(), curve(every).tolist(), strict=True))
-        found = best(np.linspace(low, high, PLACES))
-        width = (high - low) / (PLACES - 1)
-        for _ in range(TIMES):
-            around = np.linspace(max(found[1] - width, low), min(found[1] + width, high), REFINED)
-            found = min(found, best(around))
-            width /= 2
+    low, high = 0.0, min(far, FARTHEST)
+    if dense:
+        every = np.linspace(low, high, DENSE)
+        points.extend(zip(every.tolist(), curve(every).tolist(), strict=True))
+    found = best(np.linspace(low, high, PLACES))
+    width = (high - low) / (PLACES - 1)
+    for _ in range(TIMES):
+        around = np.linspace(max(found[1] - width, low), min(found[1] + width, high), REFINED)
+        found = min(found, best(around))
+        width /= 2
     return found, WrongGuesses(points)
 
 
@@ -290,5 +284,4 @@ def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
 
 def _delta(plan: Plan, epsilon: float, among: int) -> float:
     """An upper bound on delta at one of so many epsilons, each of which may take its share of the work."""
-    with part(1 / (1 + among)):
-        return plan.delta(epsilon).ends["upper"]
+    return plan.delta(epsilon).ends["upper"]

@@ -19,7 +19,6 @@ from hockeystick.directions.curve import SidedCurve
 from hockeystick.directions.epsilons import epsilons
 from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOffs
-from hockeystick.numerics.work import USED_UP, counted, part, short
 from hockeystick.pairs.sides import width_of
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
@@ -88,25 +87,21 @@ class Profile:
         """
         return self.plan.plot(kind=kind, **options)
 
-    @counted
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
         at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._deltas(at.ravel()), at, "upper")
 
-    @counted
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
         at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._curve.log_delta(at.ravel()), at, "upper")
 
-    @counted
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
         at = checked(delta, domains.DELTA.of("the target delta"), "delta")
         return self._band(self._epsilons(at.ravel()), at, "upper")
 
-    @counted
     def advantage(self) -> Bound:
         """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
@@ -116,7 +111,6 @@ class Profile:
         )  # fmt: skip
         return told(said, self.plan, None)
 
-    @counted
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
         """The least false-negative rate at each false-positive rate; the safe end is the lower one.
 
@@ -126,7 +120,6 @@ class Profile:
         at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[1], at, "lower")
 
-    @counted
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
 
@@ -136,7 +129,6 @@ class Profile:
         at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
-    @counted
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
         """The least probability of error of an attacker with that prior on one of two datasets; safe below.
 
@@ -157,7 +149,6 @@ class Profile:
         upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
         return self._band(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
 
-    @counted
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
         """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
 
@@ -170,7 +161,6 @@ class Profile:
         at = checked(baseline, RATES.of("success of guessing without the record"), "baseline")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
-    @counted
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
         """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
 
@@ -185,7 +175,6 @@ class Profile:
         fit = fitted(self.trade_offs(least, 1 - least), least)
         return replace(fit, mu=self._told(fit.mu), regret=self._told(fit.regret))
 
-    @counted
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
@@ -227,7 +216,7 @@ class Profile:
     @property
     def _reason(self) -> str | None:
         """Why intervals are wide: that two pairs have to be, that work was short, or both."""
-        return self._reasons(USED_UP if short() else None)
+        return self._reasons(None)
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)
@@ -261,8 +250,7 @@ class Profile:
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))
         if deep not in self._known:
-            with part(0.25):
-                farthest = AutoAccountant().epsilon(self.plan.directions, deep, 0.1).upper
+            farthest = AutoAccountant().epsilon(self.plan.directions, deep, 0.1).upper
             if math.isinf(farthest):  # mass at infinity
                 farthest = -math.log(deep)
             self._known[deep] = TradeOffs.of(self._curve, farthest, deep)

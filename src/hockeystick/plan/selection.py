@@ -60,7 +60,6 @@ import numpy.typing as npt
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import USED_UP, one_call, part, short
 from hockeystick.pairs.sides import WIDTH
 from hockeystick.plan.caveats import told
 from hockeystick.values import domains
@@ -252,9 +251,6 @@ TARGET = domains.Domain("a number from 1e-100 to 1", {"minimum": 1e-100, "maximu
 GAP = 1e-3
 """Relative width wanted of the error rates of tests."""
 
-ABOVE = 0.7
-"""The share of the work of a call that the upper end may take; the tests of the lower end take what is left."""
-
 LARGEST = 700.0
 """Epsilons whose exponential is formed; beyond, that of this one stands for it, which only lowers a lower end."""
 
@@ -301,21 +297,17 @@ class Selection:
             InvalidInputError: a delta outside its domain.
         """
         target = TARGET.check(delta, "delta")
-        with one_call(len(self.plan.kinds)):
-            with part(ABOVE):
-                ends = [(side.epsilon(target), side.direction) for side in self._sides]
-            lower = max((self._epsilon_below(test, target) for test in self._tests), default=0.0)
-            found = self._between(max(lower, 0.0), *max(ends, key=lambda end: end[0]))
-            return told(found if self._tests else from_above(found), self.plan, target)
+        ends = [(side.epsilon(target), side.direction) for side in self._sides]
+        lower = max((self._epsilon_below(test, target) for test in self._tests), default=0.0)
+        found = self._between(max(lower, 0.0), *max(ends, key=lambda end: end[0]))
+        return told(found if self._tests else from_above(found), self.plan, target)
 
     def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
         """The least delta at an epsilon."""
-        with one_call(len(self.plan.kinds)):
-            with part(ABOVE):
-                ends = [(side.log_delta(epsilon), side.direction) for side in self._sides]
-            lower = max((self._log_delta_below(test, epsilon) for test in self._tests), default=-math.inf)
-            found = delta_of(self._between(lower, *max(ends, key=lambda end: end[0])))
-            return told(found if self._tests else from_above(found), self.plan, found.upper)
+        ends = [(side.log_delta(epsilon), side.direction) for side in self._sides]
+        lower = max((self._log_delta_below(test, epsilon) for test in self._tests), default=-math.inf)
+        found = delta_of(self._between(lower, *max(ends, key=lambda end: end[0])))
+        return told(found if self._tests else from_above(found), self.plan, found.upper)
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
@@ -348,7 +340,7 @@ class Selection:
     def _between(self, lower: float, upper: float, worst: Direction) -> Bound:
         lower = min(lower, upper)
         middle = 0.5 * (lower + upper) if math.isfinite(lower) and math.isfinite(upper) else upper
-        why = "; ".join(filter(None, (WHY if self._tests else ONE_ORDERING, USED_UP if short() else None)))
+        why = WHY if self._tests else ONE_ORDERING
         return Bound(
             lower, middle, upper, accountant=f"selection, {self._runs.runs}", direction=worst.value, reason=why
         )

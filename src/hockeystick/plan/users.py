@@ -66,7 +66,6 @@ import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
-from hockeystick.numerics.work import counted, spent
 from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.caveats import told
@@ -381,7 +380,6 @@ class GroupProfile:
 
         return html_table(f"Groups of up to {self.size} records", []) + plan_html(self.profile.plan)
 
-    @counted
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
 
@@ -394,7 +392,6 @@ class GroupProfile:
         upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
 
-    @counted
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` where none below 1e6.
 
@@ -430,7 +427,6 @@ class GroupProfile:
         upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
         return upper
 
-    @counted
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """The largest true-positive rate: k steps of the one of a single record ([DRS22], Theorem 2.14).
 
@@ -443,7 +439,7 @@ class GroupProfile:
         single = self.profile.tpr(fpr)
         upper, reason = single.upper, None
         rest = self.size - 1
-        while rest > max(self.size - 1 - MOST_STEPS, 0) and not spent():
+        while rest > max(self.size - 1 - MOST_STEPS, 0):
             before, upper = upper, self.profile.tpr(upper).upper
             if np.array_equal(before, upper):  # 1, as a rule: it stays there
                 return Band(single.lower, upper, upper, "upper")

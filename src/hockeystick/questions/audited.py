@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hockeystick.numerics.work import USED_UP, counted, left
 from hockeystick.plan.audit import Audit, p_value, rejects
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import noise_of
@@ -41,7 +40,6 @@ class UnrejectedNoise:
     limited: str | None = None
 
 
-@counted
 def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     """Return the largest noise of a plan that an audit's guesses do not reject, at its significance.
 
@@ -81,8 +79,6 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
             limited = f"no value beyond {tried:.3g} was tried" if factor > MOST_FACTOR else None
         else:
             tried = math.sqrt(kept * rejected)
-        if left() <= 0:
-            limited = USED_UP
         if limited is not None:
             break
         try:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hockeystick.numerics.work import counted
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import PARAMETERS, Build, Parameter, named, of_plan
@@ -114,7 +113,6 @@ def beside_said(found: Calibration) -> str:
     return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'is not shown to meet it'}"
 
 
-@counted
 def calibrate(
     plan: Plan | Callable[[float], Plan],
     parameter: str | Parameter,

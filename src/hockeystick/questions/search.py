@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from hockeystick.numerics.work import USED_UP, left, part, short, spent
+from hockeystick.numerics.budget import USED_UP, left, question, share
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, Parameter
 from hockeystick.questions.targets import Target
@@ -84,6 +84,10 @@ class Search:
         Raises:
             UnreachableError: no value meets the target.
         """
+        with question():
+            return self._run()
+
+    def _run(self) -> tuple[Sample, Sample | None]:
         start = self._parameter.start  # may be exactly the value that gave the target
         guess = self._guessed(start)
         self._measure(start if abs(self._y(guess) - self._y(start)) < ROUGH else guess)
@@ -108,7 +112,7 @@ class Search:
                     self._not = self._not if farther.met else farther
         assert self._met is not None  # otherwise the search reached the end of the range, in far fewer steps
         if self._not is not None and not self._target.missed(self._not.bound):
-            self.limited = self.limited or self._not.bound.reason or (USED_UP if short() else None)
+            self.limited = self.limited or self._not.bound.reason or (USED_UP if left() <= 0 else None)
         return self._met, self._not
 
     def _guessed(self, start: float) -> float:
@@ -138,7 +142,7 @@ class Search:
             return between <= 1
         if between <= self._tolerance * met.value or self._halved(met, missed) in (met.value, missed.value):
             return True
-        if spent() and between <= SPENT_TOLERANCE * met.value:
+        if left() <= 0 and between <= SPENT_TOLERANCE * met.value:
             self.limited = USED_UP
         return self.limited is not None
 
@@ -160,7 +164,7 @@ class Search:
         if self._parameter.whole:
             value = float(round(value))
         plan, y = self._build(value), self._y(value)
-        with part(SHARE):
+        with share(SHARE):
             bound = self._bound(plan)
         sample = Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
         # by monotonicity, the certified bound at the meeting end holds beyond it, whatever a wide interval there

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, Self
 
-from hockeystick.numerics.work import counted
 from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan
@@ -171,7 +170,6 @@ class Accountant:
         _refuse(others, "delta(epsilon")
         return self.plan.delta(epsilon, gap=gap, proof=proof)
 
-    @counted
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
         """Return the largest number of further steps at these settings that keeps the whole within (epsilon, delta).
 

@@ -64,6 +64,10 @@ class Ends:
         with np.errstate(invalid="ignore"):
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
+    def first(self, engine: str) -> Interval:
+        """The ends at the first epsilon, named after an engine."""
+        return Interval(float(self.lower[0]), float(self.estimate[0]), float(self.upper[0]), None, engine)
+
     def shared(self, other: Ends) -> Ends:
         """Intersection of two certified answers, with the estimate of the narrower one."""
         estimate = np.where(other.width < self.width, other.estimate, self.estimate)

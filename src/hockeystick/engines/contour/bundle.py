@@ -46,7 +46,6 @@ from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line
 from hockeystick.engines.core.rows import Array, Places, Rows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
@@ -54,7 +53,6 @@ MOST_ROWS = 512  # of a chunk
 PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
 FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
 LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
-NODE_OF_BOUND, NODE_OF_EDGE = 60.0, 180.0  # units of work of a node: of an upper bound, and of one edge
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # of log mu and of log rate: kinds within one are bounded together, some tenths of a per cent above
 SHARED = 2.0  # kinds of a cell, on average, from which on that is quicker
@@ -129,7 +127,6 @@ class Bundle:
         """Upper bounds on K(t) of one round of each kind; ``inf`` where there is none."""
         out = np.full(len(self.rows), math.inf)
         for which, line in self.lines(t, min(slack, LOOSEST)):
-            spend(NODE_OF_BOUND * line.x.size)
             out[which] = line.highest[:, 0]
         return out
 
@@ -265,20 +262,19 @@ class BundleEnvelope:
     def guessed(self, edges: Array) -> Array:
         """About what :meth:`log_bound` says, from the few kinds that stand in for all."""
         out = np.zeros(len(edges))
-        for boxes, count, size in self._few:
-            spend(NODE_OF_EDGE * size * len(edges))
+        for boxes, count in self._few:
             for at, edge in enumerate(edges.tolist()):
                 with np.errstate(all="ignore"):
                     out[at] += count @ boxes.log_decay(np.full((len(count), 1), edge))[:, 0]
         return np.minimum.accumulate(out)
 
     @cached_property
-    def _few(self) -> list[tuple[Boxes, Array, int]]:
-        """Stand-ins for all kinds: boxes, counts and numbers of nodes; edges come one by one."""
+    def _few(self) -> list[tuple[Boxes, Array]]:
+        """Boxes and counts of the stand-ins for all kinds; edges come one by one."""
         few = self._bundle.few
         with np.errstate(all="ignore"):
             lines = few.lines(self._t, self._tolerance)
-            return [(Boxes.of(line), few.rows.count[which], line.x.size) for which, line in lines]
+            return [(Boxes.of(line), few.rows.count[which]) for which, line in lines]
 
     @property
     def cost(self) -> float:
@@ -318,7 +314,6 @@ class BundleEnvelope:
         """The sum of the bounds of the kinds of a part."""
         out = 0.0
         for which, line in bundle.lines(self._t, self._tolerance):
-            spend(NODE_OF_EDGE * line.x.size)
             with np.errstate(all="ignore"):
                 found = Boxes.of(line).log_decay(np.full((len(which), 1), edge))
             out += float(bundle.rows.count[which] @ found[:, 0])

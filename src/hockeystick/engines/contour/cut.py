@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.bundling import is_bundle
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.laplace_line import SampledEnvelope
 from hockeystick.pairs.transform import Envelope, Transform
 from hockeystick.values.errors import NotApplicableError
@@ -33,7 +32,6 @@ FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
 SLOW = "the characteristic function is not bound to fall off fast enough"  # why no edge is deep enough
-BOUND = 150.0  # units of work of one edge at one node
 BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle do in place of all
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
@@ -97,7 +95,6 @@ def cut(
     most_looks = MAX_COST / look
     edges, seen = first * STEPS, 0.0
     for _ in range(max(1, int(most_looks))):
-        spend(BOUND * look)
         bounds = np.array([envelope.log_bound(edges) for envelope, _ in envelopes])
         log_rho = counts @ bounds
         tails = log_tails(edges, log_rho, step)

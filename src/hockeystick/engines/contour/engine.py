@@ -14,7 +14,7 @@ bound at the tilt t + theta to the right)
 The sum is cut where what is left out is bound to be small (``engines/contour/cut.py``). Each value of K comes with a
 bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
 
-Where it is laid is decided in ``engines/contour/path.py``; the sum is in ``engines/contour/contour.py``.
+Where it is laid is decided in ``engines/contour/path.py``; the sum is in ``engines/contour/sweep.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 from hockeystick.engines.base import COARSE, DEFAULT_GAP, TOO_WIDE, WIDER
 from hockeystick.engines.contour.bundling import bundled
-from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import (
     MAX_POINTS,
@@ -38,9 +37,8 @@ from hockeystick.engines.contour.path import (
     highest_tilt,
     upper,
 )
-from hockeystick.engines.contour.sweep import Terms
+from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.work import WorkLimitError, check_left
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
@@ -49,7 +47,7 @@ from hockeystick.values.interval import Interval
 
 LONG = 20_000  # points, of which not many sums are tried
 ROUGH = 0.01  # of delta, the remainders of a bound that is to be had quickly
-SHORT = 3000  # points of a sum whose place is only guessed
+SHORT, COARSE_POINTS = 3000, 50_000  # points of a sum whose place is only guessed; of a coarse one
 GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
@@ -91,7 +89,6 @@ class ContourEngine:
 
     def _log_delta(self, epsilon: float, gap: float) -> Interval:
         try:
-            check_left()
             return self._coarser(lambda gap: self._at(epsilon, gap)[0], gap)
         except NotApplicableError as error:
             if gap < COARSE:
@@ -142,15 +139,15 @@ class ContourEngine:
         for _ in range(ATTEMPTS):
             try:
                 aim, path = laid(aim, sharpness * gap)
-            except (LongLineError, WorkLimitError) as error:
+            except LongLineError as error:
                 if best is None:
                     raise
                 reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                 break
-            contour = Contour(path, self._counts)
-            found = contour.log_delta(epsilon)
+            sums = path.terms(self._counts)
+            found = sums.at(epsilon)
             if best is None or found.upper - found.lower < best.upper - best.lower:
-                best, terms = found, contour.terms
+                best, terms = found, sums
             if found.upper - found.lower <= gap:
                 break
             if aim.limit is None:
@@ -212,13 +209,12 @@ class ContourEngine:
         aim = Aim(Guide(self._steering, depth - 50.0), tilt, None, epsilon, depth, tilts=TILTS[:1])
         try:
             path = Path(self._transforms, aim, ROUGH, SHORT)
-            return Contour(path, self._counts).log_delta(epsilon).upper
+            return path.terms(self._counts).at(epsilon).upper
         except NotApplicableError:
             return math.inf
 
     def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
         try:
-            check_left()
             return self._coarser(lambda gap: self._epsilon(log_delta, gap), gap)
         except NotApplicableError as error:
             if gap < COARSE:
@@ -260,32 +256,31 @@ class ContourEngine:
         if target == -math.inf:
             raise NotApplicableError("the delta that is left is below the range of a double")
         path, tilt, guess, coarse = first_path_of(self._steering, self._transforms, target, gap)
-        aim, sharpness, slope, best, astray, reason = None, SHARPNESS, tilt, None, False, TOO_WIDE
+        aim, sharpness, best, astray, reason = None, SHARPNESS, None, False, TOO_WIDE
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
                     aim = aim_of(self._steering, self._transforms, target)
-                    guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
+                    guess = aim.epsilon if astray else guess
                 tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess)
                 try:
-                    path = Path(self._transforms, aim, tolerance_of(sharpness * gap, aim.epsilon, slope))
+                    path = Path(self._transforms, aim, tolerance_of(sharpness * gap, aim.epsilon, tilt))
                 except NotApplicableError as error:
-                    if self._left_to_others and not isinstance(error, LongLineError | WorkLimitError):
+                    if self._left_to_others and not isinstance(error, LongLineError):
                         raise  # the engines after it are sharper than a coarse contour
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                     break
-            contour = Contour(path, self._counts)
-            root, slope = contour.solve(target, guess)
-            found = contour.certified(log_delta, root, slope)
+            found = solved(path.terms(self._counts).log_delta, log_delta, guess, tilt, gap)
+            root = found.estimate
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
-            if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
+            if found.upper - found.lower <= gap * found.upper or found.upper == 0.0:
                 break
-            placed = abs(root - guess) * slope < 0.3  # it is not the place that was wrong
+            placed = abs(root - guess) * tilt < 0.3  # it is not the place that was wrong
             wide = not found.upper - found.lower <= HOPELESS * found.upper
             if attempt and wide and (len(path.s) > LONG or placed):
                 break
-            astray = not found.upper - root <= HOPELESS * found.upper
+            astray = wide
             if coarse and not attempt:
                 sharpness = 0.3
             elif placed:
@@ -324,7 +319,7 @@ def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float
     except BlindError:
         raise
     except NotApplicableError:
-        return FirstPath(Path(transforms, aim, max(tolerance, 1e-2)), aim.saddle, aim.epsilon, True)
+        return FirstPath(Path(transforms, aim, max(tolerance, ROUGH), COARSE_POINTS), aim.saddle, aim.epsilon, True)
 
 
 def aim_of(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:

@@ -19,8 +19,8 @@ from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.engines.contour.cut import SPARE, cut
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
+from hockeystick.numerics.budget import USED_UP, allows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
-from hockeystick.numerics.work import charge, check_left, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
@@ -35,10 +35,7 @@ SUM_ROUNDINGS = 60.0  # units of rounding of the sum, about
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
 EVALUATION = 15.0  # units of work of one of an elementary function
-CACHED, FETCHED = 16_384, 150.0
-"""Points of a line whose terms stay in the cache, and units of work of each one of a longer line, fetched from memory
-and back a dozen times."""
-
+BOUND = 0.2e6  # units of work of an upper bound on K of one kind of rounds
 MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
 MAX_OF_BUNDLES = 200_000_000  # the same for a line of many kinds side by side, whose calls may take longer
 MAX_POINTS = 500_000  # of the contour
@@ -143,7 +140,8 @@ class Path:
         bundle = any(is_bundle(transform) for transform, _ in transforms)
         if evaluations > (MAX_OF_BUNDLES if bundle else MAX_EVALUATIONS):
             raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
-        charge(EVALUATION * evaluations + CALLS * len(lines), f"a contour of {count} points")
+        if not allows(EVALUATION * evaluations + CALLS * len(lines)):
+            raise LongLineError(f"a contour of {count} points would take too long")
         self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
         self.errors = np.empty((len(lines), count))
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
@@ -169,8 +167,6 @@ class Path:
             NotApplicableError: nothing but rounding is left.
         """
         times = np.array([float(count) for count in counts])
-        if len(self.s) > CACHED:
-            spend(FETCHED * len(self.s))
         with np.errstate(over="ignore", invalid="ignore"):
             k = times @ self.values
             k_error: Array = times @ (self.errors + 2 * (4 + len(times)) * UNIT_ROUNDOFF * np.abs(self.values))
@@ -203,9 +199,11 @@ def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = Fals
         rough: whether bounds that are a little larger will do, which of many kinds are quicker.
 
     Raises:
-        WorkLimitError: the work that the call may take is used up.
+        LongLineError: the work that the question may take is used up.
     """
-    check_left()
+    kinds = sum(len(each.rows) if is_bundle(each) else 1 for each, _ in transforms)
+    if not allows(BOUND * kinds):
+        raise LongLineError(USED_UP)
     slack = 1e-3 / sum(k for _, k in transforms)
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.array([(_above(each) if rough else each).upper(t, slack) for each, _ in transforms])

@@ -33,19 +33,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.sweep import Terms
+from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import check_left
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Ends, Interval
@@ -68,14 +64,6 @@ TOO_WIDE = "the noise that a contour of a possible length asks for keeps it from
 """Why an interval is wider than was asked."""
 
 SMALLEST_GAP = 1e-11  # that a contour is asked for
-
-
-class Laid(Protocol):
-    """Contours around one epsilon, which answer at all epsilons near it."""
-
-    def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +121,8 @@ class SmoothedEngine:
             NotApplicableError: there is no contour.
         """
         gap = gap or DEFAULT_GAP
-        return interval_of(self.laid(epsilon, gap), epsilon, gap, TOO_WIDE)
+        found = self.laid(epsilon, gap).log_delta(np.array([epsilon])).first("contour")
+        return found if found.upper - found.lower <= gap else replace(found, limited=TOO_WIDE)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -142,7 +131,6 @@ class SmoothedEngine:
             NotApplicableError: there is no contour.
         """
         gap = gap or DEFAULT_GAP
-        check_left()
         guide = Guide(self._composition, log_delta[0] - 50.0)
         tilt = guide.tilt_for_delta(log_delta[0])
         guess, best = guide.guess(log_delta[0], tilt), None
@@ -152,7 +140,7 @@ class SmoothedEngine:
             wanted = min(gap * guess * tilt, 0.1) if guess > 0 else gap
             rough = attempt == 0  # the place is only guessed: a coarse look finds it
             laid = self.laid(guess, max(wanted, ROUGH) if rough else wanted)
-            found = solved(laid, log_delta, guess, tilt, gap)
+            found = solved(laid.log_delta, log_delta, guess, tilt, gap)
             best = found if best is None else best.intersected(found)
             if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
                 break
@@ -171,7 +159,6 @@ class SmoothedEngine:
         Raises:
             NotApplicableError: there is no contour.
         """
-        check_left()
         tilt = Guide.reaching(self._composition, epsilon)[1]
         mu = min(max(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LEAST_MU), LARGEST_MU)
         best, least = self._pair(epsilon, mu, gap), math.inf
@@ -192,32 +179,9 @@ class SmoothedEngine:
     def _pair(self, epsilon: float, mu: float, gap: float) -> Smoothed:
         own = max(OWN * gap, SMALLEST_GAP)
         for noise in dict.fromkeys(min(factor * mu, COARSEST_MU) for factor in COARSER):
-            check_left()
             try:
                 once = self._with(noise).at(epsilon, own)[1]
                 return Smoothed(once, self._with(2 * noise).at(epsilon, own)[1], noise * noise)
             except NotApplicableError:
                 continue
         raise NotApplicableError("no contour is short enough, with any little noise")
-
-
-def solved(laid: Laid, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
-    """Places where the two ends of contours meet a target."""
-
-    @cache
-    def ends(epsilon: float) -> tuple[float, float]:
-        found = laid.log_delta(np.array([epsilon]))
-        return float(found.lower[0]), float(found.upper[0])
-
-    high = upper_end(lambda epsilon: ends(epsilon)[1], log_delta[0], guess, tilt, gap)
-    if not high < math.inf:
-        return Interval(0.0, guess, high)
-    low = lower_end(lambda epsilon: ends(epsilon)[0], log_delta[1], high, tilt, gap)
-    return Interval(low, high - (high - low) / 3, high)
-
-
-def interval_of(laid: Laid, epsilon: float, gap: float, too_wide: str) -> Interval:
-    """The interval of log delta at one epsilon, with the reason why it is wider than the gap where it is."""
-    ends = laid.log_delta(np.array([epsilon]))
-    lower, estimate, upper = float(ends.lower[0]), float(ends.estimate[0]), float(ends.upper[0])
-    return Interval(lower, estimate, upper, None if upper - lower <= gap else too_wide, "contour")

@@ -1,7 +1,7 @@
-"""One contour at many epsilons: the nodes do not depend on epsilon, so that the sums are one transform.
+"""The sum on one contour, at any epsilons: the nodes do not depend on epsilon.
 
 ``S(eps) = (1 / P) sum_j T_j e^(-i eps s_j)`` with equidistant ``s_j = j ds``. With ``j = b B + l`` the phases factor,
-and the sums over all epsilons are products of matrices of ``sqrt(n)`` columns:
+and a sum is the product of a matrix of ``sqrt(n)`` columns and two vectors:
 
     S(eps) = (1 / P) sum_b e^(-i eps s_(bB)) sum_l T_(bB+l) e^(-i eps s_l) .
 
@@ -13,26 +13,25 @@ remainders (aliases, what is cut off) are functions of epsilon in closed form, v
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE
+from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import overdraft, spend
 from hockeystick.pairs.renyi import log_peak
-from hockeystick.values.interval import Ends
+from hockeystick.values.interval import Ends, Interval
 from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-CHUNK = 1 << 20  # phases at once
 LARGEST = 700.0  # exponent that a double can hold
-LOOK, ERROR = 6e4, 7.0  # units of work of a look at any number of epsilons, and of a point for the bound on the error
-TERM, ROW = 0.3, 50.0  # units of work of a point, and of a row of points, at each epsilon
 
 
 class Certificate(NamedTuple):
@@ -77,7 +76,7 @@ def enclosed(
     return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Terms:
     """The sum on one contour.
 
@@ -104,6 +103,7 @@ class Terms:
     log_tail: float
     slack: float = 0.0
     common: float = 0.0
+    _errors: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
     def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
         """Between what delta lies: all that the sum may be off by and all that it misses, at one epsilon or at many.
@@ -124,19 +124,8 @@ class Terms:
         found = enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
         return found._replace(slip=found.slip + self.common) if self.common else found
 
-    @property
-    def price(self) -> float:
-        """Units of work of one epsilon."""
-        return TERM * len(self.s) + ROW * (math.isqrt(len(self.s)) + 1)
-
-    @property
-    def affordable(self) -> float:
-        """At how many epsilons it can be looked, which takes so little that it may overdraw the work a bit."""
-        return overdraft() / self.price
-
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
-        spend(LOOK + ERROR * len(self.s) + len(epsilon) * self.price)
         value, error = self._sums(epsilon)
         found = self.certificate(epsilon, value, error)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -145,29 +134,57 @@ class Terms:
             middle = np.where(value > 0, np.log(value) + found.scale, lower)
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
 
+    def at(self, epsilon: float) -> Interval:
+        """Certified interval of log delta at one epsilon."""
+        return self.log_delta(np.array([epsilon])).first("contour")
+
     def _sums(self, epsilon: Array) -> tuple[Array, float]:
         """S at each epsilon, and a bound on its error that holds at all of them, times ``e^(t eps - K_top)``."""
+        inner, outer, rows = self._blocks
+        # a product of a matrix and a vector for each epsilon: one of two matrices would wait for threads
+        values = [np.exp(-1j * at * outer) @ (rows @ np.exp(-1j * at * inner)) for at in epsilon.tolist()]
+        error = self._error(math.frexp(float(np.abs(epsilon).max(initial=0.0)))[1])
+        return np.array(values).real / self.period, error
+
+    @cached_property
+    def _blocks(self) -> tuple[Array, Array, ComplexArray]:
+        """Heights within a block, those where blocks begin, and the terms, of shape (blocks, within)."""
         n = len(self.s)
         block = math.isqrt(n) + 1
-        rows = -(-n // block)
-        padded = np.zeros(rows * block, dtype=np.complex128)
+        padded = np.zeros(-(-n // block) * block, dtype=np.complex128)
         padded[:n] = self.terms
-        terms = padded.reshape(rows, block).T
-        inner, outer = self.s[:block], self.s[::block]
-        out = np.empty(len(epsilon))
-        batch = max(1, CHUNK // block)
-        for start in range(0, len(epsilon), batch):
-            part = epsilon[start : start + batch, None]
-            sums = np.exp(-1j * part * inner) @ terms
-            sums *= np.exp(-1j * part * outer)
-            out[start : start + batch] = sums.real.sum(axis=1)
-        farthest = float(np.abs(epsilon).max(initial=0.0))
-        summing = 2 * (block + rows + 4)
-        units = 24 + 4 * farthest * self.s + 4 * abs(self.k_top) + summing
-        error = np.expm1(np.minimum(self.k_error + UNIT_ROUNDOFF * units, LARGEST))
-        with np.errstate(over="ignore"):  # an infinite error says that nothing is known there
-            lost = float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
-        return out / self.period, lost
+        return self.s[:block], self.s[::block], padded.reshape(-1, block)
+
+    def _error(self, power: int) -> float:
+        """Bound on the error of S at epsilons below ``2^power``."""
+        if power not in self._errors:
+            inner, outer, _ = self._blocks
+            summing = 2 * (len(inner) + len(outer) + 4)
+            units = 24 + 4 * math.ldexp(1.0, power) * self.s + 4 * abs(self.k_top) + summing
+            error = np.expm1(np.minimum(self.k_error + UNIT_ROUNDOFF * units, LARGEST))
+            with np.errstate(over="ignore"):  # an infinite error says that nothing is known there
+                self._errors[power] = float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
+        return self._errors[power]
+
+
+def solved(
+    log_delta: Callable[[Array], Ends], target: tuple[float, float], guess: float, slope: float, gap: float
+) -> Interval:
+    """Epsilons at which the certified ends of log delta are on the right sides of a target.
+
+    Args:
+        log_delta: ends at epsilons.
+        target: log delta, known up to an interval.
+        guess: about where the answer is.
+        slope: about ``-d log delta / d eps`` there.
+        gap: width wanted, relative to epsilon.
+    """
+    ends = cache(lambda epsilon: log_delta(np.array([epsilon])).first(""))
+    high = upper_end(lambda epsilon: ends(epsilon).upper, target[0], guess, slope, gap)
+    if not high < math.inf:
+        return Interval(0.0, guess, high)
+    low = lower_end(lambda epsilon: ends(epsilon).lower, target[1], high, slope, gap)
+    return Interval.weighted(low, high)
 
 
 def cut_exp(x: Any) -> Any:

@@ -26,12 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.work import KNOT, NODE, PLACE, check_range
+from hockeystick.engines.grid.work import KNOT, NODE, PLACE, begin, check_range
 from hockeystick.numerics import arrays
 from hockeystick.numerics.lattice import Mesh
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import Work
 from hockeystick.pairs import Atoms, DominatingPair, SmoothPart
 from hockeystick.pairs.base import kink_of, terms_of
 from hockeystick.values.errors import NotApplicableError
@@ -157,15 +156,13 @@ def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bo
     return x, losses, cut
 
 
-def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None = None) -> Cells:
-    """All cells that hold mass, as far as ``reach`` asks; ``work`` is what may be spent, all that one answer may by
-    default.
+def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
+    """All cells that hold mass, as far as ``reach`` asks.
 
     Raises:
         OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
         NotApplicableError: that would take too many cells or evaluations, or doubles do not hold the places of losses.
     """
-    work = work or Work()
     if mesh.t * mesh.h > MAX_TILTED_GAP:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a gap of {mesh.h:.3g} is beyond the range of a double")
     atoms, cut = reached(pair, reach), False
@@ -185,7 +182,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     if last - first < 2:
         raise NotApplicableError("the losses of one round are so large that doubles do not tell grid points apart")
     check_range(last - first, "one round")
-    work.charge(PLACE * (last - first), "one round reaches too far")
+    begin(PLACE * (last - first), "one round reaches too far")
     # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0
     free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
     if pair.smooth is not None and free and last - first > 4 * BLOCK:
@@ -193,7 +190,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     else:
         knots = np.arange(first, last + 1)
     n = len(knots) - 1
-    work.charge((1 if pair.smooth is None else terms_of(pair.smooth)) * KNOT * n, "one round has too many cells")
+    begin((1 if pair.smooth is None else terms_of(pair.smooth)) * KNOT * n, "one round has too many cells")
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
@@ -201,7 +198,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)
     if pair.smooth is not None:
         cells.underflow = UNDERFLOW
-        _add_smooth(cells, pair.smooth, mesh, (x_low, x_high), work)
+        _add_smooth(cells, pair.smooth, mesh, (x_low, x_high))
     if len(loss):
         _add_atoms(cells, atoms, mesh)
     return cells
@@ -296,7 +293,7 @@ def _on_grid(loss: Array, mesh: Mesh) -> tuple[Array, npt.NDArray[np.bool_]]:
     return nearest, on_grid
 
 
-def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[float, float], work: Work) -> None:
+def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[float, float]) -> None:
     grid: Array = mesh.offset + cells.knots.astype(np.float64) * mesh.h
     halves = np.empty(2 * len(grid) - 1)
     halves[::2] = grid
@@ -326,7 +323,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
                 f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
                 "ask for a smaller epsilon or a larger delta"
             )
-        work.charge(terms_of(smooth) * NODE * nodes * float(needed.sum()), "one round needs too many panels")
+        begin(terms_of(smooth) * NODE * nodes * float(needed.sum()), "one round needs too many panels")
         panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)

@@ -6,22 +6,18 @@ import math
 from dataclasses import replace
 
 from hockeystick.engines.grid.blocks import blocked
-from hockeystick.engines.grid.layout import atom_distance
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, KeepingQuery, Query
 from hockeystick.engines.grid.run import Run, Target
-from hockeystick.engines.grid.work import WORK
+from hockeystick.engines.grid.work import WORK, left
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import next_up
-from hockeystick.numerics.work import Work, check_left
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3  # width, where none is asked: relative for epsilon, absolute for log delta
-LATTICE_GAP = 1e-6  # width, where none is asked and the lattice of the losses is the grid
 ATTEMPTS = 10  # runs, each chosen by what the last one showed
 DEEPEST = -5000.0  # log of a delta that is computed
-DEEPEST_ON_LATTICE = -20_000.0  # the same where the lattice of the losses is the grid, and no tail wants a mesh
 HALVINGS = 12  # of epsilon, until delta is no longer that small
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
@@ -32,11 +28,10 @@ class GridEngine:
 
     Args:
         composition: pairs and counts; mass at infinite loss is the caller's.
-        deepest: log of the least delta that is computed.
     """
 
-    def __init__(self, composition: Composition, deepest: float = DEEPEST) -> None:
-        self.composition, self._deepest = blocked(composition), deepest
+    def __init__(self, composition: Composition) -> None:
+        self.composition = blocked(composition)
         self._supremum = math.inf  # of epsilon
         if composition.bounded:
             self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
@@ -44,45 +39,39 @@ class GridEngine:
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
         gap = gap or DEFAULT_GAP
-        check_left()
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        if depth < self._deepest:
+        if depth < DEEPEST:
             return self._below(epsilon, gap)
         depth = min(depth, guide.log_delta_at(tilt) - 0.5)
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
 
-    def at(self, epsilon: float, gap: float, work: Work, looking: Work) -> KeepingQuery:
+    def at(self, epsilon: float, gap: float) -> KeepingQuery:
         """The sums behind :meth:`log_delta`, which serve the epsilons around too.
-
-        They are made from ``work``; looks at other epsilons are paid from ``looking``.
 
         Raises:
             NotApplicableError: delta is too small to be worth a grid, or there is no mesh within the limits.
         """
-        check_left()
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        if depth < self._deepest:
-            raise NotApplicableError(f"log delta is below {self._deepest:g}")
-        query = KeepingQuery(epsilon, looking)
-        self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query, work)
+        if depth < DEEPEST:
+            raise NotApplicableError(f"log delta is below {DEEPEST:g}")
+        query = KeepingQuery(epsilon)
+        self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
         if not query.sums:
             raise NotApplicableError("no mesh within the limits of work and memory")
         return query
 
     def _below(self, epsilon: float, gap: float) -> Interval:
         """An upper end where delta is too small to be worth a grid: what it is at a smaller epsilon."""
-        guide = Guide(self.composition, self._deepest - 50.0)
-        nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * self._deepest)), 0.0), 0.99 * epsilon)
+        guide = Guide(self.composition, DEEPEST - 50.0)
+        nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
         for _ in range(HALVINGS):
-            if Guide.reaching(self.composition, nearer)[2] >= self._deepest:
+            if Guide.reaching(self.composition, nearer)[2] >= DEEPEST:
                 break
             nearer *= 0.5
         else:
-            raise NotApplicableError(f"log delta is below {self._deepest:g} far below the epsilon asked")
+            raise NotApplicableError(f"log delta is below {DEEPEST:g} far below the epsilon asked")
         found = self.log_delta(nearer, max(gap, 0.1))
-        return Interval(
-            -math.inf, found.upper, found.upper, f"log delta is below {self._deepest:g}: only bounded", "grid"
-        )
+        return Interval(-math.inf, found.upper, found.upper, f"log delta is below {DEEPEST:g}: only bounded", "grid")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
@@ -91,7 +80,6 @@ class GridEngine:
         """
         gap = gap or DEFAULT_GAP
         target = log_delta[0]
-        check_left()
         guide = Guide(self.composition, target - 50.0)
         tilt = guide.tilt_for_delta(target)
         guess = guide.epsilon(tilt)
@@ -100,9 +88,7 @@ class GridEngine:
             guess, tilt = 0.0, guide.saddle(0.0)
         return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, self._supremum))
 
-    def _refined(
-        self, guide: Guide, tilt: float, depth: float, gap: float, query: Query, work: Work | None = None
-    ) -> Interval:
+    def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds.
 
         After each run the search is in one of four states: *narrow*, what is known of the query is as narrow as was
@@ -111,7 +97,7 @@ class GridEngine:
         coarse*, the place was right, and the mesh gets a smaller share.
         """
         best: Interval | None = None
-        share, slope, work = 0.6, tilt, work or Work()
+        share, slope = 0.6, tilt
         limited = "refining the mesh no longer narrowed the interval"
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
@@ -122,7 +108,7 @@ class GridEngine:
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             try:
-                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share, query.looks), work)
+                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share, query.looks))
                 lower, upper = run.sums()
             except NotApplicableError as error:
                 best, limited = best or query.anything(), str(error)
@@ -132,8 +118,8 @@ class GridEngine:
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
             width = query.width(best)
-            if width <= gap or run.limited or work.left <= 0:
-                limited = run.limited or (WORK if work.left <= 0 else limited)
+            if width <= gap or run.limited or left() <= 0:
+                limited = run.limited or (WORK if left() <= 0 else limited)
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
@@ -143,28 +129,3 @@ class GridEngine:
             depth = deeper
         assert best is not None
         return replace(best, limited=limited if query.width(best) > gap else None, engine="grid")
-
-
-class LatticeEngine:
-    """The grid engine where all losses lie on one lattice, which is then the grid: nothing is spread nor merged.
-
-    Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
-
-    Raises:
-        NotApplicableError: there are losses that are not known to lie on one lattice.
-    """
-
-    def __init__(self, composition: Composition) -> None:
-        _, common, alone = atom_distance(composition)
-        if not (common and alone):
-            raise NotApplicableError("the losses do not lie on one lattice")
-        self._grid = GridEngine(composition, DEEPEST_ON_LATTICE)
-
-    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of the grid engine, of width at most about gap."""
-        return self._grid.log_delta(epsilon, gap or LATTICE_GAP)
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of the grid engine, of relative width at most about gap."""
-        return self._grid.epsilon(log_delta, gap or LATTICE_GAP)

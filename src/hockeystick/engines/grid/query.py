@@ -8,13 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.work import SEEN
 from hockeystick.numerics.lattice import GridSum
 from hockeystick.numerics.meet import lower_end, upper_end
-from hockeystick.numerics.work import Work, spent
 from hockeystick.values.interval import Ends, Interval
-
-FEWEST = 2.0  # epsilons of a question that are looked at while anything is left: its ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,6 @@ class DeltaQuery:
 class KeepingQuery(DeltaQuery):
     """log delta at an epsilon, by sums that are kept, to be asked of other epsilons too."""
 
-    looking: Work = field(default_factory=Work)
     sums: list[tuple[GridSum, GridSum]] = field(default_factory=list)
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
@@ -70,21 +65,9 @@ class KeepingQuery(DeltaQuery):
         self.sums[:] = [(lower, upper)]
         return DeltaQuery.measure(self, lower, upper, slope)
 
-    @property
-    def affordable(self) -> float:
-        """At how many epsilons it can be looked by what is left for looking; two while the call has anything left."""
-        return max(self.looking.left / self._price, 0.0 if spent() else FEWEST)
-
-    @property
-    def _price(self) -> float:
-        """Units of work of one epsilon."""
-        ((lower, upper),) = self.sums
-        return max(SEEN * (lower.seen + upper.seen), 1.0)
-
     def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
         """The answer of the last sums at each epsilon."""
         ((lower, upper),) = self.sums
-        self.looking.spend(len(epsilon) * self._price)
         low = np.array([lower.log_delta(at) for at in epsilon.tolist()])
         high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon.tolist()])
         low = np.minimum(low, high)

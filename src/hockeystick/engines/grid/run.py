@@ -28,13 +28,15 @@ from hockeystick.engines.grid.work import (
     POINT,
     SEEN,
     WORK,
+    TooLongError,
+    begin,
     check_range,
+    left,
 )
 from hockeystick.engines.guide import Guide, quiet
 from hockeystick.numerics.lattice import FADE, GridLaw, GridSum, Mesh, Window
 from hockeystick.numerics.logarithm import log_peak
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import Work, WorkLimitError
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
@@ -85,14 +87,13 @@ class Run:
         composition: one direction.
         guide: its approximate cumulants.
         target: what for.
-        work: what may be spent.
 
     Raises:
         NotApplicableError: there is no mesh within the limits of work and memory.
     """
 
-    def __init__(self, composition: Composition, guide: Guide, target: Target, work: Work) -> None:
-        self.composition, self.guide, self.target, self.work = composition, guide, target, work
+    def __init__(self, composition: Composition, guide: Guide, target: Target) -> None:
+        self.composition, self.guide, self.target = composition, guide, target
         self.limited: str | None = None
         log_share = math.log(min(target.asked, 1e-2)) - 8.0 - math.log(composition.count)
         self.reach = Reach(target.depth + log_share, log_share)
@@ -156,7 +157,7 @@ class Run:
             NotApplicableError: the window takes too many places of the grid.
         """
         check_range((self.window.high - self.window.low) / self.h, "the sum")
-        self.work.spend(self._sums_cost(self.h) + PLACE * sum(len(law.mass) for law, _ in self.lower + self.upper))
+        begin(self._sums_cost(self.h), "the sums of all rounds")
         return (
             GridSum(self.lower, self.window, Side.BELOW),
             GridSum(self.upper, self.window, Side.ABOVE, self.log_lost),
@@ -207,10 +208,10 @@ class Run:
             allowed = self._allowed(scale)
             if max(scale, WORTHWHILE * built) < allowed and scale < built:  # no finer than what there is, or hardly
                 break
-            scale, kept, left = allowed, (self.lower, self.upper, self.log_lost), self.work.left
+            scale, kept, before = allowed, (self.lower, self.upper, self.log_lost), left()
             try:
                 self._build(scale, asked)
-            except WorkLimitError:
+            except TooLongError:
                 self.limited = WORK
                 self.lower, self.upper, self.log_lost = kept
                 if self.lower:
@@ -219,7 +220,7 @@ class Run:
                     raise
                 scale *= COARSER
                 continue
-            built, self._cost = scale, (left - self.work.left) * scale
+            built, self._cost = scale, (before - left()) * scale
             excess = self.log_lost - (self.target.depth + math.log(min(self.target.asked, 0.1)) - 2.0)
             if excess > 0 and self._deeper == 0:  # the tails built are heavier than the guide's
                 self._deeper = 2 * excess + 20
@@ -243,7 +244,7 @@ class Run:
             least = max(least, reach / MAX_CELLS / self.layout.gap)
         if scale < least:
             scale, self.limited = least, MEMORY
-        least = (self._cost + self._sums_cost(self.layout.gap)) / max(FIT_SHARE * self.work.left, 1.0)
+        least = (self._cost + self._sums_cost(self.layout.gap)) / max(FIT_SHARE * left(), 1.0)
         if scale < least and not self.layout.fixed:
             scale, self.limited = least, WORK
         return scale
@@ -269,7 +270,6 @@ class Run:
         self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: Side
     ) -> GridLaw:
         """The law of one block, put on the next grid; P-mass that is lost on the way is charged."""
-        self.work.spend(BLOCK)
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
         if not math.isfinite(window.high - window.low):  # nor has a block of it a price
@@ -282,8 +282,8 @@ class Run:
         length = sum(n * (len(law.mass) - 1) for law, n in parts) + 1
         places = min((window.high - window.low) / h, max(length, WHOLE_PERIOD))
         check_range(places, "a block")
-        cost = POINT * len(parts) * places + PLACE * sum(len(law.mass) for law, _ in parts)
-        self.work.charge(cost, "blocks of rounds reach too far")
+        cost = BLOCK + POINT * len(parts) * places + PLACE * sum(len(law.mass) for law, _ in parts)
+        begin(cost, "blocks of rounds reach too far")
         law, lost = compose(parts, window, side)
         if side is Side.ABOVE:
             self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks) + 1e-9))
@@ -293,7 +293,7 @@ class Run:
         """Put on another grid, at its price."""
         places = len(law.mass) * law.mesh.h / h
         check_range(places, "a block on the common grid")
-        self.work.charge(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
+        begin(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
         return coarsen(law, h, side)
 
     @quiet
@@ -352,7 +352,7 @@ class Run:
                 whole = replace(reach, log_low=-math.inf)
                 if self._span(pair, mesh.kappa, whole) < MAX_CELLS * mesh.h:
                     reach = whole
-            cells = integrate(pair, mesh, reach, self.work)
+            cells = integrate(pair, mesh, reach)
         except OverflowError as error:
             raise NotApplicableError(f"the grid engine cannot answer within its memory: {error}") from error
         if cells.worst_slip > MAX_SLIP:

@@ -1,14 +1,15 @@
 """Costs of the steps of the grid in units of work, and the memory that one law may take.
 
-One :class:`~hockeystick.numerics.work.Work` is made for a question put to the engine and handed down to every step,
-which says what it is about to do. A step that does not fit is not begun: the interval found so far is the answer, or
-another engine is asked.
+A step that the budget does not allow is not begun: the interval found so far is the answer, or another engine is
+asked.
 """
 
 from __future__ import annotations
 
 import math
 
+from hockeystick.numerics.budget import allows
+from hockeystick.numerics.budget import left as left
 from hockeystick.values.errors import NotApplicableError
 
 WORK = "a finer mesh would take too long"
@@ -28,6 +29,20 @@ POINT = 150.0  # of a convolution: transform, power, transform back
 BLOCK, MOVED = 1.0e6, 0.5e6  # of a block of rounds, and of one put on another grid, whatever the sizes: calls of NumPy
 SEEN = 20.0  # place at which a sum is weighed for one value of delta
 LAYOUT_POINT = 700.0  # of the points that a layout counts, all in all
+
+
+class TooLongError(NotApplicableError):
+    """The budget does not allow the next step of the grid."""
+
+
+def begin(units: float, step: str) -> None:
+    """Take a step's work from the budget.
+
+    Raises:
+        TooLongError: the budget does not allow it.
+    """
+    if not allows(units):
+        raise TooLongError(f"it would take too long: {step}")
 
 
 def check_range(places: float, what: str) -> None:

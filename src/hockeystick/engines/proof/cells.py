@@ -35,9 +35,7 @@ from flint import arb, fmpz_poly
 
 from hockeystick.engines.proof.atoms import Outcome
 from hockeystick.numerics.balls import Ball, precision
-from hockeystick.numerics.work import check_left, spend
 
-CELL = 400.0  # units of work of a cell in a product
 MORE_BITS = 32  # of a share by which a mass is split, beyond those of the mass
 
 
@@ -183,13 +181,11 @@ def fitting(law: Cells, most: int) -> Cells:
 
 def together(one: Cells, other: Cells, most: int, parts: int) -> Cells:
     """The laws of the sum of two independent losses, cut and put on a grid on which they fit."""
-    check_left()
     same = one is other
     while one.fine > other.fine:
         one = one.coarser()
     while other.fine > one.fine:
         other = other.coarser()
-    spend(CELL * (one.length + other.length))
     return fitting(one.times(one if same else other).cut(parts), most)
 
 

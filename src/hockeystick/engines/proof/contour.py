@@ -30,12 +30,11 @@ from hockeystick.engines.proof.lines import Line, lines
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, powers, precision, upper
-from hockeystick.numerics.work import charge, check_left, spend
 from hockeystick.values.errors import NotApplicableError
 
 MAX_POINTS = 150_000  # of a line
 START, STRIDE = 0.7, 1.15  # of where a normal law would end: the first end of the sum, and the factor to the next
-LINE_POINT, SUM_POINT = 6_000.0, 500.0  # units of work of a point and a kind of round, and of a point in a sum
+MOST_VALUES = 200_000  # points of all kinds of rounds together: a second or so
 MOST_LOST = 0.1  # of a density, above boxes
 GUARD_BITS = 44  # beyond those of the remainders and of the number of rounds
 ROUGH = -5.0  # log of remainders where a factor counts
@@ -74,7 +73,8 @@ class Contour:
             along = lines(rounds, self._t, log_inner)
             self._size = sum((times * line.moment.log() for line, times in along), arb(0)).exp()
             count = self._cut(along, wanted - top, at.variance)
-            charge(LINE_POINT * count * len(along), "too few rounds for a proof: its line is too long")
+            if count * len(along) > MOST_VALUES:
+                raise NotApplicableError("too few rounds for a proof: its line is too long")
             points = (acb(arb(self._t), arb(self._step) * j) for j in range(count))
             terms = [arb(self._step) / arb.pi() / (z * (1 + z)) for z in points]  # those at s and at -s
             terms[0] /= 2
@@ -107,8 +107,6 @@ class Contour:
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """Proved ends of delta at any epsilon; near one another about the contour's own."""
-        check_left()
-        spend(SUM_POINT * len(self._terms))
         with precision(self._bits):
             turns = powers(acb(0, -epsilon * arb(self._step)).exp(), len(self._terms))
             scale = (-arb(self._t) * epsilon).exp()

@@ -24,19 +24,18 @@ import numpy.typing as npt
 from flint import arb
 
 from hockeystick.engines.proof.atoms import Outcome
-from hockeystick.engines.proof.cells import CELL, Cells, Scale, fitting, parts_below, power, together
+from hockeystick.engines.proof.cells import Cells, Scale, fitting, parts_below, power, together
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, precision
-from hockeystick.numerics.work import charge
 from hockeystick.values.errors import NotApplicableError
 
 SHARE = 0.02  # of the asked width of log delta, for what is cut, and for what is rounded
 SPARE_BITS = 64  # of balls, beyond those of the masses
 PARTS = 1 << 40  # of a range of losses, of which their common spacing is sought
 LEAST_STEPS = 1 << 22  # of a range of losses, at most, that a spacing which they are taken to have leaves
-CELL_BIT = 9.0  # units of work of a bit of a cell, in a product
-ATOM = 30_000.0  # units of work of an outcome of a round
+MOST_BITS = 150_000_000  # of the cells of all products: a second or so
+ATOM = 3_000.0  # bits that take as long as an outcome of a round
 LEAST_LOG_DELTA = -700.0  # logs of masses are doubles
 LARGEST = 1e6  # epsilon: masses under Q have as many bits more
 SPARE_EPSILON = 40.0  # over the tilt: how far from the guess an epsilon has all of its bits
@@ -88,9 +87,8 @@ class GridLaws:
         q_bits = bits + math.ceil(most / math.log(2)) + 2
         self._bits = q_bits + SPARE_BITS
         made = len(atomic) + sum(count.bit_length() + count.bit_count() for _, count in atomic)
-        units = CELL_BIT * length * (2 * bits + q_bits) * made
-        units += ATOM * sum(one.size(cut) for one, _ in atomic)
-        charge(units, "the losses have too many distinct sums for a proof, on any grid", 2 * CELL * length * made)
+        if length * (2 * bits + q_bits) * made + ATOM * sum(one.size(cut) for one, _ in atomic) > MOST_BITS:
+            raise NotApplicableError("the losses have too many distinct sums for a proof, on any grid")
         with precision(self._bits):
             kinds = [_kind(*one.outcomes(cut), count, cut) for one, count in atomic]
             unit, finest = _grid(kinds)

@@ -41,15 +41,13 @@ from hockeystick.engines.proof.atoms import FiniteLaw
 from hockeystick.engines.proof.boxes import Boxes
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
-from hockeystick.numerics.work import charge
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # Y of 1 / mu, at most; where a power of g is negative
 LIFTS = np.linspace(0.02, 1.0, 50)  # Y that are tried, of the largest
 MAX_NODES = 20_000  # of a line
-NODE = 3_000.0  # units of work of a node: logarithms and an exponential of balls
-PRODUCT = 60.0  # units of work of a node at a point
+MOST_PRODUCTS = 20_000_000  # of nodes and points: a second or so
 MOST_PIECES = 2000  # of the density of a sampled Gaussian's loss, below which boxes are laid
 LAPLACE_PIECES = 64  # of the smooth part of Laplace noise
 
@@ -181,7 +179,6 @@ class SampledLine(Line):
         self._nodes = self._chosen(float(item.mu), float(item.rate), t, 3.0 - log_tolerance)
         if not self._nodes.number <= MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations of one round")
-        charge(NODE * self._nodes.number, "too many evaluations of one round for a proof")
         low, dx, number, lift, _ = self._nodes
         height = arb(lift if self._rises else -lift)
         self._weights, self._losses = [], []
@@ -264,7 +261,8 @@ class SampledLine(Line):
 
     def values(self, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step)`` for j < count."""
-        charge(PRODUCT * self._nodes.number * count, "too few rounds for a proof: its line is too long")
+        if self._nodes.number * count > MOST_PRODUCTS:
+            raise NotApplicableError("too few rounds for a proof: its line is too long")
         sums = phase_sums(self._weights, [arb(step) * loss for loss in self._losses], count)
         around = acb(self._error, self._error)
         return [acb(sums[0].real + self._error), *(value + around for value in sums[1:])]

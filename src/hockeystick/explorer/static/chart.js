@@ -290,7 +290,6 @@ export class Chart {
         const at = this.at ?? this.axes.x.first?.(name, curve) ?? curve.x[curve.x.length - 1];
         const nearest = curve.x.reduce((best, x, index) => (this.#far(x, at) < this.#far(curve.x[best], at) ? index : best), 0);
         row.append(this.reading(curve.text[nearest], curve));
-        if (curve.note) row.append(element("span", { className: "hint", textContent: ` (${curve.note})` }));
       }
       this.lines.append(row);
       said.push(`plan ${name}: ${row.textContent}`);

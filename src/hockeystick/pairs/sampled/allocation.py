@@ -30,12 +30,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
@@ -50,7 +50,6 @@ Array = npt.NDArray[np.float64]
 HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: the power of Lambda grows with it; where there is none
 LEAST_HIGHEST = 3  # whole moments that a line needs
 SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
-MOMENT, EVALUATION = 2e6, 15.0  # units of work of a moment, besides its evaluations, and of one of these
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 MANY, RARE = 1000, 1e-3  # steps from which on values of a step that all of them reach so rarely are left out
@@ -109,11 +108,10 @@ def _outward(t: float) -> float:
     return float(np.nextafter(np.float32(t), np.float32(math.inf)))
 
 
-@remembered(KEPT_BOUNDS)
+@lru_cache(maxsize=KEPT_BOUNDS)
 def _by_line(law: AllocationLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
-    spend(MOMENT + EVALUATION * line.cost(1))
     found = line_upper(line)
     return found if math.isfinite(found) else math.inf
 

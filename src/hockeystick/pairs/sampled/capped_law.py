@@ -38,7 +38,6 @@ import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
 
 Array = npt.NDArray[np.float64]
@@ -48,7 +47,6 @@ FARTHEST, FIRST = 60.0, 1.5  # outcomes between which c is looked for: the neare
 LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # of kappa; of c; of mu
 HALVINGS = 60  # of a bracket of c
 LARGEST = 700.0  # exponent that a double can hold
-BOUNDED = 60.0  # units of work of a bound, for each height and panel
 WIDTH = 0.02  # of panels on which bounds are taken, of 1 / mu and of 1
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LATTICE = 2.0**-28  # a power of two, so that multiples are exact
@@ -139,7 +137,6 @@ class CappedLaw:
         """
         low, high = self.range_for(t, s, float(a.max()), 40.0)
         x = self.panels(low, high)
-        spend(BOUNDED * len(x) * len(a))
         nodes = Nodes(self.law, x, t)
         a = a[:, None]
         angle = self.turn(self.law.mu * (x - 0.5 * self.law.mu), a)

@@ -29,7 +29,6 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.capped_law import STEEPEST_TURN, CappedLaw, CappedNodes, on_lattice
 from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
@@ -39,7 +38,6 @@ ComplexArray = npt.NDArray[np.complex128]
 
 HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried, of the widest
 MAX_NODES = 1 << 19  # beyond, a line is refused
-LINE, BUILT = 300e3, 600.0  # units of work of one line, whatever its nodes; and of one node
 LARGE = 2.0  # log m(t) from which on the plain form is used
 LARGEST = 700.0  # exponent that a double can hold
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
@@ -59,7 +57,6 @@ class CappedLine:
         self._capped, self.t, self._tolerance = capped, t, tolerance
         self._built = False
         heights = STEEPEST_TURN / capped.steepness * (1 - SPARE) * HEIGHTS
-        spend(LINE)
         sizes = capped.log_size(t, reach, heights)
         depth = math.log(16 / tolerance)
         first = np.log1p(2 * capped.law.rate * (1 + t)) + 0.5 * np.square(heights)
@@ -80,7 +77,6 @@ class CappedLine:
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
-        spend(BUILT * self.nodes)
         capped, t = self._capped, self.t
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         at = CappedNodes(capped, x, t)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
-from hockeystick.numerics.work import remembered
 from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
 from hockeystick.pairs.sampled.capped_law import CappedLaw
 from hockeystick.pairs.sampled.capped_line import CappedLine
@@ -36,7 +36,7 @@ class CappedTransform(CappedLaw):
         return log_moment_upper(self, t, slack)
 
 
-@remembered(KEPT_BOUNDS)
+@lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(capped: CappedLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it: all remainders and roundings are added."""
     bound = line_upper(CappedLine(capped, t, 0.0, slack))

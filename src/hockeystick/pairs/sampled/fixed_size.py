@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +32,6 @@ import numpy.typing as npt
 
 from hockeystick.numerics.differences import log_even_differences
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
-from hockeystick.numerics.work import remembered
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import DominatingPair, RenyiCurve, rounding_of
 
@@ -80,7 +80,7 @@ class WithoutReplacementCurve(RenyiCurve):
         return min(convex, moment.rounded_up(line))
 
 
-@remembered(65_536)
+@lru_cache(maxsize=65_536)
 def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     """An upper bound on K'(t) at whole t >= 0, from the expansion at order t + 1."""
     if t == 0:
@@ -105,7 +105,7 @@ def _bounds_to(base: DominatingPair, order: int) -> Array:
     return _log_bounds(base, next(size for size in TABLES if size >= order))[: order - 1]
 
 
-@remembered(4096)
+@lru_cache(maxsize=4096)
 def _log_bounds(base: DominatingPair, most: int) -> Array:
     j = np.arange(2.0, most + 1)
     largest = max(base.loss_range[1] + base.supremum_error, TINY_LOSS)

@@ -55,11 +55,9 @@ from typing import ClassVar, cast
 import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart
 from hockeystick.pairs.sampled.poisson import (
-    SAMPLED_MOMENT,
     SAMPLED_SECONDS,
     BasePart,
     PoissonRemovePair,
@@ -69,7 +67,6 @@ from hockeystick.pairs.sampled.poisson import (
 
 CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by the square of it, over 8
 LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
-CELL_WORK = 60.0  # units of work of one cell
 LOG_TAIL = -120.0  # log of the part of a moment that is bounded and not summed
 TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
 CARE = 64 * UNIT_ROUNDOFF  # relative: the roundings of a mass or of a term
@@ -234,13 +231,10 @@ class WithoutReplacementPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """The least of the bounds of the module, (3) where few cells are enough."""
-        spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         k = self.base.log_moment(t)
         rough = moment.rounded_up(moment.log_mixture(self.rate, k), 1.0 if k > 1 else 0.0)
-        if spent():
-            return rough
         removed = self._removed.log_moment(t)
         if removed < moment.DIRECT:
             missing = -math.expm1(t * math.log1p(-self.rate))
@@ -258,7 +252,6 @@ class WithoutReplacementPair(DominatingPair):
         if not last > 0 or not last * (1 + t) <= min(MOST_CELLS * CELL, moment.DIRECT):
             return None
         cells = max(math.ceil(last * (1 + t) / CELL), LEAST_CELLS)
-        spend(CELL_WORK * cells)
         x = np.maximum.accumulate(smooth.outcome(np.linspace(0.0, last, cells + 1)))
         loss = np.maximum.accumulate(np.maximum(smooth.loss(x), 0.0))
         slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * loss)

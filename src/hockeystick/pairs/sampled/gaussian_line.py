@@ -21,6 +21,7 @@ also keeps to the range of a double.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,6 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.sampled.gaussian_strip import AddedStrip
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
@@ -38,8 +38,6 @@ ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21  # beyond, a line is refused
 MANY_NODES = 4000  # above which a longer step is looked for, which takes a millisecond
-LINE = 150e3  # units of work of one line, whatever its nodes
-UPPER, BUILT = 180.0, 400.0  # units of work of a node: of an upper bound, and of a line
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
 MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
@@ -87,7 +85,6 @@ class MixtureLine:
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
-        spend(LINE + BUILT * self.nodes * self._law.terms)
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = self._law.nodes(x, self.t)
@@ -204,13 +201,12 @@ def _where_large(
     return value, size, moved
 
 
-@remembered(KEPT_BOUNDS)
+@lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)
     if line.nodes * law.terms > MAX_NODES:
         return math.inf
-    spend(UPPER * line.nodes * law.terms)
     x: Array = line.low + line.dx * np.arange(line.nodes, dtype=np.float64)
     nodes = law.nodes(x, t)
     log_tilted = log_density(x) + nodes.exponent

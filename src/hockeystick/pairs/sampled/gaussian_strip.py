@@ -28,7 +28,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_tail
 
 Array = npt.NDArray[np.float64]
@@ -39,7 +38,6 @@ HEIGHTS: Array = np.linspace(0.1, 0.999, 12)  # half-widths tried, of pi/2 or wh
 PANEL = 0.0625  # width of a panel in x
 FARTHEST = 60.0  # outcomes that are looked at
 MOST_PANELS = 4000  # of a bound: more are asked where the law leans too far out
-ENTRY = 200.0  # units of work of one panel at one height: a dozen elementary functions
 ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative to what moves them
 
 
@@ -82,7 +80,6 @@ class AddedStrip:
         light = np.flatnonzero((logs < log_moment - depth) & (wide > wide[int(np.argmax(logs))]))
         high = float(wide[light[0]]) if len(light) else FARTHEST
         x = np.arange(low, FARTHEST, PANEL)
-        spend(ENTRY * len(x) * len(HEIGHTS))
         best: AddedStrip | None = None
         for height in (HEIGHTS * min(0.5 * math.pi / law.mu, 2 * math.sqrt(2 * depth))).tolist():
             panels, rest = _log_panels(law, t, x, height, reach)

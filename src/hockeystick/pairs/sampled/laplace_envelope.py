@@ -32,7 +32,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
 from hockeystick.pairs.sampled.poisson import mixed_slope
 
@@ -47,7 +46,6 @@ BAND = 32  # steps from the beginning to the end of a grid, at least
 POINTS = 20_000  # on all grids
 SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 NOTHING = 1e-12  # of m(t): a fall that is not told from rounding
-CELL = 400.0  # units of work of one cell
 CLOSE, TOLERANCE = 1e-3, 1e-15  # of that rise: how far values may err, which is charged; and the least that is asked
 
 
@@ -74,7 +72,6 @@ class SmoothTail:
         self.whole, self.variance = 1.0, math.inf
         if edges is None:
             return
-        spend(CELL * len(edges))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # infinities bound nothing
             self._take(law, t, edges, log_m, error)
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.sampled.laplace_envelope import TOLERANCE, EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LARGEST, NODES, LaplaceLaw, LaplaceNodes
 from hockeystick.pairs.transform import line_upper, safe_log, safe_log_one_plus
@@ -32,8 +32,6 @@ from hockeystick.pairs.transform import line_upper, safe_log, safe_log_one_plus
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LINE, BUILT = 150e3, 300.0  # units of work of one line, whatever its nodes; and of one node
-REMAINDER, BOUNDED = 100e3, 1.5e3  # of one bound on what the rule errs by, whatever its panels; and of one panel
 LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
@@ -75,13 +73,11 @@ class SampledLaplaceLine:
 
     def _log_remainder(self, edges: Array, *, moved: bool) -> float:
         """Log of what the rule errs by, of ``m - 1`` if ``moved`` and of m if not."""
-        spend(REMAINDER + len(edges) * BOUNDED)
         with np.errstate(over="ignore", invalid="ignore"):
             return self._law.log_remainder(edges, self.t, self._reach, moved=moved)
 
     def _build(self, edges: Array) -> None:
         """The nodes and everything that does not depend on s."""
-        spend(LINE + BUILT * self.nodes)
         at = LaplaceNodes(self._law, edges, self.t)
         log_tilted = at.log_weight + at.exponent
         self.highest = float(log_tilted.max())
@@ -195,14 +191,14 @@ class SampledLaplaceTransform(LaplaceLaw):
         return log_moment_upper(self, t)
 
 
-@remembered(KEPT_BOUNDS)
+@lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(law: LaplaceLaw, t: float) -> float:
     """An upper bound on ``K(t)``: with all remainders and roundings added."""
     bound = line_upper(SampledLaplaceLine(law, t, 0.0, UNIT_ROUNDOFF))
     return bound if not math.isnan(bound) else math.inf
 
 
-@remembered(KEPT_ENVELOPES, once=True)
+@lru_cache(maxsize=KEPT_ENVELOPES)
 def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
     """Envelope of the smooth part at t; ``None`` where m(t) is not known."""
     value, error = SampledLaplaceLine(law, t, 0.0, TOLERANCE).cumulants(1.0, 1)
@@ -210,7 +206,7 @@ def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
     return SmoothTail(law, t, log_m, doubt) if math.isfinite(log_m + doubt) else None
 
 
-@remembered(KEPT_ENVELOPES, once=True)
+@lru_cache(maxsize=KEPT_ENVELOPES)
 def kept_grids(law: LaplaceLaw, t: float, count: int) -> EnvelopeGrids:
     """The grids at t, where there is a tail."""
     tail = kept_tail(law, t)

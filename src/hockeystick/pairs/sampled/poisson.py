@@ -18,13 +18,11 @@ from typing import ClassVar, Protocol, cast
 import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
 LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
 SAMPLED_SECONDS = 0.003  # what moments of one kind of sampled rounds take, in one direction
-SAMPLED_MOMENT = 80e3  # units of work of one moment of a sampled round, besides its arrays: calls of NumPy
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
 
 
@@ -227,7 +225,6 @@ class _PoissonPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """K(t) after sampling, by the base's own way, or from the atoms."""
-        spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         return self.base.sampled_log_moment(self.rate, self.add, t)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hockeystick.numerics.work import one_call, part, short
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
@@ -69,17 +68,11 @@ def steps_points(plan: Plan, delta: float) -> Points:
     """Return epsilon after equal shares of every kind of round, rounded up, until all are run.
 
     There are no points for a single round, nor where the best of several runs is released, since nothing is released
-    before the end. There are none if the work limit stops some of them either: mixing two kinds of bounds in a line
-    would show false bends.
+    before the end.
     """
     if plan.best_of is not None:
         return []
     by_steps = partly_run(plan, [number / STEP_POINTS for number in range(1, STEP_POINTS + 1)])
     if len(by_steps) < 2:
         return []
-    found: Points = []
-    with one_call(len(plan.kinds)):
-        for number, (steps, each) in enumerate(by_steps.items()):
-            with part(1 / (len(by_steps) - number)):
-                found.append({"rounds": steps, **finite_ends(each.epsilon(delta))})
-        return [] if short() else found
+    return [{"rounds": steps, **finite_ends(each.epsilon(delta))} for steps, each in by_steps.items()]

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from hockeystick.numerics.work import one_call, part
 from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
@@ -106,14 +105,12 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
         return []
     found = []
     kinds = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
-    with one_call(len(plan.kinds)):
-        for number, kind in enumerate(kinds):
-            try:
-                with part(1 / (len(kinds) - number)):
-                    bound = resampled(plan, kind).epsilon(delta)
-            except (InvalidInputError, UnsupportedError):  # the plan does not determine its keys, or there is no proof
-                continue
-            found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
+    for kind in kinds:
+        try:
+            bound = resampled(plan, kind).epsilon(delta)
+        except (InvalidInputError, UnsupportedError):  # the plan does not determine its keys, or there is no proof
+            continue
+        found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
     return found
 
 
@@ -122,10 +119,9 @@ def _attack(plan: Plan) -> dict[str, Any]:
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}
     try:
-        with one_call(len(plan.kinds)):
-            profile = plan.profile()
-            advantage, rates = profile.advantage(), profile.tpr(list(FALSE_POSITIVE_RATES))
-            fit = profile.gdp()
+        profile = plan.profile()
+        advantage, rates = profile.advantage(), profile.tpr(list(FALSE_POSITIVE_RATES))
+        fit = profile.gdp()
     except HockeystickError as error:
         return {"refused": str(error)}
     return {
