@@ -8,10 +8,15 @@ import mpmath
 import numpy as np
 
 from hockeystick.engines.core.aim import Aim, Asked, first_aim
+from hockeystick.engines.core.ask import solve
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import Grid, Line
+from hockeystick.engines.core.rounds import GaussianRounds, interval
 from hockeystick.engines.core.rows import Plans, Rows, each
 from hockeystick.engines.core.sum import Cut, Sum
+from hockeystick.pairs import Composition
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 Plan = list[tuple[float, float, float]]
 
@@ -87,3 +92,31 @@ def true_log_delta(plan: Plan, epsilon: float, add: bool = False, t: float = 1.5
         log_m += count * np.log(np.exp((-1j if add else 1j) * s[:, None] * log_g) @ weight)
     terms = (np.exp(log_m - z * epsilon) / (z * (1 + z))).real
     return math.log((terms.sum() - terms[0] / 2) / (8 * math.pi))
+
+
+class CoreEngine:
+    """The core as an engine of one direction.
+
+    Args:
+        composition: pairs and counts.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        rounds = GaussianRounds.of(composition.rounds)
+        if rounds is None:
+            raise NotApplicableError("other rounds than the core's")
+        self._plans = rounds.plans
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of epsilon at log deltas."""
+        return self._solved(Asked.epsilons(np.array([log_delta[::-1]]), gap or 1e-6))
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of log delta at an epsilon."""
+        return self._solved(Asked.log_deltas(np.array([epsilon]), gap or 1e-6))
+
+    def _solved(self, asked: Asked) -> Interval:
+        found = interval(solve(self._plans, asked))
+        if found is None:
+            raise NotApplicableError("no sum can be laid")
+        return found

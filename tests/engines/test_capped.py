@@ -14,11 +14,11 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 from capped_truths import Sharp
+from core_lines import CoreEngine
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.engines.contour import capped as engine
-from hockeystick.engines.contour.capped import CappedEngine
+from hockeystick.engines.auto import capped as engine_of
+from hockeystick.engines.contour import seen as engine
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.core.engine import CoreEngine
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.capped import capped
 from hockeystick.pairs.sampled import capped_envelope, capped_law, capped_line
@@ -55,7 +55,7 @@ def test_epsilon_lies_within(truth: Sharp, delta: float) -> None:
     assert found.upper - found.lower <= 1e-7 * found.upper
     (least, _), (_, most) = truth.ends([found.lower, found.upper])
     assert least >= mpf(repr(delta)) >= most
-    middle = CappedEngine(composition(truth)).log_delta(found.estimate, None)
+    middle = engine_of(composition(truth)).log_delta(found.estimate, None)
     assert middle.upper - middle.lower <= 1e-6
     assert middle.lower - 1e-6 <= math.log(delta) <= middle.upper + 1e-6
 
@@ -97,7 +97,7 @@ def test_an_epsilon_that_no_seen_loss_reaches_is_left_to_others() -> None:
     """However deep its tail is looked at, none is found: the guide would go on for ever."""
     rare = Composition([(PoissonRemovePair(GaussianPair(1 / 0.373), 1.66e-95), 11)])
     with pytest.raises(NotApplicableError, match="do not add up to epsilon"):
-        CappedEngine(rare).log_delta(1e-16, None)
+        engine_of(rare).log_delta(1e-16, None)
 
 
 def test_the_least_end_that_leaves_out_little_enough() -> None:
@@ -112,8 +112,9 @@ def test_the_least_end_that_leaves_out_little_enough() -> None:
     assert short is not None
     masses = [math.log(count) + pair.capped.log_lost for pair, count in short[0].rounds]  # type: ignore[attr-defined]
     assert np.logaddexp(*masses) <= short[1] <= -39.9
-    assert capped(Composition([(PoissonAddPair(GaussianPair(1.0), 1e-6), 10)]), -40.0) is None
-    assert capped(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-3), 10)]), -40.0) is None
+    for pair in (PoissonAddPair(GaussianPair(1.0), 1e-6), PoissonRemovePair(GaussianPair(1.0), 1e-3)):
+        with pytest.raises(NotApplicableError, match="are not small"):
+            capped(Composition([(pair, 10)]), -40.0)
 
 
 def test_losses_whose_odds_are_beyond_a_double() -> None:
@@ -351,7 +352,7 @@ def test_delta_lies_within_where_much_is_left_out(delta: float) -> None:
     """The upper end has all of what is left out, and the lower one nothing."""
     log = math.log(delta)
     epsilon = ContourEngine(LARGE).epsilon((log, log), None).estimate
-    sharp, found = ContourEngine(LARGE).log_delta(epsilon, None), CappedEngine(LARGE).log_delta(epsilon, 1e-6)
+    sharp, found = ContourEngine(LARGE).log_delta(epsilon, None), engine_of(LARGE).log_delta(epsilon, 1e-6)
     assert found.lower < sharp.lower
     assert sharp.upper < found.upper < sharp.upper + 0.7
     assert found.upper - found.lower > 0.01
@@ -362,11 +363,10 @@ def test_delta_lies_within_where_much_is_left_out(delta: float) -> None:
 @pytest.mark.parametrize("delta", [1e-2, 1e-4])
 def test_epsilon_lies_within_where_much_is_left_out(delta: float) -> None:
     log = math.log(delta)
-    sharp, found = ContourEngine(LARGE).epsilon((log, log), None), CappedEngine(LARGE).epsilon((log, log), 1e-6)
+    sharp, found = ContourEngine(LARGE).epsilon((log, log), None), engine_of(LARGE).epsilon((log, log), 1e-6)
     assert found.lower < sharp.lower
     assert sharp.upper < found.upper
     without = capped(LARGE, log + math.log(0.1))
-    assert without is not None
     alone = ContourEngine(without[0], bundling=False).epsilon((log, log), None)
     assert alone.upper < sharp.lower  # the mass left out decides
 
@@ -376,9 +376,9 @@ def test_more_than_half_of_delta_is_never_left_out() -> None:
     rounds = composition(NEVER_TWICE[0])
     for gap in (60.0, 100.0, 1e4):
         with pytest.raises(NotApplicableError):
-            CappedEngine(rounds).epsilon((LOG, LOG), gap)
-    found = CappedEngine(rounds).epsilon((LOG, LOG), 40.0)
-    sharp = CappedEngine(rounds).epsilon((LOG, LOG), None)
+            engine_of(rounds).epsilon((LOG, LOG), gap)
+    found = engine_of(rounds).epsilon((LOG, LOG), 40.0)
+    sharp = engine_of(rounds).epsilon((LOG, LOG), None)
     assert found.lower <= sharp.upper
     assert sharp.lower <= found.upper
 
@@ -392,14 +392,14 @@ def test_rarely_sampled_rounds_that_are_too_rare_for_the_core_leave_out_what_is_
     log = math.log(FEW[1])
     with pytest.raises(NotApplicableError):
         CoreEngine(rounds).epsilon((log, log), None)
-    assert AutoEngine(rounds).epsilon((log, log), None) == CappedEngine(rounds).epsilon((log, log), None)
+    assert AutoEngine(rounds).epsilon((log, log), None) == engine_of(rounds).epsilon((log, log), None)
 
 
 def test_several_kinds() -> None:
     """Half of the rounds by a noise next to the other one: between the answers to either."""
     kinds = [PoissonRemovePair(GaussianPair(1 / noise), 1e-6) for noise in (3.0, 3.001)]
-    mixed = CappedEngine(Composition([(pair, 500) for pair in kinds])).epsilon((LOG, LOG), None)
-    first, second = (CappedEngine(Composition([(pair, 1000)])).epsilon((LOG, LOG), None) for pair in kinds)
+    mixed = engine_of(Composition([(pair, 500) for pair in kinds])).epsilon((LOG, LOG), None)
+    first, second = (engine_of(Composition([(pair, 1000)])).epsilon((LOG, LOG), None) for pair in kinds)
     assert mixed.limited is None
     assert second.lower <= mixed.upper
     assert mixed.lower <= first.upper

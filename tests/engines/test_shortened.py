@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from hockeystick import Plan
-from hockeystick.engines.contour import shortened as engine
-from hockeystick.engines.contour.shortened import ShortenedEngine
+from hockeystick.engines.auto import smoothed as engine_of
+from hockeystick.engines.contour import seen as engine
 from hockeystick.engines.contour.smoothed import SmoothedEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.pairs import Composition, GaussianPair
@@ -46,11 +46,11 @@ def test_what_is_left_out_and_what_is_kept() -> None:
 def test_the_mass_of_all_rounds_counts() -> None:
     """As often as there are rounds; rounds that have more than atoms, and those with nothing to leave out, stay."""
     rounds = Composition([(JUMPS, 30), (BULK, 5), (GaussianPair(0.1), 1)])
-    short, log_lost = shortened(rounds, math.log(0.1))
+    short, log_lost, _ = shortened(rounds, math.log(0.1))
     assert math.exp(log_lost) == pytest.approx(30 * 0.0002, rel=1e-7)
     assert math.exp(log_lost) > 30 * 0.0002
     assert [type(one).__name__ for one, _ in short.rounds] == ["ShortenedPair", "FinitePair", "GaussianPair"]
-    assert shortened(rounds, math.log(1e-9)) == (rounds, -math.inf)
+    assert shortened(rounds, math.log(1e-9)) [:2] == (rounds, -math.inf)
 
 
 ROUNDS = Composition([(JUMPS, 8)])
@@ -64,7 +64,7 @@ def test_delta_lies_within_where_much_is_left_out(
     monkeypatch.setattr(engine, "SHARE", share)
     monkeypatch.setattr(engine, "BELOW", 0.0)
     sums = DirectEngine(ROUNDS).log_delta(epsilon, None)
-    found = ShortenedEngine(ROUNDS).log_delta(epsilon, 1e-4)
+    found = engine_of(ROUNDS).log_delta(epsilon, 1e-4)
     assert found.lower < sums.lower
     assert sums.upper < found.upper < sums.upper + 0.3
     assert found.upper - found.lower > 0.05  # what is left out decides
@@ -76,7 +76,7 @@ def test_epsilon_lies_within_where_much_is_left_out(delta: float, monkeypatch: p
     monkeypatch.setattr(engine, "SHARE", 2e4)
     log = math.log(delta)
     sums = DirectEngine(ROUNDS).epsilon((log, log), None)
-    found = ShortenedEngine(ROUNDS).epsilon((log, log), 1e-4)
+    found = engine_of(ROUNDS).epsilon((log, log), 1e-4)
     assert found.lower <= sums.lower
     assert sums.upper <= found.upper
     without = shortened(ROUNDS, log + math.log(2.0))[0]
@@ -87,11 +87,11 @@ def test_epsilon_lies_within_where_much_is_left_out(delta: float, monkeypatch: p
 def test_the_sum_over_all_losses_is_within(epsilon: float) -> None:
     """The sums are listed one by one; and where nothing may be left out, the contours of all rounds answer."""
     sums = DirectEngine(ROUNDS).log_delta(epsilon, None)
-    found = ShortenedEngine(ROUNDS).log_delta(epsilon, 1e-3)
+    found = engine_of(ROUNDS).log_delta(epsilon, 1e-3)
     assert found.lower <= sums.upper
     assert sums.lower <= found.upper
     log = sums.estimate
-    back = ShortenedEngine(ROUNDS).epsilon((log, log), 1e-3)
+    back = engine_of(ROUNDS).epsilon((log, log), 1e-3)
     truth = DirectEngine(ROUNDS).epsilon((log, log), None)
     assert back.lower <= truth.upper
     assert truth.lower <= back.upper
@@ -101,10 +101,10 @@ def test_jumps_that_hide_the_rest_are_left_out() -> None:
     """At its saddle point the law tilted by e^(tL) keeps to losses that are never seen: without them it is short."""
     noise = PoissonRemovePair(DiscreteGaussianPair(1, Fraction(25)), 0.01)
     rounds, log = Composition([(noise, 100)]), math.log(1e-40)
-    found = ShortenedEngine(rounds).epsilon((log, log), 1e-6)
+    found = engine_of(rounds).epsilon((log, log), 1e-6)
     assert found.limited is None
     assert found.upper - found.lower <= 1e-6 * found.upper
-    back = ShortenedEngine(rounds).log_delta(found.estimate, 1e-5)
+    back = engine_of(rounds).log_delta(found.estimate, 1e-5)
     assert back.lower <= log + 1e-4
     assert back.upper >= log - 1e-4
     assert back.upper - back.lower <= 1e-4

@@ -23,7 +23,7 @@ from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.bundling import bundled_moment
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import solve, worse
-from hockeystick.engines.core.engine import GaussianRounds, interval
+from hockeystick.engines.core.rounds import GaussianRounds, interval
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.budget import left, question, share
 from hockeystick.numerics.rounding import ULPS, next_down, next_up

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from hockeystick.engines.base import DEFAULT_GAP, WIDER, Engine
 from hockeystick.engines.direct import DirectEngine
@@ -34,10 +35,12 @@ def grid(composition: Composition) -> Engine:
 
 
 def capped(composition: Composition) -> Engine:
-    """The contour engine without outcomes that are never seen, imported when rounds are rarely sampled."""
-    from hockeystick.engines.contour.capped import CappedEngine
+    """The contour without outcomes that are never seen, imported when rounds are rarely sampled."""
+    from hockeystick.engines.contour.engine import ContourEngine
+    from hockeystick.engines.contour.seen import SeenEngine
+    from hockeystick.pairs.capped import capped
 
-    return CappedEngine(composition)
+    return SeenEngine(composition, capped, partial(ContourEngine, bundling=False))
 
 
 def contour(composition: Composition) -> Engine:
@@ -48,10 +51,12 @@ def contour(composition: Composition) -> Engine:
 
 
 def smoothed(composition: Composition) -> Engine:
-    """The contour engine with a little noise, imported when the first two do not answer."""
-    from hockeystick.engines.contour.shortened import ShortenedEngine
+    """The contour with a little noise, without losses that are never seen, imported when the others do not answer."""
+    from hockeystick.engines.contour.seen import SeenEngine
+    from hockeystick.engines.contour.smoothed import SmoothedEngine
+    from hockeystick.pairs.shortened import shortened
 
-    return ShortenedEngine(composition)
+    return SeenEngine(composition, shortened, SmoothedEngine)
 
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, smoothed, grid)

@@ -50,15 +50,14 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
     """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
 
     Searched downwards from an upper end: far from there a lower bound may be worth nothing. The slope tells how far: a
-    first step that certifies is the answer. Else its states are those of the upper end turned round: *outward*, down by
+    first step within the gap that certifies is the answer. Else its states are those of the upper end turned round: *outward*, down by
     steps that double until the bound is above the target; *at an end*, 0; *between*; *beside*, down from the root until
     the bound itself exceeds the target.
     """
     log_delta = cache(log_delta)  # as above
-    excess = target - log_delta(guess)
-    nearest = guess - max(NEARLY * excess / slope, 0.0) - 2 * math.ulp(guess)
-    if 0 < nearest < guess and log_delta(nearest) > target:
-        return nearest
+    first = max(NEARLY * (target - log_delta(guess)) / slope, 0.0) + 2 * math.ulp(guess)
+    if first < min(gap, 1.0) * guess and log_delta(guess - first) > target:
+        return guess - first
     low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
     while log_delta(low) <= target:
         if low == 0.0:

@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.pairs.base import NO_ATOMS, Atoms, DominatingPair
-from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.composition import Composition, Kept
 from hockeystick.pairs.sampled.capped_law import capped_at
 from hockeystick.pairs.sampled.capped_transform import CappedTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
 SLACK = 1e-9  # of a bound on K
+NOTHING = "losses that are seen are not small"  # reason for no such rounds
 LARGEST_LOSS = 0.1  # about, of one that is kept: beyond, the law itself has as high a tilt
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
 DENSITY, PAST = 0.02, 8.0  # distance of what stands in for outcomes, of 1 / mu and 1; how far past c, of 1 / kappa
@@ -75,40 +76,26 @@ class CappedPair(DominatingPair):
         return u, log_density(x) + u - np.exp(capped.log_fading(x)) + math.log(x[1] - x[0])
 
 
-class Kept(NamedTuple):
-    """Rounds without outcomes far out.
-
-    Attributes:
-        rounds: those without outcomes far out.
-        log_lost: an upper bound on the log of the mass that all of them together are short of.
-        reach: about the largest sum of losses that are kept.
-    """
-
-    rounds: Composition
-    log_lost: float
-    reach: float
-
-
-def capped(composition: Composition, log_lost: float) -> Kept | None:
+def capped(composition: Composition, log_lost: float) -> Kept:
     """Rounds without outcomes far out.
 
     Args:
         composition: the rounds.
         log_lost: log of the mass that may be left out of all of them together.
 
-    Returns:
-        ``None`` where some round is no sampled Gaussian noise with a record removed, or where losses that are kept are
-        not small: it is their size that limits the tilt.
+    Raises:
+        NotApplicableError: some round is no sampled Gaussian noise with a record removed, or losses that are kept are
+            not small: it is their size that limits the tilt.
     """
     rounds: list[tuple[DominatingPair, int]] = []
     total, reach = -math.inf, 0.0
     for pair, count in composition.rounds:
         law = pair.transform
         if not (isinstance(law, MixtureLaw) and law.kind is Kind.REMOVE and law.terms == 1):
-            return None
+            raise NotApplicableError(NOTHING)
         short = capped_at(law, log_lost - math.log(composition.count))
         if short is None or not short.largest_loss <= LARGEST_LOSS:
-            return None
+            raise NotApplicableError(NOTHING)
         rounds.append((CappedPair(CappedTransform(short.law, short.centre, short.steepness)), count))
         total = float(np.logaddexp(total, math.log(count) + short.log_lost)) + ROUNDINGS
         reach += count * short.largest_loss

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
@@ -188,3 +188,17 @@ class Composition(RenyiComposition):
         from hockeystick.pairs.lattice import Lattice
 
         return tuple(Lattice.of(pair) for pair, _ in self.rounds)
+
+
+class Kept(NamedTuple):
+    """Rounds without outcomes far out.
+
+    Attributes:
+        rounds: those without outcomes far out.
+        log_lost: an upper bound on the log of the mass that all of them together are short of.
+        reach: about the largest sum of losses that are kept.
+    """
+
+    rounds: Composition
+    log_lost: float
+    reach: float

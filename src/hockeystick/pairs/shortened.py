@@ -19,7 +19,7 @@ import numpy as np
 
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.closed_transforms import AtomTransform
-from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.composition import Composition, Kept
 
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses, each of which has a logarithm of some thousands at most
 
@@ -70,8 +70,8 @@ class ShortenedPair(DominatingPair):
         return self.atoms.log_moment(t)
 
 
-def shortened(composition: Composition, log_lost: float) -> tuple[Composition, float]:
-    """Rounds without large losses that are next to never seen, and a bound on the log of the mass they are short of.
+def shortened(composition: Composition, log_lost: float) -> Kept:
+    """Rounds without large losses that are next to never seen.
 
     Args:
         composition: the rounds; those that have more than atoms stay as they are.
@@ -90,4 +90,4 @@ def shortened(composition: Composition, log_lost: float) -> tuple[Composition, f
             if found.log_lost > -math.inf:
                 short, total = found, float(np.logaddexp(total, math.log(count) + found.log_lost)) + ROUNDINGS
         rounds.append((short, count))
-    return (composition, total) if total == -math.inf else (Composition(rounds), total)
+    return Kept(composition if total == -math.inf else Composition(rounds), total, math.inf)

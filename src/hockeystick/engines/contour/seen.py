@@ -1,0 +1,93 @@
+"""The contours of rounds without outcomes far out that are next to never seen.
+
+With D' the delta of what is kept and l the mass of what is left out (``pairs/capped.py``, ``pairs/shortened.py``),
+``D' <= D <= D' + l``: the lower end of D' is one of D, the upper end is raised by l, and an epsilon with ``D' <= delta
+- l`` has ``D <= delta``.
+
+Few rounds at a small rate have a core whose transform falls off far up the line, and one jump in many thousand rounds
+that takes over the law at any tilt that suits the core; atoms far out do the same to a discrete law. Without what is
+next to never seen losses are small, for all that counts, and larger tilts are to be had, at which a period is as short.
+
+How much may be left out follows from delta. Where delta is what is asked, the least Chernoff bound that the guide sees
+stands in for it; while the large losses are there it may be far above delta, so that it is looked again without them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE, Engine
+from hockeystick.engines.guide import Guide
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.pairs.composition import Kept
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
+
+LOOKS = 4  # at how deep delta is, each without more of the large losses
+SHARE = 0.01  # of the asked width of log delta, that what is left out may have
+BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
+MOST = 0.4  # of delta, that what is left out may have where an epsilon is sought
+TOO_MUCH = "what is left out may be most of delta"  # where a gap far above 1 is asked
+BEYOND = "losses that are seen do not add up to epsilon"  # reason for no contour at an epsilon
+
+
+class SeenEngine:
+    """Certified epsilon and log delta of one direction: another engine's, without outcomes that are never seen.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+        without: the rounds that are kept, where so much mass (its logarithm) may be left out.
+        engine: engine of the rounds that are kept.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        without: Callable[[Composition, float], Kept],
+        engine: Callable[[Composition], Engine],
+    ) -> None:
+        self._composition, self._without, self._engine = composition, without, engine
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+
+        Raises:
+            NotApplicableError: there is no such contour.
+        """
+        gap = gap or DEFAULT_GAP
+        spare = math.log(SHARE) + math.log(gap) - BELOW
+        kept, before = Kept(self._composition, -math.inf, math.inf), math.inf
+        for _ in range(LOOKS):
+            depth = Guide.reaching(kept.rounds, epsilon)[2]
+            if not depth < before - BELOW:
+                break
+            kept, before = self._without(self._composition, depth + spare), depth
+            if not epsilon < kept.reach:
+                raise NotApplicableError(BEYOND)
+        found = self._engine(kept.rounds).log_delta(epsilon, gap)
+        if kept.log_lost == -math.inf:
+            return found
+        upper = float(np.logaddexp(found.upper, kept.log_lost))
+        upper = min(upper + 4 * UNIT_ROUNDOFF * (1 + abs(upper)), 0.0)
+        return replace(found, upper=upper, limited=None if upper - found.lower <= gap else found.limited or TOO_WIDE)
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+
+        Raises:
+            NotApplicableError: there is no such contour, or too little of delta would be left of it.
+        """
+        gap = gap or DEFAULT_GAP
+        low, high = log_delta
+        kept = self._without(self._composition, low + math.log(SHARE) + math.log(gap))
+        if kept.log_lost > -math.inf:
+            if not kept.log_lost - low <= math.log(MOST):
+                raise NotApplicableError(TOO_MUCH)
+            low += math.log1p(-math.exp(kept.log_lost - low))
+            low -= 8 * UNIT_ROUNDOFF * (1 + abs(low))
+        return self._engine(kept.rounds).epsilon((low, high), gap)
