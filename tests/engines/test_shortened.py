@@ -50,7 +50,7 @@ def test_the_mass_of_all_rounds_counts() -> None:
     assert math.exp(log_lost) == pytest.approx(30 * 0.0002, rel=1e-7)
     assert math.exp(log_lost) > 30 * 0.0002
     assert [type(one).__name__ for one, _ in short.rounds] == ["ShortenedPair", "FinitePair", "GaussianPair"]
-    assert shortened(rounds, math.log(1e-9)) [:2] == (rounds, -math.inf)
+    assert shortened(rounds, math.log(1e-9))[:2] == (rounds, -math.inf)
 
 
 ROUNDS = Composition([(JUMPS, 8)])
