@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,6 @@ import hockeystick as hs
 from hockeystick.directions import certified, finite_losses
 from hockeystick.directions.curve import DirectionCurve
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.grid import engine as grid
 from hockeystick.engines.grid.query import EpsilonQuery
 from hockeystick.numerics import rounding
@@ -250,40 +249,6 @@ def test_delta_near_the_largest_loss_on_a_curve() -> None:
         assert true <= upper <= true + 1e-10
 
 
-def test_a_direction_is_left_out_only_if_it_cannot_be_the_worse_one() -> None:
-    """By its largest loss, with room for the roundings of its sum; never where its loss may be infinite."""
-    best = Interval(-1.0, -1.0, -1.0)
-    composition = boxes((0.1, 0.0, 3), (0.2, 0.0, 7))
-    top = 1.7
-    assert certified.stays_below(composition, best, top * (1 + 1e-11), -1000.0)
-    assert not certified.stays_below(composition, best, top * (1 - 5e-13), -1000.0)
-    assert not certified.stays_below(composition, best, top * (1 + 5e-13), -1000.0)
-    assert not certified.stays_below(boxes((0.1, 0.3, 1)), best, 5.0, -1000.0)
-
-
-ALIKE = [(2.0, 0.05, 2000), (1.1, 0.004, 14000), (7.0, 0.0003, 13000)]
-"""Noise, sample rate and rounds of which one direction is hardly worse than the other: no Renyi bound tells it."""
-
-
-@pytest.mark.parametrize(("noise", "rate", "rounds"), ALIKE)
-def test_a_rough_contour_tells_directions_apart_that_are_nearly_alike(noise: float, rate: float, rounds: int) -> None:
-    """Delta of adding a record, at the epsilon of removing it, is below the target by a few hundredths of its log."""
-    add = Composition([(PoissonAddPair(GaussianPair(1 / noise), rate), rounds)])
-    remove = Composition([(PoissonRemovePair(GaussianPair(1 / noise), rate), rounds)])
-    target = math.log(1e-6)
-    best = ContourEngine(remove).epsilon((target, target), 1e-6)
-    true = ContourEngine(add).log_delta(best.lower, 1e-9)
-    assert true.upper < target
-    assert certified.stays_below(add, best, best.lower, target)
-    assert not certified.stays_below(add, replace(best, tilt=None), best.lower, target)
-    assert not certified.stays_below(add, replace(best, engine="grid"), best.lower, target)  # by Renyi bounds alone
-    assert not certified.stays_below(add, best, best.lower, -math.inf)
-    assert not certified.stays_below(add, best, best.lower, math.nextafter(true.lower, -math.inf))
-    assert best.tilt is not None
-    bound = ContourEngine(add).bound(best.lower, best.tilt, target)
-    assert true.lower <= bound <= true.upper + 0.05
-
-
 def test_a_mass_that_stands_for_outcomes_far_out_is_bounded_from_above_and_not_from_below() -> None:
     """Masses of the least double, and of less after sampling, in each of many rounds."""
     noise = DiscreteGaussianPair(1, Fraction(25))
@@ -292,30 +257,6 @@ def test_a_mass_that_stands_for_outcomes_far_out_is_bounded_from_above_and_not_f
             low, high = Composition([(pair, count)]).infinite_mass_ends
             assert low == 0.0
             assert high >= count * mpmath.mpf(q) * mpmath.mpf(5e-324)
-
-
-@pytest.mark.parametrize("delta", [1e-6, 3e-5, 1e-30, 1e-300])
-def test_a_direction_is_compared_with_a_log_of_delta_that_is_not_above_it(
-    delta: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[float] = []
-
-    def recorded(*given: Any) -> bool:
-        asked.append(given[3])
-        return True
-
-    monkeypatch.setattr(certified, "stays_below", recorded)
-    hs.dp_sgd(1.0, sample_rate=0.01, steps=1000).epsilon(delta)
-    assert asked
-    assert all(mpmath.mpf(log) <= mpmath.log(mpmath.mpf(delta)) for log in asked)
-
-
-def test_no_contour_is_no_bound() -> None:
-    """Rounds without a characteristic function, or whose line would be long, are not left out by one."""
-    tilted = Interval(1.0, 1.0, 1.0, None, "contour", 5.0)
-    assert not certified.stays_below(Composition([(BlackBoxPair(0.1, 0.0), 30)]), tilted, 1.0, -40.0)
-    rare = Composition([(PoissonAddPair(GaussianPair(1.0), 1e-9), 3)])
-    assert ContourEngine(rare).bound(1e-9, 1e10, -40.0) == math.inf
 
 
 def test_the_total_variation_is_asked_of_one_direction(monkeypatch: pytest.MonkeyPatch) -> None:

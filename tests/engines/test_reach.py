@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.directions.certified import OUTWARD, _beside_best
 from hockeystick.engines.grid.cells import Reach, reached
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.arrays import BLOCK, by_blocks
@@ -77,20 +76,6 @@ def test_blocks_are_the_whole() -> None:
     """An elementwise function gives the same numbers, whatever the blocks."""
     x = np.linspace(-30.0, 30.0, 3 * BLOCK + 17)
     assert np.array_equal(by_blocks(np.exp, x), np.exp(x))
-
-
-def test_orders_beside_the_best_one() -> None:
-    """Outwards until the bound rises again, then into the wider of the gaps beside the least."""
-    assert _beside_best({1.0: 3.0, 4.0: 2.0, 16.0: 5.0}) in (2.0, 8.0)
-    assert _beside_best({1.0: 1.0, 4.0: 2.0, 16.0: 5.0}) == pytest.approx(1 / OUTWARD)
-    assert _beside_best({1.0: 7.0, 4.0: 6.0, 16.0: 5.0}) == pytest.approx(16.0 * OUTWARD)
-    bounds = {0.01: 0.0, 1.0: 0.0, 100.0: 0.0}
-    for at in bounds:
-        bounds[at] = abs(math.log(at / 7.3))
-    for _ in range(20):
-        at = _beside_best(bounds)
-        bounds[at] = abs(math.log(at / 7.3))
-    assert min(bounds.values()) < 1e-3
 
 
 @pytest.mark.parametrize("noise", [1e4, 1e6])

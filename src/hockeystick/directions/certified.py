@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
@@ -20,7 +19,6 @@ from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.base import DEFAULT_GAP
-from hockeystick.engines.contour.bundling import bundled_moment
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import solve, worse
 from hockeystick.engines.core.rounds import GaussianRounds, interval
@@ -29,7 +27,6 @@ from hockeystick.numerics.budget import left, question, share
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
-from hockeystick.pairs.renyi import log_delta_at, log_delta_from
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
@@ -40,20 +37,13 @@ from hockeystick.values.side import Side
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
-SPARE = 1e-12  # relative slack for the roundings of a short sum
-ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
-ROUGH_ORDER = 0.1  # precision of the logarithm of an order
-MORE_ORDERS = 8  # orders tried after the first three, if work is left
-OUTWARD = 1.5  # factor between an outermost order and the next one beyond it
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where the lower end is of other pairs
 LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take, which have no other answer
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
 FAR_OUT = "outcomes far out, which have less mass than the least double, are not told from one another"
-BY_CONTOUR = "contour"  # the name of the engine whose answers come with a tilt for a line
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
-TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
@@ -74,11 +64,7 @@ def _certified_epsilon(directions: Directions, delta: float, gap: float | None, 
         lambda subjects: worst_direction(
             subjects,
             lambda rounds: _epsilon(rounds, delta, gap, engine),
-            lambda rounds, best: (
-                Interval(0.0, best.lower, best.lower)
-                if best.lower > 0 and stays_below(rounds.above, best, best.lower, log_left(delta, 0.0, next_down))
-                else _epsilon(rounds, delta, COARSE_GAP, engine)
-            ),
+            lambda rounds, best: _epsilon(rounds, delta, COARSE_GAP, engine),
         ),
     )
     bound = _bound(worst, found)
@@ -104,8 +90,7 @@ def _certified_delta(directions: Directions, epsilon: float, gap: float | None, 
             lambda rounds: _log_delta(rounds, epsilon, gap, engine),
             lambda rounds, best: (
                 Interval(-math.inf, best.lower, best.lower)
-                if (epsilon == 0 and _mirrored(subjects[0][1], rounds))
-                or stays_below(rounds.above, best, epsilon, best.lower)
+                if epsilon == 0 and _mirrored(subjects[0][1], rounds)
                 else _log_delta(rounds, epsilon, COARSE_GAP, engine)
             ),
         ),
@@ -122,18 +107,15 @@ def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float
     if not directions.tight:
         return None
     sides = directions.adjacency.directions
-    removing, *adding = (GaussianRounds.of(directions.rounds(side)) for side in sides)
-    if (
-        removing is None
-        or any(other is None or other != removing._replace(add=True) for other in adding)
-        or (removing.add and adding)
-    ):
+    rounds = [GaussianRounds.of(directions.rounds(side)) for side in sides]
+    first = rounds[0]
+    if first is None or (len(rounds) == 2 and rounds != [first._replace(add=False), first._replace(add=True)]):
         return None
-    found, added = worse(removing.plans, asked) if adding else (solve(removing.plans, asked), [False])
+    found, adding = worse(first.plans, asked) if len(rounds) == 2 else (solve(first.plans, asked), [False])
     narrow = interval(found)
     if narrow is None or narrow.upper - narrow.lower > asked.gap[0, 0] * size(narrow.upper):
         return None
-    return _bound(sides[int(added[0])], narrow)
+    return _bound(sides[int(adding[0])], narrow)
 
 
 def _bound(worst: Direction, found: Interval) -> Bound:
@@ -208,59 +190,6 @@ def _mirrored(one: Gathered, other: Gathered) -> bool:
     return len(first) == len(second) and all(
         count == times and pair.mirror == seen for (pair, count), (seen, times) in zip(first, second, strict=True)
     )
-
-
-def stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
-    """Return True if a direction provably has at most this log delta, by its largest loss, a Renyi bound, or a contour.
-
-    Orders are tried from the other direction's tilt upwards. With large noise the two directions are so similar that no
-    order suffices; if a contour answered for the other direction, a contour at its tilt then decides.
-    """
-    if composition.infinite_mass:
-        return False
-    if _no_loss_beyond(composition, epsilon):
-        return True
-    if best.tilt is None:
-        return False
-    before, moment = math.inf, bundled_moment(composition)
-    for factor in TILTS_ABOVE:
-        tilt = factor * best.tilt
-        if moment is None:
-            bound = log_delta_from(composition, tilt, epsilon, COARSE_GAP)
-        else:
-            bound = log_delta_at(moment(tilt), tilt, epsilon)
-        if bound <= log_delta:
-            return True
-        if not bound < before:  # convex in t
-            break
-        before = bound
-    told = best.engine == BY_CONTOUR and log_delta > -math.inf  # a contour has no depth at delta 0
-    return told and _below_by_contour(composition, best.tilt, epsilon, log_delta)
-
-
-def _below_by_contour(composition: Composition, tilt: float, epsilon: float, log_delta: float) -> bool:
-    """True if a contour of few digits proves that a direction has at most this log delta."""
-    from hockeystick.engines.contour.engine import ContourEngine  # late: other bounds decide for common plans
-
-    try:
-        engine = ContourEngine(composition)
-    except NotApplicableError:  # a round has no characteristic function
-        return False
-    return engine.bound(epsilon, tilt, log_delta) <= log_delta
-
-
-def _no_loss_beyond(composition: Composition, epsilon: float) -> bool:
-    """True if the largest losses of all rounds, none of which is negative, add up to at most epsilon.
-
-    The sum stops once it exceeds epsilon.
-    """
-    losses, seen = [], 0.0
-    for pair, count in composition.rounds:
-        losses.append(count * (pair.loss_range[1] + pair.supremum_error))
-        seen += losses[-1]
-        if seen > epsilon:
-            return False
-    return math.fsum(losses) * (1 + SPARE) <= epsilon
 
 
 def _both(glanced: Interval, asked: Interval) -> Interval:
@@ -353,46 +282,9 @@ def _asked(
         worse = ask(rounds.worse, wide, engine)
     assert rounds.reason is not None
     found = _between(milder, worse, rounds.reason)
-    return found if engine is not AutoEngine else _below_all(rounds, wide, found, ask)
-
-
-def _below_all(
-    rounds: Gathered, gap: float, found: Interval, ask: Callable[[Composition, float, EngineFactory], Interval]
-) -> Interval:
-    """The answer with the Renyi bound of all kinds, not gathered, as its upper end if that is lower.
-
-    This needs some moments of every kind, and is skipped if these would take too long. The first orders are those that
-    suit the two sides; each further one is beside the best so far, where the bound may be lower.
-    """
-    each = len(rounds.exact.rounds) * ROUGH_ANSWER / 3
-    if 3 * each > left():
+    if engine is not AutoEngine:
         return found
-    tilts = [ask(side, gap, partial(RenyiEngine, precision=ROUGH_ORDER)).tilt for side in (rounds.milder, rounds.worse)]
-    known = sorted(tilt for tilt in tilts if tilt is not None and 0 < tilt < math.inf)
-    if not known:
-        return found
-
-    def bound(tilt: float) -> Interval:
-        return ask(rounds.exact, gap, partial(RenyiEngine, tilts=[tilt]))
-
-    bounds = {tilt: bound(tilt) for tilt in (known[0], math.sqrt(known[0] * known[-1]), known[-1])}
-    for _ in range(MORE_ORDERS):
-        if each > left():
-            break
-        tilt = _beside_best({at: each.upper for at, each in bounds.items()})
-        bounds[tilt] = bound(tilt)
-    return _at_most(found, min(bounds.values(), key=lambda each: each.upper))
-
-
-def _beside_best(uppers: dict[float, float]) -> float:
-    """A new order less 1 beside the best one: farther out if that is outermost, else in the wider gap."""
-    known = sorted(uppers)
-    best = min(range(len(known)), key=lambda place: uppers[known[place]])
-    before = known[best - 1] if best else known[0] / OUTWARD
-    after = known[best + 1] if best + 1 < len(known) else known[-1] * OUTWARD
-    if best == 0 or (best + 1 < len(known) and after * before > known[best] ** 2):
-        return before if best == 0 else math.sqrt(known[best] * after)
-    return after if best + 1 == len(known) else math.sqrt(before * known[best])
+    return _at_most(found, ask(rounds.exact, wide, RenyiEngine))  # of all kinds, not gathered
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:

@@ -50,9 +50,9 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
     """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
 
     Searched downwards from an upper end: far from there a lower bound may be worth nothing. The slope tells how far: a
-    first step within the gap that certifies is the answer. Else its states are those of the upper end turned round: *outward*, down by
-    steps that double until the bound is above the target; *at an end*, 0; *between*; *beside*, down from the root until
-    the bound itself exceeds the target.
+    first step within the gap that certifies is the answer. Else its states are those of the upper end turned round:
+    *outward*, down by steps that double until the bound is above the target; *at an end*, 0; *between*; *beside*, down
+    from the root until the bound itself exceeds the target.
     """
     log_delta = cache(log_delta)  # as above
     first = max(NEARLY * (target - log_delta(guess)) / slope, 0.0) + 2 * math.ulp(guess)

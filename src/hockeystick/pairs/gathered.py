@@ -95,11 +95,6 @@ class Gathered:
         return self._sides[1]
 
     @property
-    def above(self) -> Composition:
-        """Rounds whose moments are taken: all kinds where a contour bundles them, else what dominates them."""
-        return self.exact if not self.many or self.bundled else self.worse
-
-    @property
     def reason(self) -> str | None:
         """Why there are two; ``None`` where there is one."""
         if not self.many:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.renyi import log_moment
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.transform import Transform
 
@@ -59,19 +57,3 @@ def bundled(composition: Composition) -> Bundled | None:
         transforms.append((transform, count))
     bundle = bundle_of(kinds, add)
     return Bundled([*transforms, (bundle, 1)], bundle, others)
-
-
-def bundled_moment(composition: Composition) -> Callable[[float], float] | None:
-    """Upper bounds on K(t) of a composition whose kinds are bundled; ``None`` where they are not.
-
-    The sum of that of the bundle, or of one that is little above it, and that of the others, each about SLACK above;
-    what it rounds off is for its reader.
-    """
-    split = composition.bundle
-    if split is None:
-        return None
-    from hockeystick.engines.contour.bundle import bundle_of
-
-    kinds, add, others = split
-    bundle, rest = bundle_of(kinds, add).above, Composition(others)
-    return lambda t: bundle.upper(t, SLACK) + log_moment(rest, t, SLACK)

@@ -29,7 +29,6 @@ from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import (
     MAX_POINTS,
-    TILTS,
     Aim,
     BlindError,
     LongLineError,
@@ -197,21 +196,6 @@ class ContourEngine:
         if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
             return None
         return ContourEngine(self.composition, bundling=False, longest=self._longest)
-
-    def bound(self, epsilon: float, tilt: float, depth: float) -> float:
-        """An upper bound on log delta at an epsilon, by one short contour of few digits; infinite where there is none.
-
-        Args:
-            epsilon: below the supremum.
-            tilt: where the line is laid: about the saddle point of epsilon.
-            depth: log of a delta against which the remainders are small.
-        """
-        aim = Aim(Guide(self._steering, depth - 50.0), tilt, None, epsilon, depth, tilts=TILTS[:1])
-        try:
-            path = Path(self._transforms, aim, ROUGH, SHORT)
-            return path.terms(self._counts).at(epsilon).upper
-        except NotApplicableError:
-            return math.inf
 
     def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
         try:

@@ -184,7 +184,7 @@ def solved(
     if not high < math.inf:
         return Interval(0.0, guess, high)
     low = lower_end(lambda epsilon: ends(epsilon).lower, target[1], high, slope, gap)
-    return Interval.weighted(low, high)
+    return Interval.weighted(low, high) if low > 0 else Interval(0.0, high, high)  # the sum is the upper end's
 
 
 def cut_exp(x: Any) -> Any:
