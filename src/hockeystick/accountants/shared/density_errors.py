@@ -116,24 +116,13 @@ class DensityErrors:
         return cls(noise, pair.rate, grid)
 
     def samples(self) -> tuple[LatticeLaw, float]:
-        """Return the density at the points of the window times the step, and a bound on the sum of their errors.
-
-        With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
-        sigma))^2 / 2)``. log u errs by the roundings of s and of the edge over the distance from the edge.
-        """
+        """Return the density at the points of the window times the step, and a bound on the sum of their errors."""
         sigma, step, edge = self.noise, self.grid.step, math.log1p(-self.rate)
         first = math.floor(edge / step) + 1
         loss = step * np.arange(first, self.grid.highest + 1, dtype=np.float64)
         loss = loss[loss > edge]
-        above, odds = loss - edge, edge - math.log(self.rate)
-        log_u = _log_excess(above) + odds
-        place, scale = sigma * log_u + 0.5 / sigma, math.log(step * sigma / (self.rate * math.sqrt(2 * math.pi)))
-        exponent = 2 * loss - log_u - 0.5 * np.square(place) + scale
-        mass = np.exp(np.minimum(exponent, LARGEST))
-        moved = (np.abs(loss) + 4 * abs(edge) + above) / -np.expm1(-above) + 8 + 4 * (np.abs(log_u) + 2 * abs(odds))
-        terms = 2 * np.abs(loss) + np.abs(log_u) + np.square(place) + abs(scale)
-        of_place = np.abs(place) * (sigma * moved + 8 * (sigma * np.abs(log_u) + 0.5 / sigma))
-        relative = UNIT_ROUNDOFF * (moved + of_place + 4 * terms + 16)
+        exponent, relative = log_density(sigma, self.rate, loss)
+        mass = step * np.exp(np.minimum(exponent, LARGEST))
         most = step * math.exp(min(log_density_bound(sigma, self.rate), LARGEST)) * CARE
         known = relative < UNKNOWN
         error = np.where(known, mass * np.expm1(np.where(known, 2 * relative, 0.0)), np.maximum(mass, most))
@@ -201,6 +190,23 @@ class DensityErrors:
         """``m^(k - 1)``, with m at least the mass of the samples, exact or computed."""
         log = (rounds - 1) * math.log1p(self.grid.step**2 / 16 * self.second_variation * CARE + error)
         return math.exp(log) * CARE if log < LARGEST else math.inf
+
+
+def log_density(noise: float, rate: float, loss: Array) -> tuple[Array, Array]:
+    """Return the logarithm of the density at losses above ``log(1 - q)``, and a bound on the relative errors.
+
+    With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
+    sigma))^2 / 2)``. log u errs by the roundings of s and of the edge over the distance from the edge.
+    """
+    edge = math.log1p(-rate)
+    above, odds = loss - edge, edge - math.log(rate)
+    log_u = _log_excess(above) + odds
+    place, scale = noise * log_u + 0.5 / noise, math.log(noise / (rate * math.sqrt(2 * math.pi)))
+    exponent = 2 * loss - log_u - 0.5 * np.square(place) + scale
+    moved = (np.abs(loss) + 4 * abs(edge) + above) / -np.expm1(-above) + 8 + 4 * (np.abs(log_u) + 2 * abs(odds))
+    terms = 2 * np.abs(loss) + np.abs(log_u) + np.square(place) + abs(scale)
+    of_place = np.abs(place) * (noise * moved + 8 * (noise * np.abs(log_u) + 0.5 / noise))
+    return exponent, UNIT_ROUNDOFF * (moved + of_place + 4 * terms + 24)
 
 
 def _log_excess(above: Array) -> Array:
