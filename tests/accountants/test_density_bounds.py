@@ -62,6 +62,15 @@ def test_the_density_at_the_peak_is_just_below_its_bound(noise: float, rate: flo
         assert most <= mpf(bound) <= most * (1 + mpf(10) ** -7)
 
 
+def test_the_mass_above_the_window_is_at_infinity() -> None:
+    noise, rate, grid = 1.0, 0.1, LossGrid(0.5, 1000)
+    law = between(PoissonRemovePair(GaussianPair(1 / noise), rate), grid, Side.ABOVE)
+    last = mpf(float(law.losses[-1]))
+    x = mpf(noise) ** 2 * mp.log((mp.exp(last) - 1 + mpf(rate)) / mpf(rate)) + mpf(1) / 2
+    beyond = (1 - mpf(rate)) * mp.ncdf(-x / noise) + mpf(rate) * mp.ncdf(-(x - 1) / noise)
+    assert 1e-3 < beyond <= mpf(law.infinite) <= beyond * (1 + mpf(10) ** -6)
+
+
 @pytest.mark.parametrize("rounds", [1, 40, 1000])
 def test_the_truth_lies_between(rounds: int) -> None:
     plan = hs.Plan(hs.dp_sgd(0.8, 4e-3, rounds).rounds, adjacency="remove")

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.prv import HOEFFDING, CouplingAccountant, Rounding
-from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, points_of, window_of
+from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, infinite_mass, points_of, window_of
 from hockeystick.accountants.shared.rounded import deviation
 from hockeystick.numerics.lattice import Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -164,7 +164,7 @@ class EvolvingAccountant(CouplingAccountant):
         for (group, times), window in zip(groups, windows, strict=True):
             above, below = ([(before.on(side)[i][0], count) for i, count in group] for side in (Side.ABOVE, Side.BELOW))
             found = Grouped.of(above, below, window)
-            both, bias = _coarsened(found.first, above[0][0].gap, found.slip, (found.most, found.least), gap)
+            both, bias = _coarsened(found, above[0][0].gap, gap)
             after.laws.append((both, times))
             after.sizes.append(len(found.most))
             after.bias += times * (bias + 2 * gap * found.outside)
@@ -183,6 +183,7 @@ class Grouped(NamedTuple):
         slip: bound on the error of every loss.
         outside: bound on the mass outside the circle.
         error: bound on the mass misplaced by the Fourier transform.
+        infinite: mass rounded up at plus infinity: that of the rounds, and of places that are lost in the transform.
     """
 
     first: float
@@ -191,6 +192,7 @@ class Grouped(NamedTuple):
     slip: float
     outside: float
     error: float
+    infinite: float
 
     @classmethod
     def of(cls, above: Laws, below: Laws, window: Window) -> Grouped:
@@ -207,8 +209,10 @@ class Grouped(NamedTuple):
             size = math.fsum(count * abs(law.mesh.kappa) for law, count in counted) + abs(log_scale)
             relative = 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + size)
             scale = math.exp(log_scale) * (1 + side * relative)
-            ends.append(np.maximum(power.values + side * power.error, 0.0) * scale)
-            error = n * power.error * scale
+            # a place that is lost in the transform has at most twice its error, which a tilt would lift far out
+            seen = power.values > power.error
+            ends.append(np.where(seen, power.values + side * power.error, 0.0) * scale)
+            error, lost = n * power.error * scale, 2 * (n - int(seen.sum())) * power.error * scale
             # the circle, and the upper law's mass beyond either end of it
             low, high = origin + start * gap, origin + (start + n) * gap
             reach = math.fsum(count * abs(law.first) for law, count in laws) + (abs(start) + n) * gap
@@ -216,7 +220,7 @@ class Grouped(NamedTuple):
             tails = Tail(counted, window.theta_low, -1), Tail(counted, window.theta_high, +1)
             beyond = math.exp(tails[0].log_beyond(low + 2 * slip)) + math.exp(tails[1].log_beyond(high - 2 * slip))
             outside = beyond * scale + UNDERFLOW * n
-        return cls(low, ends[1], ends[0], slip, outside, error)
+        return cls(low, ends[1], ends[0], slip, outside, error, min(infinite_mass(above) + lost, 1.0))
 
 
 def _plan(counts: list[int], stages: int) -> list[list[tuple[Group, int]]]:
@@ -252,15 +256,13 @@ def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
     return groups
 
 
-def _coarsened(
-    first: float, fine: float, slip: float, masses: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], gap: float
-) -> tuple[Both, float]:
+def _coarsened(group: Grouped, fine: float, gap: float) -> tuple[Both, float]:
     """Atoms after mean-preserving rounding to a wider lattice, and a bound on the error of their mean.
 
     The mean comes from the masses rounded up. Each rounding moves by at most half a gap, so the error is at most a gap
     times the uncertain share of the mass.
     """
-    most, least = masses
+    first, most, least, slip = group.first, group.most, group.least, group.slip
     losses = first + fine * np.arange(len(most), dtype=np.float64)
     at = np.rint(losses / gap).astype(np.intp)
     start = int(at[0])
@@ -268,10 +270,10 @@ def _coarsened(
     if not total > 0:
         raise NotApplicableError("a group of rounds has no finite mass: its losses are infinite, or out of reach")
     shift = float((most * (losses - gap * at)).sum()) / total
-    doubt = float((most - least).sum()) / max(float(least.sum()), 1e-300)
+    doubt = (float((most - least).sum()) + group.infinite) / max(float(least.sum()), 1e-300)
     scale = float(np.abs(losses[[0, -1]]).max()) + gap
     slip += 16 * UNIT_ROUNDOFF * scale
     up, down = (np.bincount(at - start, weights=mass).astype(np.float64) for mass in (most, least))
-    above = LatticeLaw(gap * start + shift, gap, up * (1 + 1e-13), 0.0, slip)
+    above = LatticeLaw(gap * start + shift, gap, up * (1 + 1e-13), group.infinite, slip)
     below = LatticeLaw(gap * start + shift, gap, down * (1 - 1e-13), 0.0, slip)
     return Both(above, below), gap * doubt + slip

@@ -37,8 +37,8 @@ LEAST_NOISE = math.sqrt(0.5) * (1 + 1e-12)  # from which on there is one peak
 APART = 1e-9  # distance of two outcomes on either side of the peak from it
 UNKNOWN = 1e-3  # relative error of a density from which on it is not used
 ELSEWHERE = (
-    "density bounds (rounding=2) are those of one kind of Poisson-sampled Gaussian rounds with a noise multiplier of at "
-    "least 0.7072, of which a record is removed; ask with adjacency 'remove', or use rounding=1"
+    "density bounds (rounding=2) are those of Poisson-sampled Gaussian rounds with a noise multiplier of at least "
+    "0.7072, of which a record is removed; ask with adjacency 'remove', or use rounding=1"
 )
 
 
