@@ -98,12 +98,11 @@ def theirs(asked: dict[str, float]) -> list[Row]:
 
             def ask() -> float:
                 one = pld.from_gaussian_mechanism(
-                    DOTS_NOISE, sampling_prob=DOTS_RATE, value_discretization_interval=interval,  # noqa: B023
-                    use_connect_dots=dots, neighboring_relation=pld.NeighborRel.REMOVE_ONLY,  # noqa: B023
-                ) if hasattr(pld, "NeighborRel") else pld.from_gaussian_mechanism(
-                    DOTS_NOISE, sampling_prob=DOTS_RATE, value_discretization_interval=interval,  # noqa: B023
+                    DOTS_NOISE,
+                    sampling_prob=DOTS_RATE,
+                    value_discretization_interval=interval,  # noqa: B023
                     use_connect_dots=dots,  # noqa: B023
-                )  # fmt: skip
+                )
                 return float(one.self_compose(rounds).get_epsilon_for_delta(DOTS_DELTA))  # noqa: B023
 
             upper, seconds = timed(ask)

@@ -288,7 +288,7 @@ def test_hardly_any_noise_and_many_rounds() -> None:
     plan = hs.Plan.from_dict({"round": [_rounds("gaussian", 23_600_000, 2.21e-6, noise_multiplier=0.024)]})
     contour = plan.epsilon(2.43e-75, accountant="contour")
     assert contour.upper <= plan.epsilon(2.43e-75, accountant="rdp").quoted <= 1.1 * contour.lower
-    with pytest.raises(hs.HockeystickError, match="too long: one round reaches too far"):
+    with pytest.raises(hs.HockeystickError, match="too long"):
         plan.epsilon(2.43e-75, accountant="grid", gap=1e-2)
 
 

@@ -88,6 +88,7 @@ def test_what_is_gathered_holds_the_answer_of_all(kind: str, monkeypatch: pytest
     monkeypatch.setattr(module, "TRIED", 0)
     monkeypatch.setattr(module, "KINDS", 3)
     monkeypatch.setattr(module, "MIXTURES", 3)
+    monkeypatch.setattr("hockeystick.engines.core.rounds.MOST_KINDS", 2)
     for narrow, wide in ((epsilon, plan.epsilon(1e-6)), (delta, plan.delta(0.03))):
         assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
         assert wide.reason is not None

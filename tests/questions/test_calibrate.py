@@ -256,7 +256,8 @@ def test_remaining_steps_fit_and_one_more_does_not(epsilon: float, before: int, 
 
 def test_a_search_that_is_out_of_work_ends_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer is the Renyi bound then, and a thousandth in the noise is next to nothing beside what that costs."""
-    plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1100), targets.Epsilon(2.0, delta=1e-6)
+    plan = hs.dp_sgd(1.1, sample_rate=0.01, steps=1100, adjacency="replace-one")
+    target = targets.Epsilon(4.0, delta=1e-6)
     whole = hs.calibrate(plan, "noise-multiplier", target)
     monkeypatch.setattr(budget, "CALL", 1e6)  # units: one question takes more
     found = hs.calibrate(plan, "noise-multiplier", target)
@@ -272,7 +273,8 @@ def test_a_search_that_is_out_of_work_ends_and_says_so(monkeypatch: pytest.Monke
 
 def test_a_whole_number_whose_neighbour_may_meet_the_target_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """The two are neighbours, and still the answer may not be the most: nothing but the upper end of one is known."""
-    plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1000), targets.Epsilon(2.0, delta=1e-6)
+    plan = hs.dp_sgd(1.1, sample_rate=0.01, steps=1000, adjacency="replace-one")
+    target = targets.Epsilon(4.0, delta=1e-6)
     whole = hs.calibrate(plan, "steps", target)
     monkeypatch.setattr(budget, "CALL", 5e5)  # units: one question takes more
     found = hs.calibrate(plan, "steps", target)
@@ -292,9 +294,10 @@ def test_a_whole_number_whose_neighbour_may_meet_the_target_says_why(monkeypatch
 
 def test_a_batch_size_says_what_the_search_for_its_stair_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """The size next to the answer is on the next stair, which a search of its own has looked for."""
-    plan, target = hs.dp_sgd(1.1, batch_size=600, dataset_size=60_000, epochs=10), targets.Epsilon(2.0, delta=1e-6)
+    plan = hs.dp_sgd(1.1, batch_size=600, dataset_size=60_000, epochs=10, adjacency="replace-one")
+    target = targets.Epsilon(4.0, delta=1e-6)
     assert hs.calibrate(plan, "batch-size", target).limited is None
-    monkeypatch.setattr(budget, "CALL", 1e6)
+    monkeypatch.setattr(budget, "CALL", 3e6)
     assert hs.calibrate(plan, "batch-size", target).limited is not None
 
 
@@ -302,7 +305,7 @@ def test_a_batch_size_says_what_the_search_for_its_stair_left_open(monkeypatch: 
 def test_epochs_stop_where_a_plan_can_have_no_more_steps() -> None:
     """10**12 steps are the most: with three an epoch, a third as many epochs."""
     plan = hs.dp_sgd(1e6, batch_size=87_802, dataset_size=179_000, epochs=10)
-    found = hs.calibrate(plan, "epochs", targets.Delta(1e-3, epsilon=1.0))
+    found = hs.calibrate(plan, "epochs", targets.Delta(1e-3, epsilon=2.0))
     assert found.value == 10**12 // 3
     assert found.beside is None
 

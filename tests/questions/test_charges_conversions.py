@@ -30,6 +30,7 @@ from hockeystick.directions.gaussian_fit import tight_mu
 from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.directions.tradeoff import Nodes, TradeOff, TradeOffs
 from hockeystick.directions.two_sided import delta_of
+from hockeystick.numerics.budget import Budget
 from hockeystick.pairs import (
     BlackBoxPair,
     Composition,
@@ -150,6 +151,7 @@ def gaussian_trade_off(mu: float, epsilon: Array, apart: float | Array = 0.0) ->
 def trade_off_of(epsilon: Array, delta: Array, apart: float | Array) -> TradeOff:
     """That of these nodes alone, of both orderings."""
     found = object.__new__(TradeOff)
+    found._budget = Budget(1e9)
     found.steep, found.flat = Direction.REMOVE, Direction.ADD
     nodes = Nodes(epsilon, delta * (1 - apart), delta, delta * (1 + apart))
     found._of = {found.steep: nodes, found.flat: nodes}
@@ -177,6 +179,7 @@ def test_error_rates_from_few_nodes(count: int, apart: tuple[float, float]) -> N
 def test_lines_of_error_rates_are_rounded_outward(delta: float) -> None:
     """One node, where both errors are those of two lines: exact rationals."""
     found = object.__new__(TradeOff)
+    found._budget = Budget(1e9)
     found.steep, found.flat = Direction.REMOVE, Direction.ADD
     one = np.array([delta])
     found._of = dict.fromkeys((found.steep, found.flat), Nodes(np.zeros(1), one, one, one))
@@ -191,6 +194,7 @@ def test_lines_of_error_rates_are_rounded_outward(delta: float) -> None:
 def test_deltas_of_nodes_are_rounded_outward() -> None:
     """From their logarithms."""
     trade = object.__new__(TradeOff)
+    trade._budget = Budget(1e9)
     at = np.linspace(0.0, 9.0, 150)
 
     def in_direction(direction: Direction, epsilon: Array, enough: Array) -> Ends:

@@ -64,7 +64,7 @@ def _certified_epsilon(directions: Directions, delta: float, gap: float | None, 
         lambda subjects: worst_direction(
             subjects,
             lambda rounds: _epsilon(rounds, delta, gap, engine),
-            lambda rounds, best: _epsilon(rounds, delta, COARSE_GAP, engine),
+            lambda rounds, _: _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine),
         ),
     )
     bound = _bound(worst, found)
@@ -91,7 +91,7 @@ def _certified_delta(directions: Directions, epsilon: float, gap: float | None, 
             lambda rounds, best: (
                 Interval(-math.inf, best.lower, best.lower)
                 if epsilon == 0 and _mirrored(subjects[0][1], rounds)
-                else _log_delta(rounds, epsilon, COARSE_GAP, engine)
+                else _coarsely(lambda engine: _log_delta(rounds, epsilon, COARSE_GAP, engine), engine)
             ),
         ),
     )
@@ -177,6 +177,14 @@ def worst_direction(
             best_direction, best = other, found
         best = replace(best, lower=lower, estimate=min(max(estimate, lower), best.upper))
     return best_direction, best
+
+
+def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -> Interval:
+    """A coarse answer of an engine, or the Renyi bound where it has none: it may show one direction milder."""
+    try:
+        return ask(engine)
+    except NotApplicableError:
+        return ask(RenyiEngine)
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:

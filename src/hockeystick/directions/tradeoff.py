@@ -203,7 +203,8 @@ class TradeOff:
 
     def _computed(self, direction: Direction, epsilon: Array) -> Nodes:
         enough = np.full(len(epsilon), math.log(DEEP * self._deep))
-        log = self._curve.in_direction(direction, epsilon, enough)
+        with self._budget:
+            log = self._curve.in_direction(direction, epsilon, enough)
         lower, upper = np.exp(log.lower) * (1 - SLIP), np.minimum(np.exp(log.upper) * (1 + SLIP), 1.0)
         return Nodes(epsilon, lower, np.minimum(np.maximum(np.exp(log.estimate), lower), upper), upper)
 

@@ -16,6 +16,8 @@ too many to be listed.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +44,8 @@ DEEPEST = -1e40  # log of the P-mass that is looked at
 ATTEMPTS = 4  # of an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-ROOT_GAP, STEP = 1e-13, 2e-13  # relative, of the root from which both ends are found outward, and of the first step
+ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
+NEAR = 1e-11  # relative, of the root that the masses have, where they do not cancel
 LARGEST = 700.0  # exponent of a mass that a double can hold
 LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths that are looked at together, of the least of them
@@ -97,43 +100,44 @@ class DirectEngine:
         return Interval(lower, 0.5 * (lower + upper) if lower > -math.inf else upper, upper, None, "direct")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself.
-
-        The root of the distribution functions is a guess, from which each end moves outward until it is certified.
-        """
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
         self._log_floor = log_delta[0] - DEPTH  # what the depth around the answer asks
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")
-        upper = root = self._root(log_delta[0])
-        step = STEP * root
+        upper = self._root(log_delta[0])
+        step = math.ulp(upper)
         while self._ends(upper)[1] > log_delta[0]:
             upper, step = upper + step, 2 * step
-        lower, step = min(root, upper), STEP * root
+        lower, step = upper, 4 * math.ulp(upper)
         try:
             while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
                 lower, step = max(lower - step, 0.0), 2 * step
         except NotApplicableError as error:  # the upper end is proven all the same
             return Interval(0.0, upper, upper, str(error), "direct")
-        return Interval(lower, min(max(root, lower), upper), upper, None, "direct")
+        return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, target: float) -> float:
-        """The epsilon, about, at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent."""
+        """The epsilon at which log delta, which exceeds the target at 0, meets it: near that of the masses, or far."""
 
-        def above(epsilon: float) -> float:
-            return max(self._about(epsilon) - target, -BOTTOM)
+        def above(log_delta: Callable[[float], float]) -> Callable[[float], float]:
+            return lambda epsilon: max(log_delta(epsilon) - target, -BOTTOM)
 
-        low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
-        while above(high) > 0:
-            low, high = high, 2 * high
-        return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP) if above(low) > 0 else high
+        about, sure = above(self._about), above(cache(lambda epsilon: self._ends(epsilon)[1]))
+        high = max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
+        low, high = _around(about, 0.0, high)
+        guess = root(about, low, high, xtol=1e-300, rtol=ROOT_GAP) if about(low) > 0 else high
+        near, far = guess * (1 - NEAR), guess * (1 + NEAR)
+        if not sure(near) > 0 >= sure(far):  # the masses cancel
+            near, far = _around(sure, 0.0, guess)
+        return root(sure, near, far, xtol=1e-300, rtol=ROOT_GAP)
 
     def _about(self, epsilon: float) -> float:
         """About log delta: ``P(L > eps) - e^eps Q(L > eps)``."""
         about, smooth = of_atoms(self._pair, self._atoms, epsilon)[1], self._pair.smooth
-        if smooth is None:
-            return about
+        if smooth is None or epsilon > LARGEST:
+            return self._ends(epsilon)[1]
         masses = smooth.masses(smooth.outcome(np.array([epsilon])))
-        beyond = float(masses.p_above[0]) - math.exp(min(epsilon, LARGEST)) * float(masses.q_above[0])
+        beyond = float(masses.p_above[0]) - math.exp(epsilon) * float(masses.q_above[0])
         return float(np.logaddexp(about, math.log(max(beyond, LEAST_SHARE))))
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
@@ -160,6 +164,13 @@ class DirectEngine:
                 break
             log_floor = lower - DEPTH
         return lower, upper
+
+
+def _around(above: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Epsilons between which a function that falls changes its sign, by doubling."""
+    while above(high) > 0:
+        low, high = high, 2 * high
+    return low, high
 
 
 def _of_few_losses(pair: DominatingPair) -> bool:

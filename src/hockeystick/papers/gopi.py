@@ -39,12 +39,15 @@ MESH, COARSE_MESH = 4e-5, 8e-4  # gaps of the lattices of losses, in Figure 1a a
 EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # option of prv, and the quotient of delta and its delta_error
 EPSILON_ASKED = 1.5  # epsilon of the figures with delta
 WIDTH = 0.2  # width of the intervals whose times are compared
+PUBLISHED = "fourier, density bounds"  # label of the Fourier accountant's bounds as published
 PLAIN = "plain Fourier transform"  # label of the transform without error bounds
 CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
 RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of its domain, and number of points
 FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # largest epsilons of Figure 6
 ROUNDS_3A = 1000  # rounds of Figure 3a
 WINDOW = 2.0  # length of a window beyond epsilon, as in Theorem 5.5
+
+STYLES = {PUBLISHED: "evolving"}  # accountant whose style a label uses
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
 
@@ -69,20 +72,28 @@ def renyi(setting: Setting, delta: float) -> float:
 def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
     """Return both methods on one mesh."""
 
-    def fourier(setting: Setting) -> Mapping[str, float]:
-        return window(setting, renyi(setting, delta / DELTA_SHARE), mesh, delta)
-
     def prv(setting: Setting) -> Mapping[str, float]:
         return {"eps_error": theorem_error(mesh, delta, setting.rounds), "delta_error": delta / DELTA_SHARE}
 
-    return Method("prv", options=prv), Method("fourier", options=fourier)
+    return Method("prv", options=prv), Method("fourier", options=window_of(mesh, delta))
+
+
+def window_of(mesh: float, delta: float) -> Callable[[Setting], Mapping[str, float]]:
+    """Return half-width and points of a window with this mesh for each setting."""
+    return lambda setting: window(setting, renyi(setting, delta / DELTA_SHARE), mesh, delta)
 
 
 def figure_1a(full: bool, say: Say) -> Table:
     """Return epsilon against rounds, both methods on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
-    return answers(same_mesh(mesh, TARGET), settings, [("epsilon", TARGET)], say)
+    methods = (*same_mesh(mesh, TARGET), published(window_of(mesh, TARGET)))
+    return answers(methods, settings, [("epsilon", TARGET)], say)
+
+
+def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
+    """Return the Fourier accountant's bounds on the density, with the points and the window of its other bounds."""
+    return Method(PUBLISHED, "fourier", lambda setting: {**options(setting), "rounding": 2})
 
 
 def figure_1b(full: bool, say: Say) -> Table:
@@ -106,10 +117,10 @@ def figure_3a(full: bool, say: Say) -> Table:
     setting = Setting(NOISE, 4e-3, ROUNDS_3A)
     length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET / DELTA_SHARE)
     table = Table((*COLUMNS, "points"))
-    for points in (round(1000 * 10 ** (at / 4)) for at in (range(12) if full else (2, 5, 8, 10))):
+    for points in (round(1000 * 10 ** (at / 4)) for at in (range(14) if full else (2, 5, 8, 10))):
         say(f"{points} points")
         fourier = Method("fourier", options=_constant({"length": length, "points": points}))
-        methods = (same_mesh(2 * length / points, TARGET)[0], fourier)
+        methods = (same_mesh(2 * length / points, TARGET)[0], fourier, published(fourier.options))
         found = answers(methods, [setting], [("delta", EPSILON_ASKED)], lambda text: None)
         table.rows += [(*row, points) for row in found.rows]
     return table
@@ -179,7 +190,8 @@ def widths(table: Table) -> list[Line]:
         own = table.where(method=label)
         ends = zip(own.numbers("lower"), own.numbers("value"), strict=True)
         shown = BRACKET if label == CERTIFIED else str(label)
-        wide.append(Line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
+        width = [upper - lower for lower, upper in ends]
+        wide.append(Line(shown, own.numbers("rounds"), width, style=STYLES.get(shown, "")))
     return wide
 
 
@@ -193,7 +205,8 @@ def panels_1a(table: Table) -> Sequence[Panel]:
 def panels_1b(table: Table) -> Sequence[Panel]:
     """Return the panel of Figure 1b, epsilon over rounds."""
     top = max(table.numbers("rounds"))
-    return [Panel(ROUNDS, EPSILON_AT, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
+    shown = lines(table, "rounds", STYLES)
+    return [Panel(ROUNDS, EPSILON_AT, shown, bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
 
 
 def panels_2(table: Table) -> Sequence[Panel]:
@@ -216,8 +229,8 @@ def panels_3a(table: Table) -> Sequence[Panel]:
     """Return the panel of delta over the number of points."""
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
     truth = max(table.where(method=CERTIFIED).numbers("value"))
-    shown, band = lines(table, "points"), bracket(table, "points")
-    return [Panel("points $n$", ylabel, shown, band, "log", "log", ylim=(truth / 30, truth * 30))]
+    shown, band = lines(table, "points", STYLES), bracket(table, "points")
+    return [Panel("points $n$", ylabel, shown, band, "log", "log", ylim=(truth / 300, truth * 300))]
 
 
 def panels_3b(table: Table) -> Sequence[Panel]:

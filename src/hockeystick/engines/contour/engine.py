@@ -46,7 +46,10 @@ from hockeystick.values.interval import Interval
 
 LONG = 20_000  # points, of which not many sums are tried
 ROUGH = 0.01  # of delta, the remainders of a bound that is to be had quickly
-SHORT, COARSE_POINTS = 3000, 50_000  # points of a sum whose place is only guessed; of a coarse one
+SHORT, COARSE_POINTS = (
+    3000,
+    50_000,
+)  # points of a sum whose place is only guessed; of a coarse one, where other engines follow
 GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
@@ -239,7 +242,8 @@ class ContourEngine:
         target = log_delta[0]
         if target == -math.inf:
             raise NotApplicableError("the delta that is left is below the range of a double")
-        path, tilt, guess, coarse = first_path_of(self._steering, self._transforms, target, gap)
+        longest = COARSE_POINTS if self._left_to_others else MAX_POINTS
+        path, tilt, guess, coarse = first_path_of(self._steering, self._transforms, target, gap, longest)
         aim, sharpness, best, astray, reason = None, SHARPNESS, None, False, TOO_WIDE
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -284,26 +288,30 @@ class FirstPath(NamedTuple):
 
 
 def first_path_of(
-    composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float
+    composition: Composition,
+    transforms: list[tuple[Transform, int]],
+    target: float,
+    gap: float,
+    longest: int = MAX_POINTS,
 ) -> FirstPath:
-    """The first path for transforms, which a composition steers."""
+    """The first path for transforms, which a composition steers; one that is coarse has ``longest`` points at most."""
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
     aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
     try:
-        return _first_path_at(aim, transforms, gap)
+        return _first_path_at(aim, transforms, gap, longest)
     except BlindError:
-        return _first_path_at(aim_of(composition, transforms, target), transforms, gap)
+        return _first_path_at(aim_of(composition, transforms, target), transforms, gap, longest)
 
 
-def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float) -> FirstPath:
+def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float, longest: int) -> FirstPath:
     tolerance = tolerance_of(SHARPNESS * gap, aim.epsilon, aim.saddle)
     try:
         return FirstPath(Path(transforms, aim, tolerance, SHORT), aim.saddle, aim.epsilon, False)
     except BlindError:
         raise
     except NotApplicableError:
-        return FirstPath(Path(transforms, aim, max(tolerance, ROUGH), COARSE_POINTS), aim.saddle, aim.epsilon, True)
+        return FirstPath(Path(transforms, aim, max(tolerance, ROUGH), longest), aim.saddle, aim.epsilon, True)
 
 
 def aim_of(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:

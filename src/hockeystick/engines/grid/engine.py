@@ -128,4 +128,6 @@ class GridEngine:
                 share *= made * min(max(0.7 * gap / width, 0.02), 0.7)
             depth = deeper
         assert best is not None
+        if best.upper == math.inf:
+            raise NotApplicableError(limited)
         return replace(best, limited=limited if query.width(best) > gap else None, engine="grid")
