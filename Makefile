@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check checker-check release-check
+.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check papers-originals checker-check release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -56,6 +56,7 @@ help:
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make papers-check    compute every number in the table of docs/papers.md again'
+	@echo 'make papers-originals  time the programs that the papers name beside ours'
 	@echo 'make checker-check    prove the epsilon of every example again by the checker that shares nothing with the package'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
@@ -222,6 +223,16 @@ checker-check: .venv/.run-time
 papers-check: .venv/.run-time
 	@$(BIN)/python tools/papers_check.py
 
+# the programs that the papers name, with the NumPy that they need
+.venv-originals/.made:
+	@echo 'making .venv-originals'
+	@$(BIN)/python -m venv .venv-originals
+	@.venv-originals/bin/python -m pip install --quiet --quiet --disable-pip-version-check --no-input 'numpy<2' prv-accountant==0.2.0 fourier-accountant==0.12.11 dp-accounting==0.6.0
+	@touch $@
+
+papers-originals: .venv/.run-time .venv-originals/.made
+	@$(BIN)/python tools/originals.py
+
 release-check: .venv-release/.made
 	@$(RELEASE)/python tools/release_check.py
 
@@ -233,5 +244,5 @@ fmt: .venv/.test
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf dist .venv .venv-oldest .venv-integrations .venv-spark .venv-beam .venv-release .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf dist .venv .venv-oldest .venv-integrations .venv-spark .venv-beam .venv-release .venv-originals .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

@@ -137,15 +137,17 @@ def ours() -> list[Row]:
                      "lower": ends.get("lower"), "upper": ends["upper"], "seconds": seconds, **more})  # fmt: skip
 
     for rounds in ROUNDS:
-        one, mesh = plan(NOISE, RATE, rounds), 2 * LENGTH / LEAST
+        one: Any = plan(NOISE, RATE, rounds)
+        mesh = 2 * LENGTH / LEAST
         options = {"eps_error": theorem_error(mesh, 1e-7, rounds), "delta_error": 1e-10}
         bound, seconds = timed(lambda: one.delta(EPSILON, accountant="prv", **options))  # noqa: B023
         add("3a", "prv", rounds, bound, seconds, points=LEAST)
     for rounds in DOTS_ROUNDS:
         for method, given in (("auto", {}), ("prv", {}), ("connect-the-dots", {"interval": 1e-2}),
                               ("connect-the-dots", {"interval": 1e-3})):  # fmt: skip
+            options = dict(given)
             one = plan(DOTS_NOISE, DOTS_RATE, rounds)
-            bound, seconds = timed(lambda: one.epsilon(DOTS_DELTA, accountant=method, **given))  # noqa: B023
+            bound, seconds = timed(lambda: one.epsilon(DOTS_DELTA, accountant=method, **options))  # noqa: B023
             add("dots", method, rounds, bound, seconds,
                 options=" ".join(f"{key}={value:g}" for key, value in given.items()))  # fmt: skip
     return rows

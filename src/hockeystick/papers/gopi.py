@@ -87,8 +87,7 @@ def figure_1a(full: bool, say: Say) -> Table:
     """Return epsilon against rounds, both methods on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
-    methods = (*same_mesh(mesh, TARGET), published(window_of(mesh, TARGET)))
-    return answers(methods, settings, [("epsilon", TARGET)], say)
+    return answers(same_mesh(mesh, TARGET), settings, [("epsilon", TARGET)], say)
 
 
 def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
@@ -190,8 +189,7 @@ def widths(table: Table) -> list[Line]:
         own = table.where(method=label)
         ends = zip(own.numbers("lower"), own.numbers("value"), strict=True)
         shown = BRACKET if label == CERTIFIED else str(label)
-        width = [upper - lower for lower, upper in ends]
-        wide.append(Line(shown, own.numbers("rounds"), width, style=STYLES.get(shown, "")))
+        wide.append(Line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
     return wide
 
 
@@ -205,8 +203,7 @@ def panels_1a(table: Table) -> Sequence[Panel]:
 def panels_1b(table: Table) -> Sequence[Panel]:
     """Return the panel of Figure 1b, epsilon over rounds."""
     top = max(table.numbers("rounds"))
-    shown = lines(table, "rounds", STYLES)
-    return [Panel(ROUNDS, EPSILON_AT, shown, bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
+    return [Panel(ROUNDS, EPSILON_AT, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
 
 
 def panels_2(table: Table) -> Sequence[Panel]:
