@@ -77,6 +77,7 @@ def test_the_truth_lies_between(rounds: int) -> None:
     for epsilon in (0.1, 1.5):
         truth = plan.delta(epsilon)
         found = plan.delta(epsilon, accountant="fourier", rounding=2, points=200_000, length=6.0)
+        assert isinstance(found, hs.DeltaBound)
         assert found.lower <= truth.upper
         assert truth.lower <= found.upper
 
@@ -132,5 +133,6 @@ def test_bounds_of_more_rounds_grow_with_the_rounds_and_the_mesh() -> None:
     noise, rate, rounds, points, length = 1.0, 0.05, 400, 1 << 18, 8.0
     plan = hs.Plan(hs.dp_sgd(noise, rate, rounds).rounds, adjacency="remove")
     found = plan.delta(1.0, accountant="fourier", rounding=2, points=points, length=length)
+    assert isinstance(found, hs.DeltaBound)
     law = 2 * rounds * (2 * length / points) * _peak(noise, rate)[2]
     assert 0.5 * law <= math.log(found.upper / found.lower) <= 2 * law

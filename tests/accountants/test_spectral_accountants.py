@@ -259,7 +259,7 @@ def test_characteristic_function_refuses_atoms_off_a_lattice() -> None:
 
 
 def test_options_are_checked() -> None:
-    for options in ({"rounding": 2}, {"points": 3.5}, {"length": 0.0}):
+    for options in ({"rounding": 3}, {"points": 3.5}, {"length": 0.0}):
         with pytest.raises(hs.InvalidInputError, match=next(iter(options))):
             DP_SGD.epsilon(1e-5, accountant="fourier", **options)
     assert FourierAccountant(points=4096).points == 4096

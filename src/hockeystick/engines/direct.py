@@ -16,8 +16,6 @@ too many to be listed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +43,6 @@ ATTEMPTS = 4  # of an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
-NEAR = 1e-11  # relative, of the root that the masses have, where they do not cancel
 LARGEST = 700.0  # exponent of a mass that a double can hold
 LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths that are looked at together, of the least of them
@@ -117,28 +114,15 @@ class DirectEngine:
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, target: float) -> float:
-        """The epsilon at which log delta, which exceeds the target at 0, meets it: near that of the masses, or far."""
+        """The epsilon at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent's method."""
 
-        def above(log_delta: Callable[[float], float]) -> Callable[[float], float]:
-            return lambda epsilon: max(log_delta(epsilon) - target, -BOTTOM)
+        def above(epsilon: float) -> float:
+            return max(self._ends(epsilon)[1] - target, -BOTTOM)
 
-        about, sure = above(self._about), above(cache(lambda epsilon: self._ends(epsilon)[1]))
-        high = max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
-        low, high = _around(about, 0.0, high)
-        guess = root(about, low, high, xtol=1e-300, rtol=ROOT_GAP) if about(low) > 0 else high
-        near, far = guess * (1 - NEAR), guess * (1 + NEAR)
-        if not sure(near) > 0 >= sure(far):  # the masses cancel
-            near, far = _around(sure, 0.0, guess)
-        return root(sure, near, far, xtol=1e-300, rtol=ROOT_GAP)
-
-    def _about(self, epsilon: float) -> float:
-        """About log delta: ``P(L > eps) - e^eps Q(L > eps)``."""
-        about, smooth = of_atoms(self._pair, self._atoms, epsilon)[1], self._pair.smooth
-        if smooth is None or epsilon > LARGEST:
-            return self._ends(epsilon)[1]
-        masses = smooth.masses(smooth.outcome(np.array([epsilon])))
-        beyond = float(masses.p_above[0]) - math.exp(epsilon) * float(masses.q_above[0])
-        return float(np.logaddexp(about, math.log(max(beyond, LEAST_SHARE))))
+        low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
+        while above(high) > 0:
+            low, high = high, 2 * high
+        return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP)
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
         lower, upper = of_atoms(self._pair, self._atoms, epsilon)
@@ -164,13 +148,6 @@ class DirectEngine:
                 break
             log_floor = lower - DEPTH
         return lower, upper
-
-
-def _around(above: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """Epsilons between which a function that falls changes its sign, by doubling."""
-    while above(high) > 0:
-        low, high = high, 2 * high
-    return low, high
 
 
 def _of_few_losses(pair: DominatingPair) -> bool:

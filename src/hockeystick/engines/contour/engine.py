@@ -235,8 +235,11 @@ class ContourEngine:
     def _left_to_others(self) -> bool:
         """True if there is one kind of round, with atoms, or none with a smooth part: a little noise serves those."""
         rounds = self.composition.rounds
-        one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
-        return one or all(pair.smooth is None for pair, _ in rounds)
+        try:
+            one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
+            return one or all(pair.smooth is None for pair, _ in rounds)
+        except NotApplicableError:
+            return False  # a pair known by its moments only
 
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
