@@ -172,7 +172,7 @@ def test_transforms_may_be_off_by_all_that_is_stated(side: Side, monkeypatch: py
 
     def worst(a: Array, b: Array) -> tuple[Array, float]:
         found, error = convolution(a, b)
-        return found + 1e-9, error + 1e-9
+        return found + 1e-9, error + len(found) * 1e-9
 
     monkeypatch.setattr(buckets, "convolution", worst)
     two = one.convolved(one, 1.0)
@@ -196,7 +196,7 @@ def test_convolution_is_exact_to_its_error() -> None:
     a, b = random.random(300), 10.0 ** random.uniform(-15, 0, 400)
     found, error = convolution(a, b)
     exact = np.convolve(a.astype(np.longdouble), b.astype(np.longdouble))
-    assert 0 < float(np.abs(found - exact).max()) <= error
+    assert 0 < float(np.abs(found - exact).sum()) <= error
 
 
 def test_the_correction_never_widens_but_by_rounding() -> None:

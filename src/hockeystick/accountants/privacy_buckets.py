@@ -14,7 +14,7 @@ end and taken off it at the lower one.
 Cost: ``2 log2 k`` convolutions of n buckets per kind of round and end, twice that with the errors. Known failure: plain
 rounding moves epsilon by up to ``k h``, at first order. With the errors it is of second order in k h, but only while k
 h is small beside the losses' deviation: for many rounds in few buckets nothing is taken back and the interval is wide.
-The Fourier transforms round relative to 1, so that a delta below about ``1e-13 k`` is refused, or bounded from above
+The Fourier transforms round relative to 1, so that a delta below about ``1e-12 k`` is refused, or bounded from above
 only.
 """
 
@@ -67,10 +67,10 @@ class PrivacyBucketsAccountant(BracketAccountant):
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Return the epsilons at which either law's delta crosses the target."""
         up = self._composed(composition, delta, Side.ABOVE)
-        if up.error > 0.5 * delta:
+        if up.error > 0.9 * delta:
             raise NotApplicableError(
                 f"the rounding of its Fourier transforms, up to {up.error:.1e}, drowns a delta of {delta:.1e}; "
-                "ask for a larger delta, or fewer rounds"
+                "use accountant 'connect-the-dots' or 'auto', or ask for a larger delta"
             )
         down = self._composed(composition, delta, Side.BELOW)
         log_delta, top = math.log(delta), up.width * (up.half + 1) + 2 * up.slip
