@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from fuzz.cases.values import ASKED_BEYOND, BEYOND
 
@@ -41,6 +44,18 @@ def test_questions_at_the_edges_are_answered() -> None:
     assert plan.epsilon(1e-100, accountant="rdp").quoted < 1e3
     assert hs.dp_sgd(1e3, 1e-3, 10**12).epsilon(1e-5).upper < 1e2
     assert hs.dp_sgd(1e3, 1e-3, 10**9).epsilon(1e-5, accountant="rdp").quoted < 1e2
+
+
+@pytest.mark.parametrize("one", [np.array, lambda number: np.array([[number]]), np.float64])
+def test_one_element_is_a_number(one: Any) -> None:
+    """As a training loop hands it over; a tensor answers alike."""
+    assert hs.dp_sgd(one(1.1), one(0.01), one(100)) == hs.dp_sgd(1.1, 0.01, 100)
+    assert hs.RandomizedResponse(one(0.5)) == hs.RandomizedResponse(0.5)
+    with pytest.raises(hs.InvalidInputError, match=r"noise_multiplier must be a number .* received array"):
+        hs.Gaussian(np.array([1.0, 2.0]))  # type: ignore[arg-type]
+    for wrong in (True, "1"):
+        with pytest.raises(hs.InvalidInputError, match="noise_multiplier must be a number"):
+            hs.Gaussian(np.array([wrong]))  # type: ignore[arg-type]
 
 
 def test_schema_says_both_parts_of_a_domain() -> None:

@@ -78,9 +78,12 @@ class Domain:
     def check(self, value: object, key: str) -> float:
         """``value`` as a float (an int where ``whole``), if it is in the domain. A bool is not a number.
 
+        An array or a tensor of one element is that number.
+
         Raises:
             InvalidInputError: it is not; the message names key, value and what is accepted.
         """
+        value = _alone(value)
         number = _finite(value)
         if number is None:
             raise self._refusal(value, key)
@@ -144,7 +147,7 @@ class ExactDomain:
         """
         from hockeystick.values.exact import fraction  # late, as below: few parameters are exact
 
-        found = fraction(value)
+        found = fraction(_alone(value))
         if found is None or not self.least <= found <= self.most:
             meaning = f" ({self.meaning})" if self.meaning else ""
             raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
@@ -456,6 +459,15 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         pass
     raise InvalidInputError(f"{key} must be a number or an array of numbers; received {shown(value)}", key)
+
+
+def _alone(value: object) -> object:
+    """The element of an array or a tensor of one element; anything else unchanged."""
+    item = None if isinstance(value, numbers.Real) else getattr(value, "item", None)
+    try:
+        return item() if callable(item) else value
+    except (TypeError, ValueError, RuntimeError):  # NumPy and PyTorch, where there are more elements
+        return value
 
 
 def _finite(value: object) -> float | None:
