@@ -57,7 +57,7 @@ LATE = {
     "PermuteAndFlip": "plan.mechanisms.permute_and_flip",
     "NoSampling": "plan.sampling.none",
     "NotApplicableError": "values.errors",
-    "Pair": "plan.own_pair",
+    "Pair": "plan.mechanisms.pair",
     "Parameter": "questions.parameters",
     "Plan": "plan.plan",
     "Pmf": "plan.mechanisms.pmf",
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
     from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
     from hockeystick.plan.mechanisms.zcdp import ZCDP
-    from hockeystick.plan.own_pair import Pair
+    from hockeystick.plan.mechanisms.pair import Pair
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round

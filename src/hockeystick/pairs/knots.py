@@ -1,112 +1,305 @@
-"""A pair of laws on the line, known by masses between knots: one pair that dominates it and one that it dominates.
+"""A pair of laws known cell by cell: one pair with finitely many losses that dominates it, and one that it dominates.
 
-Let the line be cut into cells, and let P and Q have the masses ``P_i`` and ``Q_i`` in cell i; of them ``p_i`` and
-``q_i`` are known, off by at most ``e_i`` and ``f_i``.
+The outcomes are cut into cells. Cell i has the mass ``p_i`` under P, off by at most ``e_i``, and ``q_i`` under Q, off
+by at most ``f_i``; in it the likelihood ratio dP/dQ lies between ``a_i`` and ``b_i``.
 
-**Below.** Telling no more of an outcome than its cell is processing: the pair of the cells' masses is dominated,
-whatever P and Q are. ``p_i - e_i`` is no more than P has there, and ``q_i + f_i`` no less than Q has: ``sum (p_i - e_i
-- alpha (q_i + f_i))_+`` is below the divergence, and so are its products.
+A pair with finitely many losses is a list of ratios ``r_j`` with Q-masses ``w_j``, P-masses ``r_j w_j``, a mass that P
+alone has and one that Q alone has. For every alpha its divergence is ``sum_j w_j (r_j - alpha)_+``, and more where P
+alone has mass: it grows with each mass, in both orders of the laws, after Poisson sampling, and in every product. So a
+pair whose masses are rounded up dominates the pair with the true masses at the same ratios.
 
-**Above**, if in cell i the likelihood ratio lies between ``a_i`` and ``b_i``. Take from the cell the parts P' and Q'
-proportional to P and Q with the masses ``p' = p_i - e_i`` and ``q' = q_i - f_i``; their ratio lies between ``a' = a_i
-(1 - h)`` and ``b' = b_i / (1 - h)``, with h at most ``2 e_i / p_i + 2 f_i / q_i``. Spreading the ratio to the two ends
-with its mean kept makes the adversary stronger (Doroshenko et al. 2022 [DGK+22]): the Q-masses ``(b' q' - p') / (b' -
-a')`` at a' and ``(p'
-- a' q') / (b' - a')`` at b', and P-masses of a' and b' times as much. Where b' is infinite the rest ``p' - a' q'`` of P
-has infinite loss. What was not taken, ``1 - sum p'`` of P and ``1 - sum q'`` of Q, goes to an outcome of its own, which
-only P has, and one that only Q has: drawing it anew gives back the whole laws, so that the pair dominates.
+**Above.** Spreading the ratio of a cell to ``a`` and ``b`` with its mean kept makes the adversary stronger (Doroshenko
+et al. 2022 [DGK+22]): the Q-masses are ``(b q - p) / (b - a)`` at a and ``(p - a q) / (b - a)`` at b. With the errors
+they are at most
+
+    w_a = (b (q + f) - (p - e)) / (b - a),    w_b = (p + e - a (q - f)) / (b - a),
+
+nor more than ``q + f``, and ``w_b`` no more than ``(p + e) / b``. A narrow cell is widened first, as errors are divided
+by its width. With b infinite all of Q is at a, and P alone has the rest ``p + e - a (q - f)``; likewise with a = 0.
+
+**Below.** Telling no more of an outcome than its cell is processing: the pair of the cells' masses is dominated. The
+loss ``log dP/dQ`` is a random variable under P, and the divergence of a product grows with each loss and each mass of
+that variable. Under P the mass of a cell is at least ``p - e``, its ratio at least ``(p - e) / (q + f)``: with the
+Q-mass ``w = q - f`` at that ratio the P-mass is no larger than the true one, also of the mixture ``(1 - s) w + s w r``
+that Poisson sampling makes. With the laws exchanged the ratio is at most ``(p + e) / (q - f)``: there are two pairs
+below, one for each order.
+
+**Both orders.** The larger of the divergences of (P, Q) and of (Q, P) is convex in alpha, so that it is the curve of a
+pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). Between the ratios of both it lies below its chords, which
+belong to the pair whose Q-mass at a ratio is the jump of the slope there. What rounding makes of the masses is measured
+at every ratio, and charged as a factor.
 
 **Ratios that increase.** If dP/dQ does not decrease along the line, its values in a cell lie between the mean of the
-cell before, ``P_{i-1} / Q_{i-1}``, and that of the cell after; below the first cell there is 0, above the last one
-infinity. Where densities are known, they lie between its values at the two knots.
-
-Both pairs are made in fractions of the doubles that were given, so that nothing is rounded.
+cell before, ``p / q`` of it, and that of the cell after; 0 is below the first cell, infinity above the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import TypeAlias
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from hockeystick.pairs.finite import FinitePair
+import numpy as np
 
-ONE, ZERO = Fraction(1), Fraction(0)  # as fractions
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.values.errors import InvalidInputError
 
-Ratio: TypeAlias = Fraction | None
-"""A likelihood ratio; ``None`` is infinite."""
+ROUNDINGS = 16 * UNIT_ROUNDOFF  # relative: of a mass or a ratio, computed by a few operations
+NARROW = 3e-4  # width of the narrowest cell, in standard deviations of the loss
+STEEP = 300.0  # log of b / a from which on a cell keeps all of its mass at both ends
+CONTRADICTION = 1e-9  # relative: by how much a mean ratio may be outside the ends of its cell
 
 
-def masses_below(
-    p: Sequence[Fraction], q: Sequence[Fraction], e: Sequence[Fraction], f: Sequence[Fraction]
-) -> FinitePair:
-    """The pair of the cells, each mass on the side on which less is told.
+@dataclass(frozen=True)
+class KnottedPair(DominatingPair):
+    """A pair with finitely many losses, given by its masses under Q.
 
-    Args:
-        p: masses of the cells under P.
-        q: masses of the cells under Q.
-        e: by how much each of p may be off.
-        f: by how much each of q may be off.
+    Attributes:
+        losses: finite losses, increasing.
+        log_q: log of the mass of each under Q; that under P is larger by the loss.
+        only_p: mass that P alone has, of infinite loss.
+        only_q: mass that Q alone has.
     """
-    least = tuple(max(mass - error, ZERO) for mass, error in zip(p, e, strict=True))
-    return FinitePair(least, tuple(mass + error for mass, error in zip(q, f, strict=True)))
+
+    losses: tuple[float, ...]
+    log_q: tuple[float, ...]
+    only_p: float = 0.0
+    only_q: float = 0.0
+
+    @classmethod
+    def of(cls, losses: Array, q: Array, only_p: float = 0.0, only_q: float = 0.0) -> KnottedPair:
+        """Return the pair with these masses under Q, in any order, of which some may be 0."""
+        known = q > 0
+        order = np.argsort(losses[known], kind="stable")
+        found, at = np.unique(losses[known][order], return_inverse=True)
+        mass = np.bincount(at, q[known][order], minlength=len(found))
+        return cls(tuple(found.tolist()), tuple(np.log(mass).tolist()), only_p, only_q)
+
+    def __hash__(self) -> int:
+        """The hash of the losses and masses, computed once, as caches use it thousands of times."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.losses, self.log_q, self.only_p, self.only_q))
+
+    @cached_property
+    def _atoms(self) -> Atoms:
+        loss, log_q = np.array(self.losses), np.array(self.log_q)
+        low, high = ([-np.inf] if self.only_q else []), ([np.inf] if self.only_p else [])
+        none = np.array([-np.inf])
+        return Atoms(
+            np.concatenate([low, loss, high]),
+            np.concatenate([none[: len(low)], log_q + loss, np.log(np.full(len(high), self.only_p))]),
+            np.concatenate([np.log(np.full(len(low), self.only_q)), log_q, none[: len(high)]]),
+        )
+
+    @property
+    def atoms(self) -> Atoms:
+        """All losses, with the masses that one law alone has at infinite ones."""
+        return self._atoms
+
+    @property
+    def smooth(self) -> None:
+        """The pair has no smooth part."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The least and the largest finite loss; 0 where there is none."""
+        return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
+
+    @cached_property
+    def mirror(self) -> KnottedPair:  # type: ignore[override]  # kept, as it is asked often
+        """The pair with P and Q exchanged."""
+        losses, log_q = -np.array(self.losses[::-1]), np.array(self.log_q[::-1])
+        return KnottedPair(tuple(losses.tolist()), tuple((log_q - losses).tolist()), self.only_q, self.only_p)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The rho of the pair with P and Q exchanged."""
+        return self.mirror.rho
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses, rounded up."""
+        return moment.atoms(np.array(self.losses), np.array(self.log_q) + np.array(self.losses), t)
 
 
-def neighbours(
-    p: Sequence[Fraction], q: Sequence[Fraction], e: Sequence[Fraction], f: Sequence[Fraction]
-) -> list[tuple[Fraction, Ratio]]:
-    """Between what the likelihood ratio lies in each cell, if it does not decrease: what the cells beside it say."""
-    least: list[Fraction] = []
-    reached = ZERO
-    for mass, other, error, doubt in zip(p, q, e, f, strict=True):
-        least.append(reached)
-        reached = max(reached, max(mass - error, ZERO) / (other + doubt)) if other + doubt else reached
-    most: list[Ratio] = []
-    ceiling: Ratio = None
-    for mass, other, error, doubt in reversed(list(zip(p, q, e, f, strict=True))):
-        most.append(ceiling)
-        if other > doubt:
-            here = (mass + error) / (other - doubt)
-            ceiling = here if ceiling is None else min(ceiling, here)
-    return list(zip(least, reversed(most), strict=True))
+class Cells(NamedTuple):
+    """Cells of the outcomes, each array of shape (n,).
 
-
-def spread_above(
-    p: Sequence[Fraction],
-    q: Sequence[Fraction],
-    e: Sequence[Fraction],
-    f: Sequence[Fraction],
-    between: Sequence[tuple[Fraction, Ratio]],
-) -> FinitePair:
-    """The pair that dominates, if the likelihood ratio of cell i lies in ``between[i]``; see the module.
-
-    Args:
-        p: masses of the cells under P.
-        q: masses of the cells under Q.
-        e: by how much each of p may be off.
-        f: by how much each of q may be off.
-        between: two ends of the ratio in each cell.
+    Attributes:
+        p: masses under P.
+        q: masses under Q.
+        p_error: bounds on the error of each of p.
+        q_error: bounds on the error of each of q.
+        least: lower bounds on dP/dQ in each cell.
+        reverse: lower bounds on dQ/dP in each cell; 0 where dP/dQ is not bounded.
     """
-    with_: list[Fraction] = []
-    without: list[Fraction] = []
-    for mass, other, error, doubt, (low, high) in zip(p, q, e, f, between, strict=True):
-        kept_p, kept_q = max(mass - error, ZERO), max(other - doubt, ZERO)
-        off = (2 * error / mass if mass else ZERO) + (2 * doubt / other if other else ZERO)
-        low, high = (low * (1 - off), high / (1 - off) if high is not None else None) if off < 1 else (ZERO, None)
-        atoms = _split(kept_p, kept_q, low, high)
-        with_ += [one for one, _ in atoms]
-        without += [other_mass for _, other_mass in atoms]
-    rest_p, rest_q = ONE - sum(with_), ONE - sum(without)
-    # more than all can only be the errors' doing: then nothing is missing
-    return FinitePair((*with_, max(rest_p, ZERO), ZERO), (*without, ZERO, max(rest_q, ZERO)))
+
+    p: Array
+    q: Array
+    p_error: Array
+    q_error: Array
+    least: Array
+    reverse: Array
+
+    @property
+    def mirror(self) -> Cells:
+        """The cells with P and Q exchanged."""
+        return Cells(self.q, self.p, self.q_error, self.p_error, self.reverse, self.least)
 
 
-def _split(p: Fraction, q: Fraction, low: Fraction, high: Ratio) -> list[tuple[Fraction, Fraction]]:
-    """Masses under P and Q at the two ends between which the ratio p / q lies; as they are where it does not."""
-    if high is None:
-        at_low = min(q, p / low) if low else q
-        return [(low * at_low, at_low), (p - low * at_low, q - at_low)]
-    if not low * q <= p <= high * q or low == high:
-        return [(p, ZERO), (ZERO, q)]  # the ends contradict the masses: no more is known than the masses
-    at_low = (high * q - p) / (high - low)
-    return [(low * at_low, at_low), (high * (q - at_low), q - at_low)]
+def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Array, Array]:
+    """Return ``least`` and ``reverse`` of cells along which the likelihood ratio does not decrease.
+
+    Raises:
+        InvalidInputError: the masses contradict it.
+    """
+    least, back = _reached(p, q, p_error, q_error), _reached(*(one[::-1] for one in (q, p, q_error, p_error)))[::-1]
+    # the mean ratio of a cell is at least that of every cell before it
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong = np.flatnonzero((p + p_error < least * (q - q_error) * (1 - CONTRADICTION)) & (q > q_error))
+    if len(wrong):
+        raise InvalidInputError(
+            f"the ratio p / q falls before cell {wrong[0] + 1}: of a ratio that does not increase along the line give "
+            "least and reverse for each cell, or densities",
+            "least",
+        )
+    return least, back
+
+
+def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
+    """The largest lower bound on the mean ratio of the cells before each."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(p > p_error, (p - p_error) / (q + q_error), 0.0) * (1 - ROUNDINGS)
+    mean = np.where(np.isfinite(mean), mean, 0.0)  # a cell that P alone has bounds none that Q can show
+    return np.concatenate([[0.0], np.maximum.accumulate(mean)[:-1]])
+
+
+def completed(cells: Cells) -> Cells:
+    """Return the cells with a total of 1 to within their errors.
+
+    Mass that is missing is in cells of its own, which one law alone has; where there is too much, the excess may be
+    anywhere.
+    """
+    found = []
+    for mass, error in ((cells.p, cells.p_error), (cells.q, cells.q_error)):
+        total, doubt = math.fsum(mass.tolist()), math.fsum(error.tolist())
+        excess = max(total - doubt - 1, 0.0)
+        found.append((mass, error + 2 * excess * mass, max(1 - total - doubt, 0.0)))
+    (p, p_error, only_p), (q, q_error, only_q) = found
+    more = ([only_p, 0.0], [0.0, only_q], *([0.0, 0.0] for _ in range(4)))
+    cells = cells._replace(p_error=p_error, q_error=q_error)
+    if not only_p and not only_q:
+        return cells
+    return Cells(*(np.append(one, two) for one, two in zip(cells, more, strict=True)))
+
+
+def spread_above(cells: Cells) -> KnottedPair:
+    """Return the pair that dominates: each cell's ratio is spread to its two ends.
+
+    Raises:
+        InvalidInputError: the mean ratio of a cell lies outside its two ends.
+    """
+    p_most, q_most = (cells.p + cells.p_error) * (1 + ROUNDINGS), (cells.q + cells.q_error) * (1 + ROUNDINGS)
+    p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
+    q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
+    wrong = np.flatnonzero(
+        (cells.least * q_least > p_most * (1 + CONTRADICTION)) | (cells.reverse * p_least > q_most * (1 + CONTRADICTION))
+    )
+    if len(wrong):
+        raise InvalidInputError(
+            f"the masses of cell {wrong[0] + 1} contradict the bounds least and reverse on their ratio: give bounds "
+            "that hold everywhere in the cell, or larger errors",
+            "least",
+        )
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        low, high = np.log(cells.least), -np.log(cells.reverse)
+        low, high = low - ROUNDINGS * (1 + np.abs(low)), high + ROUNDINGS * (1 + np.abs(high))
+        both = np.isfinite(low) & np.isfinite(high)
+        # narrow cells are widened, as errors are divided by the width
+        more = np.where(both, np.maximum(_narrow(cells) - (high - low), 0.0) / 2, 0.0)
+        low, high = low - more, high + more
+        width = np.expm1(np.minimum(high - low, STEEP))
+        # w_b = (p / a - q) / (b / a - 1) and w_a = (q - p / b) / (1 - a / b), with what the subtraction rounds
+        scaled = p_most * np.exp(-low)
+        at_high = (scaled - q_least + ROUNDINGS * (scaled + q_most)) / width
+        at_high = np.minimum(np.maximum(at_high, 0.0), np.minimum(q_most, p_most * np.exp(-high) * (1 + ROUNDINGS)))
+        shrunk = p_least * np.exp(-high)
+        at_low = (q_most - shrunk + ROUNDINGS * (q_most + shrunk)) / -np.expm1(low - high)
+        at_low = np.minimum(np.maximum(at_low, 0.0), q_most)
+        steep = high - low >= STEEP
+        at_high = np.where(steep, np.minimum(q_most, p_most * np.exp(-high) * (1 + ROUNDINGS)), at_high)
+        at_low = np.where(steep, q_most, at_low)
+        # with one end: all of the law that is bounded is there, and the other law alone has the rest
+        down, up = np.isfinite(low) & ~both, np.isfinite(high) & ~both
+        at_low, at_high = np.where(both | down, np.where(down, q_most, at_low), 0.0), np.where(both, at_high, 0.0)
+        at_high = np.where(up, p_most * np.exp(-high) * (1 + ROUNDINGS), at_high)
+        rest_p = np.where(down, p_most - np.exp(low) * (1 - ROUNDINGS) * q_least, np.where(both | up, 0.0, p_most))
+        rest_q = np.where(up, q_most - np.exp(-high) * (1 - ROUNDINGS) * p_least, np.where(both | down, 0.0, q_most))
+    only_p, only_q = (float(np.maximum(rest, 0.0).sum()) * (1 + 1e-12) for rest in (rest_p, rest_q))
+    seen_low, seen_high = np.isfinite(low), np.isfinite(high)
+    return KnottedPair.of(
+        np.concatenate([low[seen_low], high[seen_high]]),
+        np.concatenate([at_low[seen_low], at_high[seen_high]]),
+        only_p,
+        only_q,
+    )
+
+
+def _narrow(cells: Cells) -> float:
+    """Width to which narrow cells are widened: chosen, any is sound."""
+    seen = (cells.p > 0) & (cells.q > 0)
+    if not seen.any():
+        return NARROW
+    loss, mass = np.log(cells.p[seen] / cells.q[seen]), cells.p[seen] + cells.q[seen]
+    mass = mass / mass.sum()
+    deviation = float(np.sqrt(mass @ np.square(loss - mass @ loss)))
+    return NARROW * min(max(deviation, 1e-9), 1.0)
+
+
+def merged_below(cells: Cells) -> KnottedPair:
+    """Return a pair that (P, Q) dominates: of each outcome no more is told than its cell."""
+    p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
+    q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
+    only_p = (cells.q == 0) & (cells.q_error == 0)
+    seen = (p_least > 0) & (q_least > 0)
+    ratio = p_least[seen] / (cells.q + cells.q_error)[seen] * (1 - ROUNDINGS)
+    return KnottedPair.of(np.log(ratio), q_least[seen], float(p_least[only_p].sum()) * (1 - 1e-12))
+
+
+def either_order(pair: KnottedPair) -> KnottedPair:
+    """Return a pair that dominates ``pair`` and the pair with its laws exchanged."""
+    both = pair, pair.mirror
+    losses = np.unique(np.concatenate([one.losses for one in both]))
+    if not len(losses):
+        return pair if pair.only_p >= pair.only_q else pair.mirror
+    curve = np.maximum(*(_curve(one, losses) for one in both)) * (1 + ROUNDINGS * (8 + len(losses)))
+    only_p, only_q = max(pair.only_p, pair.only_q), max(pair.only_p, pair.only_q)
+    # falls of the curve at 0 and at each ratio, divided by the distance of the ratios: minus its slopes
+    start = max(1.0, float(curve[0] + np.exp(losses[0])))
+    ratios = np.concatenate([[0.0], np.exp(losses)])
+    slopes = np.append(-np.diff(np.concatenate([[start], curve])) / np.diff(ratios), 0.0)
+    q = np.maximum(slopes[:-1] - slopes[1:], 0.0)
+    made = KnottedPair.of(losses, q, only_p, only_q)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = float(np.nanmax(np.where(curve > 0, curve / _curve(made, losses), 1.0), initial=1.0))
+    missing *= 1 + ROUNDINGS * (8 + len(losses))
+    only_q = max(only_q, 1 - float(q.sum()))
+    return KnottedPair.of(losses, q * missing, only_p * missing, only_q)
+
+
+def _curve(pair: KnottedPair, losses: Array) -> Array:
+    """The divergence at ``alpha = e^loss`` for increasing losses, summed from above without differences."""
+    own, q = np.array(pair.losses), np.exp(np.array(pair.log_q))
+    at = np.unique(np.concatenate([losses, own]))
+    mass = np.zeros(len(at))
+    mass[np.searchsorted(at, own)] = q
+    above = np.cumsum(mass[::-1])[::-1]  # Q-mass at each loss and beyond
+    falls = above[1:] * np.exp(at[:-1]) * np.expm1(np.diff(at))
+    curve = np.append(np.cumsum(falls[::-1])[::-1], 0.0) + pair.only_p
+    found: Array = curve[np.searchsorted(at, losses)]
+    return found

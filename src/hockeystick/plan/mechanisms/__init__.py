@@ -28,6 +28,7 @@ LATE = {
     "Pmf": "pmf",
     "PrivacyCurve": "privacy_curve",
     "Tradeoff": "tradeoff",
+    "Pair": "pair",
     "GDP": "gdp",
     "ZCDP": "zcdp",
     "RDP": "rdp",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace as Laplace
     from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold as LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian as MixtureGaussian
+    from hockeystick.plan.mechanisms.pair import Pair as Pair
     from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from hockeystick.plan.mechanisms.pmf import Pmf as Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve as PrivacyCurve

@@ -97,7 +97,7 @@ class Property(StrEnum):
     known. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement is
     that of two opposite vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss,
     and then no Renyi divergence is finite. ``joint``: a round is several releases at once, and its pair a product,
-    which is not sampled.
+    which is not sampled. ``laws``: the two laws themselves are given, to within a pair above and one below.
     """
 
     GAUSSIAN = "gaussian"
@@ -105,6 +105,7 @@ class Property(StrEnum):
     SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
     JOINT = "joint"
+    LAWS = "laws"
 
 
 _NEEDED = {Status.TIGHT: "pair", Status.UPPER: "pair", Status.BRACKET: "known", Status.RENYI: "curve"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -114,7 +114,8 @@ class Poisson(Sampling):
         """
         base = sampled_base(mechanism, direction)
         if direction is not Direction.REPLACE_ONE:
-            return inherited(base, _THEOREM)
+            found = inherited(base, _THEOREM)
+            return replace(found, status=Status.BRACKET) if Property.LAWS in mechanism.properties else found
         if base.status is Status.REFUSED:
             return base
         if Property.GAUSSIAN in mechanism.properties:
@@ -141,6 +142,19 @@ class Poisson(Sampling):
 
         assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
         return PoissonSubstitutionPair(base.mu, rate)
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """Return the mixture pair with its side; of two laws that are known to within two pairs, both mixtures."""
+        rate = self.sample_rate
+        if Property.LAWS not in mechanism.properties or direction is Direction.REPLACE_ONE or rate is None:
+            return super().known(mechanism, direction)
+        found = mechanism.known(direction)
+        assert isinstance(found, Between)  # guaranteed by the property
+        # what (P, Q) dominates, it dominates after sampling
+        sampled = PoissonAddPair if direction is Direction.ADD else PoissonRemovePair
+        bases = (pair.mirror if direction is Direction.ADD else pair for pair in found.below)
+        below = tuple(sampled(base, rate) for base in bases if base is not None)
+        return Between(self.pair(mechanism, direction), below, found.why)
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
         """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.

@@ -1,0 +1,293 @@
+"""Cells of two laws that are given as functions: densities, distribution functions, a trade-off function.
+
+Functions are seen at points. What is taken for granted between them is said with every answer (:data:`DENSITIES`,
+:data:`TABLE`); everything else is charged to the errors of the masses and to the ends of the ratios:
+
+- the integral of a density over a cell, by Gauss and Legendre's rules with 8 and 16 nodes: the difference of both;
+- the values: a relative error that is given, of the densities or of the distribution functions, and roundings;
+- the ratio in a cell: the least and the largest of the values seen there; where it turns, their distance besides;
+- a total that misses 1: as an error of all masses, and as mass that one law alone has.
+
+The places are chosen, and any choice is sound. Cells are halved until both rules agree. Then the widths ``|dL|`` in the
+loss are chosen by mass to the power 1/8, as the mass of a cell decides for the width of answers only where the losses
+that matter to delta are, which is in the tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.base import Array
+from hockeystick.pairs.knots import Cells, increasing
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
+
+Function: TypeAlias = Callable[[Array], npt.ArrayLike]
+"""A function of an array of places, or of one place."""
+
+DENSITIES = (
+    "between neighbouring places the ratio of the densities stays within the values seen there, and their integrals are "
+    "off by at most the difference of two rules of integration"
+)
+"""Premise of cells made of densities."""
+
+CELLS = 4000  # cells that are aimed at
+MOST_CELLS = 9500  # of one pair: a plan file holds lists of 10,000
+LEVELS = 60  # of halving: a cell is then as wide as a rounding
+OCTAVES = (-30, 333)  # powers of 2 that are the first places, on both sides of each that is given
+AGREED = 1e-12  # relative difference of both rules that is good enough
+SMALLEST = 5e-324  # a value below it is 0 as a double
+LEAST_DENSITY = 1e-290  # a smaller value has lost digits by underflow, or all of them
+SPAN = 0.25  # loss across a cell of the first pass
+LEAST_SPAN = 1e-7  # loss across a cell in which the ratio turns
+POWER = 0.125  # of the mass of a cell, see the module
+MISSED = 1e-6  # by how much a total may miss 1
+ROUNDED = 64 * UNIT_ROUNDOFF  # relative: a sum of sixteen products
+
+
+def shifted(function: Function, distance: float) -> Function:
+    """Return the law moved upwards by a distance."""
+    return lambda x: function(x - distance)
+
+
+def asked(function: Function, x: Array, key: str) -> Array:
+    """Return the values of a function at places, one by one if it takes no arrays.
+
+    Raises:
+        InvalidInputError: a value is no finite number, 0 or greater.
+    """
+    try:
+        values = np.asarray(function(x), dtype=np.float64)
+    except (TypeError, ValueError):  # a function of one number
+        values = np.empty(0)
+    if values.shape != x.shape:
+        try:
+            values = np.array([float(function(place)) for place in x.tolist()])  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{key} must be a function of an array of places, or of one place, that gives numbers; it raised: "
+                f"{domains.one_line(str(error))}",
+                key,
+            ) from None
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        at = float(x[wrong][0])
+        raise InvalidInputError(
+            f"{key} must give a finite number, 0 or greater, everywhere; received {float(values[wrong][0])!r} at {at!r}",
+            key,
+        )
+    return values
+
+
+class _Panels:
+    """Both densities on the panels between neighbouring places."""
+
+    def __init__(self, p: Function, q: Function, left: Array, right: Array, accuracy: float) -> None:
+        self.left, self.right = left, right
+        half, middle = 0.5 * (right - left), 0.5 * left + 0.5 * right
+        values, masses, errors = [], [], []
+        for function, key in ((p, "p"), (q, "q")):
+            found = []
+            for nodes in (8, 16):
+                x, weight = rule(nodes)
+                seen = asked(function, (middle[:, None] + half[:, None] * x).ravel(), key).reshape(-1, nodes)
+                found.append((seen @ weight) * half)
+            ends = asked(function, np.concatenate([left, right]), key).reshape(2, -1).T
+            coarse, fine = found
+            values.append(np.concatenate([ends, seen], axis=1))
+            masses.append(fine)
+            errors.append(np.abs(fine - coarse))
+        (self.p, self.q), (self.p_rule, self.q_rule) = masses, errors
+        both = np.concatenate(values, axis=1)
+        tiny = ((both > 0) & (both < LEAST_DENSITY)).any(axis=1)
+        self.faint = tiny | (both.max(axis=1) < LEAST_DENSITY)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.loss = np.log(values[0]) - np.log(values[1])  # nan where neither law has mass
+        self.doubt = 2 * accuracy + ROUNDED
+
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """The least and the largest loss seen on each panel; both infinite the other way round where none is."""
+        known = ~np.isnan(self.loss)
+        return np.where(known, self.loss, np.inf).min(axis=1), np.where(known, self.loss, -np.inf).max(axis=1)
+
+    @property
+    def turns(self) -> npt.NDArray[np.bool_]:
+        """Panels on which the loss is seen to turn, beyond the doubt of its values."""
+        first, last = self.loss[:, 0], self.loss[:, 1]
+        low, high = self.ends
+        with np.errstate(invalid="ignore"):
+            inside = (low < np.minimum(first, last) - 2 * self.doubt) | (high > np.maximum(first, last) + 2 * self.doubt)
+        return inside & ~self.faint
+
+
+def _halved(p: Function, q: Function, places: Array, accuracy: float, wide: Callable[[_Panels], Array]) -> Array:
+    """Places, with the panels halved that are too wide."""
+    done: list[Array] = []
+    left, right = places[:-1], places[1:]
+    for _ in range(LEVELS):
+        panels = _Panels(p, q, left, right, accuracy)
+        middle = 0.5 * left + 0.5 * right
+        again = wide(panels) & (left < middle) & (middle < right) & (right - left > 4 * np.spacing(np.abs(middle)))
+        done.append(left[~again])
+        if not again.any() or sum(map(len, done)) + 2 * int(again.sum()) > MOST_CELLS:
+            done.append(left[again])
+            break
+        left, right = (
+            np.concatenate([left[again], middle[again]]),
+            np.concatenate([middle[again], right[again]]),
+        )
+    else:
+        done.append(left)
+    return np.unique(np.concatenate([*done, places[-1:]]))
+
+
+def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Cells:
+    """Return cells of two laws given by their densities.
+
+    Args:
+        p: density of P.
+        q: density of Q.
+        places: where a density jumps or has a corner, and about where the mass is.
+        accuracy: by how much each value may be off, relative to itself.
+
+    Raises:
+        InvalidInputError: values that are no densities, or totals that miss 1.
+    """
+    octaves = 2.0 ** np.arange(*OCTAVES)
+    first = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
+    rough = _halved(p, q, first, accuracy, _disagree)
+    panels = _Panels(p, q, rough[:-1], rough[1:], accuracy)
+    low, high = panels.ends
+    with np.errstate(invalid="ignore"):
+        span = np.where(np.isfinite(high - low), high - low, 0.0)
+    weight = span ** (1 - POWER) * np.maximum(panels.p, panels.q) ** POWER
+    parts = np.ceil(CELLS * weight / max(float(weight.sum()), 1e-300)).astype(np.intp)
+    even = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(rough, rough[1:], np.maximum(parts, 1), strict=False)]
+    fine = _halved(p, q, np.unique(np.concatenate([*even, rough[-1:]])), accuracy, _turn)
+    return _cells(_Panels(p, q, fine[:-1], fine[1:], accuracy), accuracy)
+
+
+def _disagree(panels: _Panels) -> Array:
+    """Panels on which both rules differ, or over which the loss goes far."""
+    low, high = panels.ends
+    with np.errstate(invalid="ignore"):
+        far = (high - low > SPAN) & np.isfinite(high - low)
+    differ = (panels.p_rule > AGREED * panels.p) | (panels.q_rule > AGREED * panels.q)
+    return (differ | far) & ~panels.faint
+
+
+def _turn(panels: _Panels) -> Array:
+    """Panels on which the loss turns, and goes far enough for it to matter."""
+    low, high = panels.ends
+    return panels.turns & (high - low > LEAST_SPAN)
+
+
+def _cells(panels: _Panels, accuracy: float) -> Cells:
+    low, high = panels.ends
+    with np.errstate(invalid="ignore", over="ignore"):
+        more = np.where(panels.turns & np.isfinite(high - low), high - low, 0.0) + panels.doubt
+        least, reverse = np.exp(low - more), np.exp(-high - more)
+    p, p_error = _total(panels.p, panels.p_rule, accuracy + ROUNDED, "p")
+    q, q_error = _total(panels.q, panels.q_rule, accuracy + ROUNDED, "q")
+    # where values are below the range of doubles nothing is known but that: all such cells are one
+    faint = panels.faint
+    lost = SMALLEST * float((panels.right - panels.left)[faint].sum())
+    ends = (float(p[faint].sum()), float(q[faint].sum()))
+    rest = (*ends, *(end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)))
+    found = (p, q, p_error, q_error, *(np.where(np.isfinite(one), one, 0.0) for one in (least, reverse)))
+    return Cells(*(np.append(one[~faint], end) for one, end in zip(found, (*rest, 0.0, 0.0), strict=True)))
+
+
+def _total(mass: Array, error: Array, relative: float, key: str) -> tuple[Array, Array]:
+    """Masses with their errors.
+
+    Raises:
+        InvalidInputError: the total misses 1.
+    """
+    total, doubt = float(mass.sum()), float(error.sum()) + relative
+    if not abs(total - 1) <= MISSED + doubt:
+        raise InvalidInputError(
+            f"{key} must integrate to 1; received a density whose integral is {total:.9g}: norm it, or give in knots "
+            "about where its mass is and where it jumps",
+            key,
+        )
+    return mass, error + relative * mass
+
+
+def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -> Cells:
+    """Return cells of two laws given by their distribution functions, whose likelihood ratio does not decrease.
+
+    Args:
+        p: distribution function of P.
+        q: distribution function of Q.
+        places: about where the mass is.
+        accuracy: by how much each value may be off.
+
+    Raises:
+        InvalidInputError: values that are no distribution functions, or a ratio that decreases.
+    """
+    octaves = 2.0 ** np.arange(*OCTAVES)
+    x = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
+    while True:
+        below, other = asked(p, x, "p"), asked(q, x, "q")
+        p_mass, q_mass = np.diff(below), np.diff(other)
+        seen = (p_mass > 1e3 * accuracy) & (q_mass > 1e3 * accuracy)
+        loss = np.zeros(len(p_mass))
+        loss[seen] = np.log(p_mass[seen] / q_mass[seen])
+        span = np.where(seen, np.abs(np.gradient(loss)), 0.0)
+        weight = span ** (1 - POWER) * np.maximum(p_mass, q_mass) ** POWER * seen
+        wide = (weight > weight.sum() / CELLS) | (seen & (span > SPAN))
+        middle = 0.5 * x[:-1] + 0.5 * x[1:]
+        wide &= (x[:-1] < middle) & (middle < x[1:])
+        if not wide.any() or len(x) + wide.sum() > MOST_CELLS:
+            return of_values(below, other, accuracy)
+        x = np.sort(np.concatenate([x, middle[wide]]))
+
+
+def of_values(p: Array, q: Array, accuracy: float) -> Cells:
+    """Return cells between neighbouring knots, from the values of two distribution functions there.
+
+    Neighbours are taken together where either mass is not far above its error. The likelihood ratio must not decrease.
+
+    Raises:
+        InvalidInputError: values that fall or leave [0, 1], or a ratio that decreases.
+    """
+    for values, key in ((p, "p"), (q, "q")):
+        if (np.diff(values) < -2 * accuracy).any() or values.min() < -accuracy or values.max() > 1 + accuracy:
+            raise InvalidInputError(f"{key} must rise from 0 to 1; it does not at the knots", key)
+    kept = [0]
+    p, q = (np.concatenate([[0.0], values, [1.0]]) for values in (p, q))
+    for place in range(1, len(p)):
+        if min(p[place] - p[kept[-1]], q[place] - q[kept[-1]]) > 1e4 * accuracy:
+            kept.append(place)
+    kept[-1 if len(kept) > 1 else 0 :] = [len(p) - 1] if len(kept) > 1 else [0, len(p) - 1]
+    error = np.full(len(kept) - 1, 2 * accuracy)
+    masses = (np.maximum(np.diff(values[kept]), 0.0) for values in (p, q))
+    return of_masses(*masses, error, error)
+
+
+def of_masses(p: Array, q: Array, p_error: Array, q_error: Array) -> Cells:
+    """Return cells along which the likelihood ratio does not decrease."""
+    return Cells(p, q, p_error, q_error, *increasing(p, q, p_error, q_error))
+
+
+def of_trade_off(function: Function, accuracy: float) -> Cells:
+    """Return cells of the pair with a trade-off function: Q uniform on the line of false alarms, P what they detect.
+
+    The likelihood ratio falls along that line, as the function is convex.
+
+    Raises:
+        InvalidInputError: values that are no trade-off function.
+    """
+
+    def missed(x: Array) -> Array:
+        return asked(function, 1 - np.clip(x, 0, 1), "beta")  # rises in x = 1 - alpha, as the misses fall in alpha
+
+    return of_distributions(missed, lambda x: np.clip(x, 0, 1), np.linspace(0, 1, 65), accuracy)

@@ -1,0 +1,279 @@
+"""Two laws of one's own, with the record and without it, as functions or as a table of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.pairs import functions
+from hockeystick.pairs.knots import Cells, KnottedPair, completed, either_order, increasing, merged_below, spread_above
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.finite import LAWS_ALONE
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+if TYPE_CHECKING:
+    Array: TypeAlias = npt.NDArray[np.float64]
+
+Function: TypeAlias = "functions.Function | float"
+"""A function of an array of places; in place of the law with the record a distance by which it is moved."""
+
+ONE_MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+"""Masses of cells, and their errors."""
+
+ACCURACY = domains.Domain("a number from 0 to 0.01", {"minimum": 0, "maximum": 0.01})
+"""By how much the values of functions may be off."""
+
+MASSES = domains.list_of(ONE_MASS)
+RATIOS = domains.list_of(domains.AT_LEAST_ZERO)
+KNOTS = domains.list_of(domains.Domain("a finite number", {}))
+
+TOTAL = 1e-6
+"""By how much the masses of a law may miss 1."""
+
+_BETWEEN = Claim(
+    Status.BRACKET, "one pair spread within the cells dominates, one merged is dominated: proof in pairs/knots.py"
+)
+
+_REPLACED = Claim(Status.BRACKET, f"{_BETWEEN.cited}; with replaced = true, both orders of the laws together")
+
+WHY = "the width is that of the cells: the laws are known cell by cell, one pair is spread in them and one is merged"
+"""Reason for different pairs above and below."""
+
+PREMISE = (
+    "the masses, the errors and the ratios of the two laws are those given; of functions it is taken for granted that "
+    "between neighbouring places the ratio stays within the values seen there, and that integrals are off by at most the "
+    "difference of two rules"
+)
+"""Premise of every answer."""
+
+
+@dataclass(frozen=True)
+class Pair(Mechanism):
+    """Mechanism given by its two laws, p with the record and q without it, cell by cell.
+
+    :meth:`from_densities`, :meth:`from_cdfs` and :meth:`from_tradeoff` make the cells. Answers lie between those of a
+    pair that dominates the two laws and of one that they dominate; the width falls with the square of the cells'.
+
+    Args:
+        p: mass of each cell with the record.
+        q: mass of each cell without it, equally many.
+        p_error: by how much each of p may be off; not at all by default.
+        q_error: by how much each of q may be off; not at all by default.
+        least: the least likelihood ratio p / q in each cell. By default the cells are along a line on which the ratio
+            does not decrease.
+        reverse: the least reverse ratio q / p in each cell; 0 where p / q is not bounded. It goes with ``least``.
+        replaced: True if the laws are those with one value of a record and with another one, for adjacency
+            ``replace-one``.
+
+    Raises:
+        InvalidInputError: a value is outside its domain, lists differ in length, a total misses 1 by more than 1e-6
+            and the errors, or the masses contradict the ratios.
+
+    >>> from hockeystick import Plan, Round
+    >>> noisy = Pair(p=[0.1, 0.2, 0.7], q=[0.3, 0.3, 0.4])
+    >>> print(Plan([Round(noisy, count=2)]).delta(1.0))
+    0.0578023 to 0.508858 (certified)
+    """
+
+    p: Annotated[tuple[float, ...], MASSES.of("masses of the cells with the record")]
+    q: Annotated[tuple[float, ...], MASSES.of("masses of the cells without the record")]
+    p_error: Annotated[tuple[float, ...] | None, MASSES.of("by how much each of p may be off")] = None
+    q_error: Annotated[tuple[float, ...] | None, MASSES.of("by how much each of q may be off")] = None
+    least: Annotated[tuple[float, ...] | None, RATIOS.of("least ratio p / q in each cell")] = None
+    reverse: Annotated[tuple[float, ...] | None, RATIOS.of("least ratio q / p in each cell")] = None
+    replaced: Annotated[bool, domains.Switch("the laws are those of two values of one record")] = False
+
+    name = "pair"
+    claims: ClassVar[Mapping[Direction, Claim]] = {
+        Direction.REMOVE: _BETWEEN, Direction.ADD: _BETWEEN, Direction.REPLACE_ONE: _REPLACED
+    }  # fmt: skip
+    zeroed = LAWS_ALONE
+    properties = frozenset({Property.INFINITE_LOSS, Property.LAWS})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("q", "p_error", "q_error", "least", "reverse"):
+            values = getattr(self, key)
+            if values is not None and len(values) != len(self.p):
+                raise InvalidInputError(
+                    f"{key} must have as many elements as p; received {len(values)} and {len(self.p)}", key
+                )
+        if (self.least is None) != (self.reverse is None):
+            raise InvalidInputError("least and reverse go together: give both, or neither", "least")
+        _ = self._above  # refuses masses that contradict the ratios
+
+    @classmethod
+    def from_densities(
+        cls,
+        p: Function,
+        q: Function,
+        knots: Sequence[float] = (0.0,),
+        *,
+        accuracy: float = 1e-13,
+        replaced: bool = False,
+    ) -> Pair:
+        """Return two laws given by their densities on the line; their ratio may rise and fall.
+
+        Args:
+            p: density with the record, of an array of places or of one; or the distance by which the record moves q.
+            q: density without the record.
+            knots: places about where the mass is, and where a density has a corner or jumps.
+            accuracy: by how much each value may be off, relative to itself.
+            replaced: as in the class.
+
+        Raises:
+            InvalidInputError: values that are no densities, a total that misses 1, or a value outside its domain.
+
+        >>> from hockeystick import Gaussian, Plan, Round
+        >>> from scipy.stats import norm
+        >>> print(Plan([Round(Pair.from_densities(0.2, norm.pdf), count=10)]).epsilon(1e-6))
+        2.92159 to 2.92161 (certified)
+        >>> print(Plan([Round(Gaussian(5.0), count=10)]).epsilon(1e-6))
+        2.92160 to 2.92161 (certified)
+        """
+        return cls._of(functions.of_densities, p, q, knots, accuracy, replaced)
+
+    @classmethod
+    def from_cdfs(
+        cls,
+        p: Function | Sequence[float],
+        q: Function | Sequence[float],
+        knots: Sequence[float] = (0.0,),
+        *,
+        accuracy: float = 2.0**-52,
+        replaced: bool = False,
+    ) -> Pair:
+        """Return two laws given by their distribution functions; their ratio must not decrease along the line.
+
+        Args:
+            p: distribution function with the record; or its values at increasing places; or the distance by which the
+                record moves q.
+            q: distribution function without the record, or its values at the same places.
+            knots: places about where the mass is.
+            accuracy: by how much each value may be off.
+            replaced: as in the class.
+
+        Raises:
+            InvalidInputError: values that are no distribution functions, a ratio that decreases, or a value outside its
+                domain.
+
+        >>> from hockeystick import Plan, Round
+        >>> print(Plan([Round(Pair.from_cdfs([0.1, 0.3], [0.3, 0.6]), count=2)]).delta(1.0))
+        0.0578023 to 0.508858 (certified)
+        """
+        if callable(q):
+            return cls._of(functions.of_distributions, p, q, knots, accuracy, replaced)
+        values = (np.array(domains.list_of(ONE_MASS).check(one, key)) for one, key in ((p, "p"), (q, "q")))
+        first, second = values
+        if first.shape != second.shape:
+            raise InvalidInputError(f"q must have as many values as p; received {len(second)} and {len(first)}", "q")
+        return cls.of_cells(functions.of_values(first, second, ACCURACY.check(accuracy, "accuracy")), replaced)
+
+    @classmethod
+    def from_tradeoff(
+        cls, beta: Callable[[Array], npt.ArrayLike], *, accuracy: float = 2.0**-52, replaced: bool = False
+    ) -> Pair:
+        """Return the laws with a trade-off function, given as a function; for its corners there is :class:`Tradeoff`.
+
+        Args:
+            beta: rate of missed present records at a rate of false alarms on absent ones, from 0 to 1; convex.
+            accuracy: by how much each value may be off.
+            replaced: as in the class.
+
+        Raises:
+            InvalidInputError: values that are no trade-off function, or a value outside its domain.
+
+        >>> from hockeystick import Plan, Round
+        >>> print(Plan([Round(Pair.from_tradeoff(lambda alpha: (1 - alpha) ** 2))]).delta(0.1))
+        0.200259 to 0.200260 (certified)
+        """
+        if not callable(beta):
+            raise InvalidInputError(
+                f"beta must be a function of the rate of false alarms; received {domains.shown(beta)}; by its corners a "
+                "trade-off function is a Tradeoff",
+                "beta",
+            )
+        return cls.of_cells(functions.of_trade_off(beta, ACCURACY.check(accuracy, "accuracy")), replaced)
+
+    @classmethod
+    def of_cells(cls, cells: Cells, replaced: bool = False) -> Pair:
+        """Return the mechanism with these cells."""
+        return cls(*(tuple(one.tolist()) for one in cells), replaced)
+
+    @classmethod
+    def _of(
+        cls, made: Callable[..., Cells], p: object, q: object, knots: Sequence[float], accuracy: float, replaced: bool
+    ) -> Pair:
+        if not callable(q):
+            raise InvalidInputError(f"q must be a function of places; received {domains.shown(q)}", "q")
+        if not callable(p):
+            p = functions.shifted(q, domains.Domain("a function, or a finite distance", {}).check(p, "p"))
+        places = np.unique(np.array(KNOTS.check(list(knots), "knots")))
+        return cls.of_cells(made(p, q, places, ACCURACY.check(accuracy, "accuracy")), replaced)
+
+    @property
+    def premises(self) -> Mapping[str, str]:
+        """What the cells rest on."""
+        return {"cells": PREMISE}
+
+    @property
+    def replacement_only(self) -> str | None:
+        """The reason why laws of two values are for replacing a record."""
+        if not self.replaced:
+            return None
+        return "the two laws are those of two values of a record: use adjacency 'replace-one', or set replaced to false"
+
+    def with_against_without(self) -> KnottedPair:
+        """Return the pair that dominates, with the record against without it."""
+        return self._above
+
+    def known(self, direction: Direction) -> Between:
+        """Return the pair above and the pair below in one direction; under replace-one those of both orders.
+
+        Raises:
+            UnsupportedError: a record is replaced, and the laws are those with and without it.
+        """
+        if direction is Direction.REPLACE_ONE:
+            if not self.replaced:
+                raise UnsupportedError(
+                    "the laws of mechanism 'pair' are those with a record and without it, which do not say how well "
+                    "one value of a record is told from another; give the laws of two values, with replaced = true"
+                )
+            return Between(either_order(self._above), self._below, WHY)
+        add = direction is Direction.ADD
+        return Between(self._above.mirror if add else self._above, (self._below[add],), WHY)
+
+    def pair(self, direction: Direction) -> KnottedPair:
+        """Return the pair that dominates."""
+        found = self.known(direction).above
+        assert isinstance(found, KnottedPair)
+        return found
+
+    @cached_property
+    def _cells(self) -> Cells:
+        p, q = np.array(self.p), np.array(self.q)
+        p_error, q_error = (np.array(one or np.zeros(len(p))) for one in (self.p_error, self.q_error))
+        if self.least is None or self.reverse is None:
+            return completed(Cells(p, q, p_error, q_error, *increasing(p, q, p_error, q_error)))
+        return completed(Cells(p, q, p_error, q_error, np.array(self.least), np.array(self.reverse)))
+
+    @cached_property
+    def _above(self) -> KnottedPair:
+        for key, mass, error in (("p", self.p, self.p_error), ("q", self.q, self.q_error)):
+            total, doubt = math.fsum(mass), math.fsum(error or ())
+            if abs(total - 1) > TOTAL + doubt:
+                raise InvalidInputError(f"the masses of {key} must add up to 1; received a sum of {total!r}", key)
+        return spread_above(self._cells)
+
+    @cached_property
+    def _below(self) -> tuple[KnottedPair, KnottedPair]:
+        return merged_below(self._cells), merged_below(self._cells.mirror)
