@@ -6,21 +6,31 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 from hockeystick.accountants.base import Accountant
+from hockeystick.directions.below import attained
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
+from hockeystick.directions.two_sided import raised
+from hockeystick.pairs.sides import width_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.bounds import Answer, DeltaAnswer
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, from_above
+from hockeystick.values.errors import InvalidInputError, NotApplicableError
 
 Rounds = TypeVar("Rounds")  # of one direction, as a method takes them
+A = TypeVar("A", Answer, DeltaAnswer)
 
 
 class PublishedAccountant(Accountant):
-    """Accountant of a publication, without an interval to narrow."""
+    """Accountant of a publication, without an interval to narrow.
+
+    Where rounds have one pair above and others below, the lower end is that of the compositions that some instance
+    attains (``directions/below.py``).
+    """
+
+    below: ClassVar[bool] = True
 
     @abstractmethod
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
@@ -34,13 +44,13 @@ class PublishedAccountant(Accountant):
         """Return epsilon at delta, refused with a gap or outside the domain of the method."""
         self.check(directions, delta)
         self._refuse_gap(gap)
-        return self.epsilon_at(directions, delta)
+        return _from_below(directions, self.epsilon_at(directions, delta), lambda each: self.epsilon_at(each, delta))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None = None) -> DeltaAnswer:
         """Return delta at epsilon, refused with a gap or outside the domain of the method."""
         self.check(directions)
         self._refuse_gap(gap)
-        return self.delta_at(directions, epsilon)
+        return _from_below(directions, self.delta_at(directions, epsilon), lambda each: self.delta_at(each, epsilon))
 
     def _refuse_gap(self, gap: float | None) -> None:
         if gap is not None:
@@ -79,3 +89,19 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
         """Return the larger delta of the directions."""
         direction, found = worst(self.subjects(directions), lambda rounds: self.log_delta_above(rounds, epsilon))
         return delta_bound(self.name, direction, found, self.looseness(directions))
+
+
+def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:
+    """The answer with the lower end of the pairs below, for rounds that have others above.
+
+    A method that does not apply to them has an upper end alone.
+    """
+    if not isinstance(found, Bound) or directions.tight or not directions.known_from_below:
+        return found
+    rounds = [composition.rounds for _, composition in attained(directions)]
+    try:
+        lower = [ask(Directions.of_pairs({Direction.REMOVE: each})) for each in rounds]
+    except NotApplicableError:
+        return cast(A, from_above(found))
+    best = max((each for each in lower if isinstance(each, Bound)), key=lambda each: each.lower)
+    return raised(found, best, width_of(directions.why))

@@ -10,6 +10,7 @@ from hockeystick.directions.directions import Directions
 from hockeystick.numerics.rounding import exp_above, exp_below
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_ABOVE, ONLY_DOMINATED, Bound, DeltaBound
+from hockeystick.values.errors import InvalidInputError
 
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
@@ -47,7 +48,7 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
     """Return the interval unchanged if every pair is tight; else with the trivial lower end.
 
     A pair that only dominates is composed as if it were the mechanism. The result is at or above the truth, and the
-    lower end of an interval around it is no lower bound. If pairs below are known, other accountants use them.
+    lower end of an interval around it is no lower bound. If pairs below are known, their lower end is :func:`raised`.
     """
     if directions.tight:
         return found
@@ -57,3 +58,22 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
         log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or reason)
         return replace(found, lower=0.0, estimate=found.upper, reason=reason, log_delta=log)
     return replace(found, lower=0.0, estimate=found.upper, reason=reason)
+
+
+def raised(found: Interval, below: Interval, why: str) -> Interval:
+    """Return the interval with the lower end of another one, about what the truth is at least.
+
+    Raises:
+        InvalidInputError: that end is above the upper end, so that the pairs of a round contradict each other.
+    """
+    if below.lower > found.upper:
+        raise InvalidInputError(
+            f"pairs of a round contradict each other: what one below attains is at least {below.lower!r}, what the one "
+            f"above allows at most {found.upper!r}",
+            "rounds",
+        )
+    middle = 0.5 * (below.lower + found.upper) if math.isfinite(below.lower + found.upper) else found.upper
+    if isinstance(found, DeltaBound) and isinstance(below, DeltaBound):
+        log = raised(found.log_delta, below.log_delta, why)
+        return replace(found, lower=below.lower, estimate=middle, reason=why, log_delta=log)
+    return replace(found, lower=below.lower, estimate=middle, reason=why)

@@ -20,8 +20,8 @@ ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight:
 """Why there is no lower end where a round's pair is not claimed to be tight."""
 
 ONLY_ABOVE = (
-    "a round has one pair above and another one below, and this accountant takes the one above: nothing is said from "
-    "below, which 'auto' does"
+    "a round has one pair above and another one below, and this accountant does not apply to the one below: nothing is "
+    "said from below, which 'auto' does"
 )
 """Why there is no lower end by a method that keeps to the pairs that dominate."""
 
