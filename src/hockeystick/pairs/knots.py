@@ -49,6 +49,7 @@ from hockeystick.values.errors import InvalidInputError
 
 ROUNDINGS = 16 * UNIT_ROUNDOFF  # relative: of a mass or a ratio, computed by a few operations
 NARROW = 3e-4  # width of the narrowest cell, in standard deviations of the loss
+LARGEST = 650.0  # loss up to which ratios are within the range of a double
 STEEP = 300.0  # log of b / a from which on a cell keeps all of its mass at both ends
 CONTRADICTION = 1e-9  # relative: by how much a mean ratio may be outside the ends of its cell
 
@@ -273,23 +274,39 @@ def merged_below(cells: Cells) -> KnottedPair:
 
 def either_order(pair: KnottedPair) -> KnottedPair:
     """Return a pair that dominates ``pair`` and the pair with its laws exchanged."""
-    both = pair, pair.mirror
-    losses = np.unique(np.concatenate([one.losses for one in both]))
+    first, second = _within(pair), _within(pair.mirror)
+    losses = np.unique(np.concatenate([first.losses, second.losses]))
+    only_p, only_q = max(first.only_p, second.only_p), max(first.only_q, second.only_q)
     if not len(losses):
-        return pair if pair.only_p >= pair.only_q else pair.mirror
-    curve = np.maximum(*(_curve(one, losses) for one in both)) * (1 + ROUNDINGS * (8 + len(losses)))
-    only_p, only_q = max(pair.only_p, pair.only_q), max(pair.only_p, pair.only_q)
-    # falls of the curve at 0 and at each ratio, divided by the distance of the ratios: minus its slopes
-    start = max(1.0, float(curve[0] + np.exp(losses[0])))
-    ratios = np.concatenate([[0.0], np.exp(losses)])
-    slopes = np.append(-np.diff(np.concatenate([[start], curve])) / np.diff(ratios), 0.0)
+        return KnottedPair((), (), only_p, only_q)
+    # a chord over neighbours that are next to each other is above the curve, and its slope is known
+    apart = np.floor((losses - losses[0]) / _spacing(losses))
+    losses = np.append(losses[:-1][np.diff(apart) > 0], losses[-1])
+    roundings = 1 + ROUNDINGS * (8 + len(losses))
+    curve = np.maximum(_curve(first, losses), _curve(second, losses)) * roundings
+    # the divergence at alpha = 0, and minus the slopes of the chords
+    ratios, start = np.exp(np.append(-np.inf, losses)), max(1.0, float(curve[0] + np.exp(losses[0])))
+    slopes = np.append(-np.diff(np.append(start, curve)) / np.diff(ratios), 0.0)
     q = np.maximum(slopes[:-1] - slopes[1:], 0.0)
-    made = KnottedPair.of(losses, q, only_p, only_q)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        missing = float(np.nanmax(np.where(curve > 0, curve / _curve(made, losses), 1.0), initial=1.0))
-    missing *= 1 + ROUNDINGS * (8 + len(losses))
-    only_q = max(only_q, 1 - float(q.sum()))
-    return KnottedPair.of(losses, q * missing, only_p * missing, only_q)
+    reached = _curve(KnottedPair.of(losses, q, only_p), losses)
+    seen = curve > 0
+    missing = max(float((curve[seen] / reached[seen]).max(initial=1.0)), 1.0) * roundings
+    return KnottedPair.of(losses, q * missing, only_p * missing, max(only_q, 1 - float(q.sum())))
+
+
+def _spacing(losses: Array) -> float:
+    """Distance below which losses are taken together: chosen, any is sound."""
+    return max(float(np.median(np.diff(losses))), 1e-9) * 1e-3 if len(losses) > 1 else 1.0
+
+
+def _within(pair: KnottedPair) -> KnottedPair:
+    """The pair with losses above the range of an exponential taken as infinite."""
+    losses, log_q = np.array(pair.losses), np.array(pair.log_q)
+    beyond = losses > LARGEST
+    if not beyond.any():
+        return pair
+    more = float(np.exp(log_q + losses)[beyond].sum()) * (1 + 1e-12)
+    return KnottedPair.of(losses[~beyond], np.exp(log_q[~beyond]), pair.only_p + more, pair.only_q)
 
 
 def _curve(pair: KnottedPair, losses: Array) -> Array:

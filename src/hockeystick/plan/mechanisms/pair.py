@@ -56,7 +56,7 @@ PREMISE = (
 """Premise of every answer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pair(Mechanism):
     """Mechanism given by its two laws, p with the record and q without it, cell by cell.
 
@@ -110,6 +110,10 @@ class Pair(Mechanism):
         if (self.least is None) != (self.reverse is None):
             raise InvalidInputError("least and reverse go together: give both, or neither", "least")
         _ = self._above  # refuses masses that contradict the ratios
+
+    def __repr__(self) -> str:
+        replaced = ", replaced=True" if self.replaced else ""
+        return f"Pair(p=<{len(self.p)} masses>, q=<{len(self.q)} masses>{replaced})"
 
     @classmethod
     def from_densities(
