@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+    from hockeystick.plan.mechanisms.pair import Pair
     from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
@@ -132,7 +133,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
     from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
     from hockeystick.plan.mechanisms.zcdp import ZCDP
-    from hockeystick.plan.mechanisms.pair import Pair
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round

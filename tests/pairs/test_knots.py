@@ -1,148 +1,116 @@
-"""Two laws known at knots: one pair dominates and one is dominated, whatever lies between the knots."""
+"""Two laws known cell by cell: one pair dominates and one is dominated, whatever lies within the cells."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import laplace, logistic, norm, t
 
 import hockeystick as hs
-from hockeystick.pairs.finite import FinitePair
-from hockeystick.pairs.knots import masses_below, neighbours, spread_above
-
-ZERO = Fraction(0)
+from hockeystick.pairs.knots import either_order
+from hockeystick.values.adjacency import Direction
 
 
-def curve(pair: FinitePair, alpha: Fraction) -> Fraction:
-    """The hockey-stick divergence in exact rationals."""
-    return sum((max(p - alpha * q, ZERO) for p, q in zip(pair.p, pair.q, strict=True)), ZERO)
+def truth(law: Any, epsilon: float) -> float:
+    """The hockey-stick divergence of a law moved by 1: the mass of the places at which the ratio is large enough."""
+    x = np.linspace(-200, 200, 4_000_001)
+    large = law.logpdf(x - 1) - law.logpdf(x) > epsilon
+    ends = np.flatnonzero(np.diff(large))
+    edges = [*(0.5 * (x[ends] + x[ends + 1])), *([np.inf] if large[-1] else [])]
+    masses = law.cdf(np.array(edges) - 1) - np.exp(epsilon) * law.cdf(np.array(edges))
+    return float(masses[1::2].sum() - masses[::2].sum())
 
 
-@st.composite
-def monotone(draw: st.DrawFn) -> tuple[list[Fraction], list[Fraction], list[int]]:
-    """Two laws on up to nine outcomes whose ratio increases, and which outcomes end a cell."""
-    size = draw(st.integers(2, 9))
-    q = [Fraction(draw(st.integers(1, 9))) for _ in range(size)]
-    ratio, p = ZERO, []
-    for mass in q:
-        ratio += draw(st.integers(0, 4))
-        p.append(mass * ratio)
-    p[-1] += 1
-    ends = sorted(draw(st.sets(st.integers(0, size - 2), max_size=4)))
-    return [one / sum(p) for one in p], [one / sum(q) for one in q], [*ends, size - 1]
-
-
-@settings(max_examples=200, deadline=None)
-@given(monotone(), st.integers(0, 3))
-def test_the_truth_is_between_at_every_alpha(law: tuple[list[Fraction], list[Fraction], list[int]], error: int) -> None:
-    """Masses off by up to some thousandths either way, and the curve of the fine law, which nobody was shown."""
-    p, q, ends = law
-    starts = [0, *(end + 1 for end in ends[:-1])]
-    off = Fraction(error, 1000)
-    cells_p = [sum(p[a : b + 1], ZERO) for a, b in zip(starts, ends, strict=True)]
-    cells_q = [sum(q[a : b + 1], ZERO) for a, b in zip(starts, ends, strict=True)]
-    seen_p = [max(mass + (off if i % 2 else -off), ZERO) for i, mass in enumerate(cells_p)]
-    seen_q = [max(mass - (off if i % 2 else -off), ZERO) for i, mass in enumerate(cells_q)]
-    e = [off] * len(ends)
-    above = spread_above(seen_p, seen_q, e, e, neighbours(seen_p, seen_q, e, e))
-    below = masses_below(seen_p, seen_q, e, e)
-    true = FinitePair(tuple(p), tuple(q))
-    assert sum(above.p) >= 1
-    assert sum(above.q) >= 1
-    for alpha in map(Fraction, ("0", "1/4", "1/2", "9/10", "1", "11/10", "3/2", "2", "5", "40")):
-        assert curve(below, alpha) <= curve(true, alpha) <= curve(above, alpha)
-
-
-LAWS: Any = (["1/2", "1/2"], ["1/3", "2/3"])
-
-
-def test_mass_that_may_lie_in_another_cell_is_taken_apart() -> None:
-    """Ratios are known, 2/5 and 8/5, and the masses of P are off by a hundredth: the truth is met exactly."""
-    e, no = [Fraction(1, 100)] * 2, [ZERO] * 2
-    ratios = [(Fraction(2, 5), Fraction(2, 5)), (Fraction(8, 5), Fraction(8, 5))]
-    above = spread_above([Fraction(21, 100), Fraction(79, 100)], [Fraction(1, 2)] * 2, e, no, ratios)
-    true = FinitePair((Fraction(1, 5), Fraction(4, 5)), (Fraction(1, 2), Fraction(1, 2)))
-    assert curve(above, Fraction(1)) >= curve(true, Fraction(1)) == Fraction(3, 10)
-
-
-KNOTS = (np.arange(-180, 201) / 20).tolist()
-
-
-def gaussian(mu: float = 0.2, accuracy: float = 1e-14) -> hs.Pair:
-    return hs.Pair.from_densities(norm(mu).pdf, norm(0).pdf, KNOTS, accuracy=accuracy)
-
-
-@pytest.mark.parametrize("count", [1, 10])
-def test_gaussian_noise_by_its_densities(count: int) -> None:
-    made = gaussian()
-    truth = hs.Plan([hs.Round(hs.Gaussian(5.0), count=count)]).epsilon(1e-5)
-    found = made.epsilon(1e-5, count=count)
-    assert isinstance(found, hs.Bound)
-    assert found.lower <= truth.upper
-    assert truth.lower <= found.upper <= found.lower * 1.01
-    assert found.reason is not None
-    assert "known at knots only" in found.reason
-    assert "does not decrease" in made.assumed
-
-
-def test_the_width_falls_with_the_square_of_the_distance_of_knots() -> None:
-    widths = []
-    for step in (10, 20, 40):
-        knots = (np.arange(-9 * step, 10 * step + 1) / step).tolist()
-        made = hs.Pair.from_densities(norm(0.2).pdf, norm(0).pdf, knots)
-        answers: list[Any] = [made.delta(at) for at in np.linspace(0.05, 0.2, 31)]
-        widths.append(sum(found.upper - found.lower for found in answers))
-    assert widths[0] / widths[1] > 3
-    assert widths[1] / widths[2] > 3
-
-
-def test_published_accountants_take_the_pair_above() -> None:
-    made = gaussian()
-    truth = hs.Plan([hs.Round(hs.Gaussian(5.0), count=10)]).epsilon(1e-5)
-    for accountant in ("prv", "connect-the-dots", "privacy-buckets"):
-        assert made.epsilon(1e-5, count=10, accountant=accountant).ends["upper"] >= truth.lower
-
-
-def test_what_functions_may_be_off_by_is_charged() -> None:
-    """With values good to 1e-6 the same masses give an answer as much wider."""
-    sharp: Any
-    blunt: Any
-    sharp, blunt = (gaussian(accuracy=accuracy).delta(0.1) for accuracy in (0.0, 1e-6))
-    assert blunt.upper > sharp.upper + 1e-8
-    assert blunt.lower < sharp.lower
-
-
-def test_what_lies_beyond_the_knots_counts_as_infinite_loss() -> None:
-    made = hs.Pair.from_densities(norm(0.2).pdf, norm(0).pdf, (np.arange(-60, 21) / 20).tolist())
-    assert made.delta(50.0).ends["upper"] == pytest.approx(1 - (norm(0.2).cdf(1) - norm(0.2).cdf(-3)), rel=1e-6)
+@pytest.mark.parametrize("law", [logistic, t(5)], ids=["logistic", "student"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.9])
+def test_one_round_contains_the_truth_by_quadrature(law: Any, epsilon: float) -> None:
+    made = hs.Round(hs.Pair.from_densities(1.0, law.pdf))
+    for rate in (1.0, 0.1):
+        at = np.log1p(rate * np.expm1(epsilon))
+        found = hs.Plan([hs.Round(made.mechanism, hs.Poisson(rate))], "remove").delta(at)
+        true = rate * truth(law, epsilon)  # of a mixture with the law without the record
+        assert isinstance(found, hs.DeltaBound)
+        assert found.lower <= true * (1 + 1e-9)
+        assert true * (1 - 1e-9) <= found.upper <= found.lower * (1 + 1e-4)
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("pair", "known"),
     [
-        (lambda: hs.Pair.from_densities(norm.pdf, norm.pdf, [1.0, 0.0]), "knots must increase"),
-        (lambda: hs.Pair.from_densities(norm.pdf, norm.pdf, [1.0]), "knots must be a list of 2 to"),
-        (lambda: hs.Pair.from_densities(lambda x: -x, norm.pdf, [0.5, 1.0]), "p must give a finite number"),
-        (lambda: hs.Pair.from_densities(norm.pdf, lambda x: "a", [0.0, 1.0]), "q must be a number or an array"),
-        (lambda: hs.Pair.from_probabilities([0.5], [0.5]), "must add up to 1"),
-        (lambda: gaussian().epsilon(1e-5, accountant="nobody"), "accountant must be one of"),
+        (hs.Pair.from_densities(0.2, norm.pdf), hs.Gaussian(5.0)),
+        (hs.Pair.from_densities(1.0, laplace.pdf, [0, 1]), hs.Laplace(1.0)),
     ],
-)  # fmt: skip
-def test_what_is_no_pair_is_refused(made: object, said: str) -> None:
+    ids=["gaussian", "laplace"],
+)
+@pytest.mark.parametrize("rate", [1.0, 0.1])
+@pytest.mark.parametrize("accountant", ["auto", "prv", "fourier", "connect-the-dots"])
+def test_a_known_law_by_its_density_meets_its_mechanism(pair: Any, known: Any, rate: float, accountant: str) -> None:
+    found, true = (
+        hs.Plan([hs.Round(one, hs.Poisson(rate), count=20)]).epsilon(1e-6, accountant=name)
+        for one, name in ((pair, accountant), (known, "auto"))
+    )
+    assert isinstance(found, hs.Bound)
+    assert 0 < found.lower <= true.ends["upper"]
+    assert true.ends["lower"] <= found.upper
+    if accountant == "auto":
+        assert found.relative_gap < 2e-6
+
+
+def test_a_plan_file_of_it_loads_again() -> None:
+    plan = hs.Plan([hs.Round(hs.Pair.from_densities(1.0, t(5).pdf), hs.Poisson(0.1), count=100)])
+    with tempfile.TemporaryDirectory() as folder:
+        plan.save(Path(folder) / "plan.toml")
+        assert hs.load_plan(Path(folder) / "plan.toml") == plan
+
+
+def test_replacing_a_record_has_both_orders() -> None:
+    """An uneven pair: the larger of both orders for one round, at every epsilon."""
+    cells: Any = {"p": [0.1, 0.2, 0.7], "q": [0.3, 0.3, 0.4]}
+    cells |= {"least": [0.3, 0.6, 1.7], "reverse": [2.9, 1.4, 0.5]}
+    one, both = hs.Pair(**cells), hs.Pair(**cells, replaced=True)
+    for epsilon in (0.0, 0.2, 0.5, 1.0):
+        found = hs.Plan([hs.Round(both)], "replace-one").delta(epsilon).ends["upper"]
+        orders = [hs.Plan([hs.Round(one)], order).delta(epsilon).ends["upper"] for order in ("add", "remove")]
+        assert found >= max(orders) * (1 - 1e-12)
+    joined = either_order(one.pair(Direction.REMOVE))
+    assert joined.infinite_mass == 0
+    with pytest.raises(hs.UnsupportedError, match="replaced = true"):
+        hs.Plan([hs.Round(one)], "replace-one").epsilon(0.1)
+
+
+NAN: Any = lambda x: x * np.nan  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: hs.Pair.from_densities(1.0, lambda x: 2 * norm.pdf(x)), "q must integrate to 1|p must integrate to 1"),
+        (lambda: hs.Pair.from_densities(1.0, NAN), "must give a finite number"),
+        (lambda: hs.Pair.from_densities(1.0, lambda x: -norm.pdf(x)), "must give a finite number, 0 or greater"),
+        (lambda: hs.Pair.from_densities(1.0, 3.0), "q must be a function"),  # type: ignore[arg-type]
+        (lambda: hs.Pair.from_cdfs(1.0, lambda x: 1 - norm.cdf(x)), "must rise from 0 to 1"),
+        (lambda: hs.Pair.from_cdfs(1.0, t(5).cdf), "give least and reverse for each cell, or densities"),
+        (lambda: hs.Pair.from_cdfs([0.3, 0.6], [0.1, 0.3]), "give least and reverse for each cell, or densities"),
+        (lambda: hs.Pair([0.5, 0.5], [0.5, 0.4]), "the masses of q must add up to 1"),
+        (lambda: hs.Pair([0.5, 0.5], [0.5]), "q must have as many elements as p"),
+        (lambda: hs.Pair([0.5, 0.5], [0.5, 0.5], least=[2, 0], reverse=[0, 0]), "contradict the bounds"),
+        (lambda: hs.Pair.from_tradeoff(0.5), "beta must be a function"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_pair_is_refused(make: Any, said: str) -> None:
     with pytest.raises(hs.InvalidInputError, match=said):
-        made()  # type: ignore[operator]
+        make()
 
 
-def test_probabilities_are_exact_and_tight() -> None:
-    made = hs.Pair.from_probabilities(*LAWS)
-    truth = hs.Plan([hs.Round(hs.Pmf(*LAWS), count=7)], "remove").delta(0.1)
-    assert made.delta(0.1, count=7) == truth
-    rounded = hs.Pair.from_probabilities([1 / 3, 2 / 3], [0.5, 0.5])
-    found = rounded.delta(0.1, count=7)
-    assert isinstance(found, hs.DeltaBound)
-    assert 0 < found.upper - found.lower < 1e-12
+def test_functions_of_one_number_are_asked_one_by_one() -> None:
+    def scalar(x: float) -> float:
+        return 0.25 if x < 1 and x > -3 else 0.0
+
+    made = hs.Pair.from_densities(1.0, scalar, [-3, -2, 1, 2])
+    found = hs.Plan([hs.Round(made)]).delta(0.0)
+    assert found.ends["lower"] <= 0.25 + 1e-9
+    assert found.ends["upper"] == pytest.approx(0.25, abs=1e-6)

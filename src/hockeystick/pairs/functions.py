@@ -123,7 +123,9 @@ class _Panels:
         first, last = self.loss[:, 0], self.loss[:, 1]
         low, high = self.ends
         with np.errstate(invalid="ignore"):
-            inside = (low < np.minimum(first, last) - 2 * self.doubt) | (high > np.maximum(first, last) + 2 * self.doubt)
+            inside = (low < np.minimum(first, last) - 2 * self.doubt) | (
+                high > np.maximum(first, last) + 2 * self.doubt
+            )
         return inside & ~self.faint
 
 
@@ -169,7 +171,9 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
         span = np.where(np.isfinite(high - low), high - low, 0.0)
     weight = span ** (1 - POWER) * np.maximum(panels.p, panels.q) ** POWER
     parts = np.ceil(CELLS * weight / max(float(weight.sum()), 1e-300)).astype(np.intp)
-    even = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(rough, rough[1:], np.maximum(parts, 1), strict=False)]
+    even = [
+        np.linspace(a, b, n, endpoint=False) for a, b, n in zip(rough, rough[1:], np.maximum(parts, 1), strict=False)
+    ]
     fine = _halved(p, q, np.unique(np.concatenate([*even, rough[-1:]])), accuracy, _turn)
     return _cells(_Panels(p, q, fine[:-1], fine[1:], accuracy), accuracy)
 
@@ -200,7 +204,10 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
     faint = panels.faint
     lost = SMALLEST * float((panels.right - panels.left)[faint].sum())
     ends = (float(p[faint].sum()), float(q[faint].sum()))
-    rest = (*ends, *(end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)))
+    rest = (
+        *ends,
+        *(end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)),
+    )
     found = (p, q, p_error, q_error, *(np.where(np.isfinite(one), one, 0.0) for one in (least, reverse)))
     return Cells(*(np.append(one[~faint], end) for one, end in zip(found, (*rest, 0.0, 0.0), strict=True)))
 

@@ -209,7 +209,8 @@ def spread_above(cells: Cells) -> KnottedPair:
     p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
     q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
     wrong = np.flatnonzero(
-        (cells.least * q_least > p_most * (1 + CONTRADICTION)) | (cells.reverse * p_least > q_most * (1 + CONTRADICTION))
+        (cells.least * q_least > p_most * (1 + CONTRADICTION))
+        | (cells.reverse * p_least > q_most * (1 + CONTRADICTION))
     )
     if len(wrong):
         raise InvalidInputError(

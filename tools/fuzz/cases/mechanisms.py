@@ -139,18 +139,25 @@ def keys(draw: Draw, held: Held) -> None:
     held.at_most("the probability under continuous noise", continuous[0], high)
 
 
-@case("mechanism", "Pair", *(f"Pair.{name}" for name in
-      ("from_probabilities", "from_densities", "directions", "epsilon", "delta")))  # fmt: skip
+def _number(mass: object) -> float:
+    return float(Fraction(str(mass)))
+
+
+@case("mechanism", "Pair", *(f"Pair.{name}" for name in ("from_cdfs", "from_densities", "from_tradeoff", "of_cells")))
 def own(draw: Draw, held: Held) -> None:
-    """Two laws by their probabilities: as those of a mechanism with them."""
+    """Two laws by the masses of their outcomes: as those of a mechanism with them."""
     p, q = draw.note("laws", _two(draw))
-    made = held.ask("Pair", lambda: hs.Pair.from_probabilities(p, q))
+    ratios = [(a / b if b else 0.0, b / a if a else 0.0) for a, b in zip(map(_number, p), map(_number, q), strict=True)]
+    least, reverse = ([one * (1 - 1e-9) for one in ends] for ends in zip(*ratios, strict=True))
+    masses = [[_number(one) for one in law] for law in (p, q)]
+    made = held.ask("Pair", lambda: hs.Pair(*masses, least=least, reverse=reverse))
     if made is None:
         return
     count, epsilon = draw.of(1, 4, 12), draw.spread(1e-3, 3.0)
-    found = held.ask("delta", lambda: made.delta(epsilon, count=count))
-    plan = hs.Plan([hs.Round(hs.Pmf(tuple(p), tuple(q)), count=count)], "remove")
-    other = held.ask("delta of the mechanism", lambda: plan.delta(epsilon))
+    found, other = (
+        held.ask(f"delta of {kind}", lambda one=one: hs.Plan([hs.Round(one, count=count)], "remove").delta(epsilon))
+        for kind, one in (("the pair", made), ("the mechanism", hs.Pmf(tuple(p), tuple(q))))
+    )
     if isinstance(found, hs.DeltaBound) and isinstance(other, hs.DeltaBound):
         held.at_most("delta of the pair", found.lower, other.upper)
         held.at_most("delta of the mechanism", other.lower, found.upper)
