@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Generic, TypeVar, cast
 
@@ -104,4 +104,4 @@ def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]
     except NotApplicableError:
         return cast(A, from_above(found))
     best = max((each for each in lower if isinstance(each, Bound)), key=lambda each: each.lower)
-    return raised(found, best, width_of(directions.why))
+    return cast(A, raised(found, best, width_of(directions.why)))

@@ -1,7 +1,7 @@
 """Cells of two laws that are given as functions: densities, distribution functions, a trade-off function.
 
-Functions are seen at points. What is taken for granted between them is said with every answer (:data:`DENSITIES`,
-:data:`TABLE`); everything else is charged to the errors of the masses and to the ends of the ratios:
+Functions are seen at points. What is taken for granted between them is said with every answer
+(``Pair.premises``); everything else is charged to the errors of the masses and to the ends of the ratios:
 
 - the integral of a density over a cell, by Gauss and Legendre's rules with 8 and 16 nodes: the difference of both;
 - the values: a relative error that is given, of the densities or of the distribution functions, and roundings;
@@ -28,14 +28,11 @@ from hockeystick.pairs.knots import Cells, increasing
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
+"""Which of an array of panels."""
+
 Function: TypeAlias = Callable[[Array], npt.ArrayLike]
 """A function of an array of places, or of one place."""
-
-DENSITIES = (
-    "between neighbouring places the ratio of the densities stays within the values seen there, and their integrals are "
-    "off by at most the difference of two rules of integration"
-)
-"""Premise of cells made of densities."""
 
 CELLS = 4000  # cells that are aimed at
 MOST_CELLS = 9500  # of one pair: a plan file holds lists of 10,000
@@ -79,7 +76,7 @@ def asked(function: Function, x: Array, key: str) -> Array:
     if wrong.any():
         at = float(x[wrong][0])
         raise InvalidInputError(
-            f"{key} must give a finite number, 0 or greater, everywhere; received {float(values[wrong][0])!r} at {at!r}",
+            f"{key} must give a finite number, 0 or greater, everywhere; received {values[wrong][0]} at {at!r}",
             key,
         )
     return values
@@ -118,7 +115,7 @@ class _Panels:
         return np.where(known, self.loss, np.inf).min(axis=1), np.where(known, self.loss, -np.inf).max(axis=1)
 
     @property
-    def turns(self) -> npt.NDArray[np.bool_]:
+    def turns(self) -> Mask:
         """Panels on which the loss is seen to turn, beyond the doubt of its values."""
         first, last = self.loss[:, 0], self.loss[:, 1]
         low, high = self.ends
@@ -126,10 +123,11 @@ class _Panels:
             inside = (low < np.minimum(first, last) - 2 * self.doubt) | (
                 high > np.maximum(first, last) + 2 * self.doubt
             )
-        return inside & ~self.faint
+        found: Mask = inside & ~self.faint
+        return found
 
 
-def _halved(p: Function, q: Function, places: Array, accuracy: float, wide: Callable[[_Panels], Array]) -> Array:
+def _halved(p: Function, q: Function, places: Array, accuracy: float, wide: Callable[[_Panels], Mask]) -> Array:
     """Places, with the panels halved that are too wide."""
     done: list[Array] = []
     left, right = places[:-1], places[1:]
@@ -178,19 +176,22 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
     return _cells(_Panels(p, q, fine[:-1], fine[1:], accuracy), accuracy)
 
 
-def _disagree(panels: _Panels) -> Array:
+def _disagree(panels: _Panels) -> Mask:
     """Panels on which both rules differ, or over which the loss goes far."""
     low, high = panels.ends
     with np.errstate(invalid="ignore"):
         far = (high - low > SPAN) & np.isfinite(high - low)
     differ = (panels.p_rule > AGREED * panels.p) | (panels.q_rule > AGREED * panels.q)
-    return (differ | far) & ~panels.faint
+    found: Mask = (differ | far) & ~panels.faint
+    return found
 
 
-def _turn(panels: _Panels) -> Array:
+def _turn(panels: _Panels) -> Mask:
     """Panels on which the loss turns, and goes far enough for it to matter."""
     low, high = panels.ends
-    return panels.turns & (high - low > LEAST_SPAN)
+    with np.errstate(invalid="ignore"):
+        found: Mask = panels.turns & (high - low > LEAST_SPAN)
+    return found
 
 
 def _cells(panels: _Panels, accuracy: float) -> Cells:
@@ -276,13 +277,8 @@ def of_values(p: Array, q: Array, accuracy: float) -> Cells:
             kept.append(place)
     kept[-1 if len(kept) > 1 else 0 :] = [len(p) - 1] if len(kept) > 1 else [0, len(p) - 1]
     error = np.full(len(kept) - 1, 2 * accuracy)
-    masses = (np.maximum(np.diff(values[kept]), 0.0) for values in (p, q))
-    return of_masses(*masses, error, error)
-
-
-def of_masses(p: Array, q: Array, p_error: Array, q_error: Array) -> Cells:
-    """Return cells along which the likelihood ratio does not decrease."""
-    return Cells(p, q, p_error, q_error, *increasing(p, q, p_error, q_error))
+    p, q = (np.maximum(np.diff(values[kept]), 0.0) for values in (p, q))
+    return Cells(p, q, error, error, *increasing(p, q, error, error))
 
 
 def of_trade_off(function: Function, accuracy: float) -> Cells:

@@ -113,7 +113,7 @@ class KnottedPair(DominatingPair):
         return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
 
     @cached_property
-    def mirror(self) -> KnottedPair:  # type: ignore[override]  # kept, as it is asked often
+    def mirror(self) -> KnottedPair:
         """The pair with P and Q exchanged."""
         losses, log_q = -np.array(self.losses[::-1]), np.array(self.log_q[::-1])
         return KnottedPair(tuple(losses.tolist()), tuple((log_q - losses).tolist()), self.only_q, self.only_p)
@@ -191,7 +191,7 @@ def completed(cells: Cells) -> Cells:
         total, doubt = math.fsum(mass.tolist()), math.fsum(error.tolist())
         excess = max(total - doubt - 1, 0.0)
         found.append((mass, error + 2 * excess * mass, max(1 - total - doubt, 0.0)))
-    (p, p_error, only_p), (q, q_error, only_q) = found
+    (_, p_error, only_p), (_, q_error, only_q) = found
     more = ([only_p, 0.0], [0.0, only_q], *([0.0, 0.0] for _ in range(4)))
     cells = cells._replace(p_error=p_error, q_error=q_error)
     if not only_p and not only_q:

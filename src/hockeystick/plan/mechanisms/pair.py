@@ -50,8 +50,8 @@ WHY = "the width is that of the cells: the laws are known cell by cell, one pair
 
 PREMISE = (
     "the masses, the errors and the ratios of the two laws are those given; of functions it is taken for granted that "
-    "between neighbouring places the ratio stays within the values seen there, and that integrals are off by at most the "
-    "difference of two rules"
+    "between neighbouring places the ratio stays within the values seen there, and that integrals are off by at most "
+    "the difference of two rules"
 )
 """Premise of every answer."""
 
@@ -202,8 +202,8 @@ class Pair(Mechanism):
         """
         if not callable(beta):
             raise InvalidInputError(
-                f"beta must be a function of the rate of false alarms; received {domains.shown(beta)}; by its corners a "
-                "trade-off function is a Tradeoff",
+                f"beta must be a function of the rate of false alarms; received {domains.shown(beta)}; by its corners "
+                "a trade-off function is a Tradeoff",
                 "beta",
             )
         return cls.of_cells(functions.of_trade_off(beta, ACCURACY.check(accuracy, "accuracy")), replaced)
@@ -211,7 +211,7 @@ class Pair(Mechanism):
     @classmethod
     def of_cells(cls, cells: Cells, replaced: bool = False) -> Pair:
         """Return the mechanism with these cells."""
-        return cls(*(tuple(one.tolist()) for one in cells), replaced)
+        return cls(**{key: tuple(one.tolist()) for key, one in cells._asdict().items()}, replaced=replaced)
 
     @classmethod
     def _of(
