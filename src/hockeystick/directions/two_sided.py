@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.rounding import exp_above, exp_below
@@ -74,6 +74,6 @@ def raised(found: Interval, below: Interval, why: str) -> Interval:
         )
     middle = 0.5 * (below.lower + found.upper) if math.isfinite(below.lower + found.upper) else found.upper
     if isinstance(found, DeltaBound):
-        log = raised(found.log_delta, below.log_delta, why)
+        log = raised(found.log_delta, cast(DeltaBound, below).log_delta, why)
         return replace(found, lower=below.lower, estimate=middle, reason=why, log_delta=log)
     return replace(found, lower=below.lower, estimate=middle, reason=why)

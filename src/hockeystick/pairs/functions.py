@@ -245,7 +245,8 @@ def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -
     x = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
     while True:
         below, other = asked(p, x, "p"), asked(q, x, "q")
-        p_mass, q_mass = np.diff(below), np.diff(other)
+        _refuse_falls(below, other, accuracy)
+        p_mass, q_mass = np.maximum(np.diff(below), 0.0), np.maximum(np.diff(other), 0.0)
         seen = (p_mass > 1e3 * accuracy) & (q_mass > 1e3 * accuracy)
         loss = np.zeros(len(p_mass))
         loss[seen] = np.log(p_mass[seen] / q_mass[seen])
@@ -259,6 +260,19 @@ def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -
         x = np.sort(np.concatenate([x, middle[wide]]))
 
 
+def _refuse_falls(p: Array, q: Array, accuracy: float) -> None:
+    """Refuse values of distribution functions that fall, or leave [0, 1].
+
+    Raises:
+        InvalidInputError: they do.
+    """
+    for values, key in ((p, "p"), (q, "q")):
+        if (np.diff(values) < -2 * accuracy).any() or values.min() < -accuracy or values.max() > 1 + accuracy:
+            raise InvalidInputError(
+                f"{key} must rise from 0 to 1; it does not at the knots: give its values in order", key
+            )
+
+
 def of_values(p: Array, q: Array, accuracy: float) -> Cells:
     """Return cells between neighbouring knots, from the values of two distribution functions there.
 
@@ -267,9 +281,7 @@ def of_values(p: Array, q: Array, accuracy: float) -> Cells:
     Raises:
         InvalidInputError: values that fall or leave [0, 1], or a ratio that decreases.
     """
-    for values, key in ((p, "p"), (q, "q")):
-        if (np.diff(values) < -2 * accuracy).any() or values.min() < -accuracy or values.max() > 1 + accuracy:
-            raise InvalidInputError(f"{key} must rise from 0 to 1; it does not at the knots", key)
+    _refuse_falls(p, q, accuracy)
     kept = [0]
     p, q = (np.concatenate([[0.0], values, [1.0]]) for values in (p, q))
     for place in range(1, len(p)):
