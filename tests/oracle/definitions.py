@@ -123,8 +123,8 @@ DEFINITIONS: dict[str, Definition] = {
 """What is compared, by the plan file's name of the mechanism; keys as in plan files."""
 
 OTHER: dict[str, tuple[str, dict[str, Any]]] = {
-    "pair": ("closed_forms", "tests/pairs/test_knots.py holds it against distribution functions and known mechanisms"),
     "tradeoff": ("finite", {"alphas": [0.0, 0.1, 1.0], "betas": [0.9, 0.5, 0.0]}),
+    "pair": ("finite", {"p": [0.1, 0.2, 0.7], "q": [0.3, 0.3, 0.4]}),
     "privacy-curve": ("finite", {"epsilons": [0.5, 1.0], "deltas": [0.01, 1e-5]}),
     "report-noisy-max": ("selections", {"epsilon": 1.0}),
     "sparse-vector": ("selections", {"epsilon": 1.0, "cutoff": 2}),
