@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.rounding import exp_above, exp_below
@@ -73,7 +73,7 @@ def raised(found: Interval, below: Interval, why: str) -> Interval:
             "rounds",
         )
     middle = 0.5 * (below.lower + found.upper) if math.isfinite(below.lower + found.upper) else found.upper
-    if isinstance(found, DeltaBound):
-        log = raised(found.log_delta, cast(DeltaBound, below).log_delta, why)
+    if isinstance(found, DeltaBound) and isinstance(below, DeltaBound):  # both are answers to one question
+        log = raised(found.log_delta, below.log_delta, why)
         return replace(found, lower=below.lower, estimate=middle, reason=why, log_delta=log)
     return replace(found, lower=below.lower, estimate=middle, reason=why)

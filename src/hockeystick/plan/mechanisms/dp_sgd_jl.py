@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.knots import KnottedPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.domains import Domain, whole_numbers
 
@@ -51,7 +51,7 @@ class DPSGDJL(SymmetricMechanism):
     zeroed = AS_ABSENT
     properties = frozenset({Property.INFINITE_LOSS})
 
-    def with_against_without(self) -> FinitePair:
+    def with_against_without(self) -> KnottedPair:
         """Return the mixture over the projections, which are taken as public."""
         from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
 
