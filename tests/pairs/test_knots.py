@@ -85,20 +85,24 @@ def test_replacing_a_record_has_both_orders() -> None:
 NAN: Any = lambda x: x * np.nan  # noqa: E731
 
 
+ANY: Any = hs.Pair
+"""The class, as whoever passes lists uses it."""
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (lambda: hs.Pair.from_densities(1.0, lambda x: 2 * norm.pdf(x)), "q must integrate to 1|p must integrate to 1"),
         (lambda: hs.Pair.from_densities(1.0, NAN), "must give a finite number"),
         (lambda: hs.Pair.from_densities(1.0, lambda x: -norm.pdf(x)), "must give a finite number, 0 or greater"),
-        (lambda: hs.Pair.from_densities(1.0, 3.0), "q must be a function"),  # type: ignore[arg-type]
+        (lambda: ANY.from_densities(1.0, 3.0), "q must be a function"),
         (lambda: hs.Pair.from_cdfs(1.0, lambda x: 1 - norm.cdf(x)), "must rise from 0 to 1"),
         (lambda: hs.Pair.from_cdfs(1.0, t(5).cdf), "give least and reverse for each cell, or densities"),
         (lambda: hs.Pair.from_cdfs([0.3, 0.6], [0.1, 0.3]), "give least and reverse for each cell, or densities"),
-        (lambda: hs.Pair([0.5, 0.5], [0.5, 0.4]), "the masses of q must add up to 1"),
-        (lambda: hs.Pair([0.5, 0.5], [0.5]), "q must have as many elements as p"),
-        (lambda: hs.Pair([0.5, 0.5], [0.5, 0.5], least=[2, 0], reverse=[0, 0]), "contradict the bounds"),
-        (lambda: hs.Pair.from_tradeoff(0.5), "beta must be a function"),  # type: ignore[arg-type]
+        (lambda: ANY([0.5, 0.5], [0.5, 0.4]), "the masses of q must add up to 1"),
+        (lambda: ANY([0.5, 0.5], [0.5]), "q must have as many elements as p"),
+        (lambda: ANY([0.5, 0.5], [0.5, 0.5], least=[2, 0], reverse=[0, 0]), "contradict the bounds"),
+        (lambda: ANY.from_tradeoff(0.5), "beta must be a function"),
     ],
 )
 def test_what_is_no_pair_is_refused(make: Any, said: str) -> None:

@@ -16,7 +16,7 @@ from hockeystick.directions.two_sided import raised
 from hockeystick.pairs.sides import width_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, from_above
+from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound, from_above
 from hockeystick.values.errors import InvalidInputError, NotApplicableError
 
 Rounds = TypeVar("Rounds")  # of one direction, as a method takes them
@@ -104,4 +104,5 @@ def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]
     except NotApplicableError:
         return cast(A, from_above(found))
     best = max((each for each in lower if isinstance(each, Bound)), key=lambda each: each.lower)
-    return cast(A, raised(found, best, width_of(directions.why)))
+    log_lower = best.log_delta.lower if isinstance(best, DeltaBound) else best.lower
+    return cast(A, raised(found, best.lower, log_lower, width_of(directions.why)))

@@ -60,20 +60,20 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
     return replace(found, lower=0.0, estimate=found.upper, reason=reason)
 
 
-def raised(found: Interval, below: Interval, why: str) -> Interval:
-    """Return the interval with the lower end of another one, about what the truth is at least.
+def raised(found: Interval, lower: float, log_lower: float, why: str) -> Interval:
+    """Return the interval with another lower end; of delta also with that of its logarithm.
 
     Raises:
         InvalidInputError: that end is above the upper end, so that the pairs of a round contradict each other.
     """
-    if below.lower > found.upper:
+    if lower > found.upper:
         raise InvalidInputError(
-            f"pairs of a round contradict each other: what one below attains is at least {below.lower!r}, what the one "
-            f"above allows at most {found.upper!r}",
+            f"pairs of a round contradict each other: what one below attains is at least {lower!r}, what the one above "
+            f"allows at most {found.upper!r}",
             "rounds",
         )
-    middle = 0.5 * (below.lower + found.upper) if math.isfinite(below.lower + found.upper) else found.upper
-    if isinstance(found, DeltaBound) and isinstance(below, DeltaBound):  # both are answers to one question
-        log = raised(found.log_delta, below.log_delta, why)
-        return replace(found, lower=below.lower, estimate=middle, reason=why, log_delta=log)
-    return replace(found, lower=below.lower, estimate=middle, reason=why)
+    middle = 0.5 * (lower + found.upper) if math.isfinite(lower + found.upper) else found.upper
+    if isinstance(found, DeltaBound):
+        log = raised(found.log_delta, log_lower, log_lower, why)
+        return replace(found, lower=lower, estimate=middle, reason=why, log_delta=log)
+    return replace(found, lower=lower, estimate=middle, reason=why)
