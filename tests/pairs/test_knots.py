@@ -114,7 +114,7 @@ def test_functions_of_one_number_are_asked_one_by_one() -> None:
     def scalar(x: float) -> float:
         return 0.25 if x < 1 and x > -3 else 0.0
 
-    made = hs.Pair.from_densities(1.0, scalar, [-3, -2, 1, 2])
+    made = ANY.from_densities(1.0, scalar, [-3, -2, 1, 2])
     found = hs.Plan([hs.Round(made)]).delta(0.0)
     assert found.ends["lower"] <= 0.25 + 1e-9
     assert found.ends["upper"] == pytest.approx(0.25, abs=1e-6)

@@ -100,9 +100,9 @@ def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]
         return found
     rounds = [composition.rounds for _, composition in attained(directions)]
     try:
-        lower = [ask(Directions.of_pairs({Direction.REMOVE: each})) for each in rounds]
+        below: list[Answer] = [ask(Directions.of_pairs({Direction.REMOVE: each})) for each in rounds]
     except NotApplicableError:
         return cast(A, from_above(found))
-    best = max((each for each in lower if isinstance(each, Bound)), key=lambda each: each.lower)
+    best = max((each for each in below if isinstance(each, Bound)), key=lambda each: each.lower)
     log_lower = best.log_delta.lower if isinstance(best, DeltaBound) else best.lower
     return cast(A, raised(found, best.lower, log_lower, width_of(directions.why)))

@@ -139,25 +139,26 @@ def keys(draw: Draw, held: Held) -> None:
     held.at_most("the probability under continuous noise", continuous[0], high)
 
 
-def _number(mass: object) -> float:
-    return float(Fraction(str(mass)))
-
-
 @case("mechanism", "Pair", *(f"Pair.{name}" for name in ("from_cdfs", "from_densities", "from_tradeoff", "of_cells")))
 def own(draw: Draw, held: Held) -> None:
     """Two laws by the masses of their outcomes: as those of a mechanism with them."""
     p, q = draw.note("laws", _two(draw))
-    ratios = [(a / b if b else 0.0, b / a if a else 0.0) for a, b in zip(map(_number, p), map(_number, q), strict=True)]
-    least, reverse = ([one * (1 - 1e-9) for one in ends] for ends in zip(*ratios, strict=True))
-    masses = [[_number(one) for one in law] for law in (p, q)]
-    made = held.ask("Pair", lambda: hs.Pair(*masses, least=least, reverse=reverse))
+    first, second = ([float(mass) for mass in law] for law in (p, q))
+    both = list(zip(first, second, strict=True))
+    least, reverse = (
+        [a / b * (1 - 1e-9) if b else 0.0 for a, b in pairs] for pairs in (both, [each[::-1] for each in both])
+    )
+    keys: dict[str, Any] = {"p": first, "q": second, "least": least, "reverse": reverse}
+    made = held.ask("Pair", lambda: hs.Pair(**keys))
     if made is None:
         return
     count, epsilon = draw.of(1, 4, 12), draw.spread(1e-3, 3.0)
-    found, other = (
-        held.ask(f"delta of {kind}", lambda one=one: hs.Plan([hs.Round(one, count=count)], "remove").delta(epsilon))
-        for kind, one in (("the pair", made), ("the mechanism", hs.Pmf(tuple(p), tuple(q))))
-    )
+
+    def delta(one: Any) -> Any:
+        return hs.Plan([hs.Round(one, count=count)], "remove").delta(epsilon)
+
+    found = held.ask("delta", lambda: delta(made))
+    other = held.ask("delta of the mechanism", lambda: delta(hs.Pmf(tuple(p), tuple(q))))
     if isinstance(found, hs.DeltaBound) and isinstance(other, hs.DeltaBound):
         held.at_most("delta of the pair", found.lower, other.upper)
         held.at_most("delta of the mechanism", other.lower, found.upper)
