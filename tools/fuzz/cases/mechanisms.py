@@ -63,6 +63,7 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "PermuteAndFlip": lambda draw: hs.PermuteAndFlip(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "ReportNoisyMax": lambda draw: hs.ReportNoisyMax(draw.spread(1e-3, 5.0)),
     "SparseVector": lambda draw: hs.SparseVector(draw.spread(1e-3, 2.0), draw.random.randint(1, 50)),
+    "Pair": lambda draw: hs.Pair.from_cdfs((0.2,), (draw.of(0.3, 0.5, 0.8),)),
     "Pmf": lambda draw: hs.Pmf(*map(tuple, _two(draw))),
     "PrivacyCurve": lambda draw: hs.PrivacyCurve(
         _exact(0.0, draw.spread(0.1, 3.0)), _exact(0.3, draw.spread(1e-12, 1e-2))
