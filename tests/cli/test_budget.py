@@ -17,7 +17,7 @@ from hockeystick.cli.budget import NUMBERS
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.questions import ledger as ledgers
 from hockeystick.questions.ledger import Ledger, read, spend
-from hockeystick.values.domains import ListDomain, domains_of
+from hockeystick.values.domains import ListDomain, domains_of, Switch
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.files import held
 
@@ -254,7 +254,10 @@ def test_a_ledger_is_no_plan_and_says_so(path: Path) -> None:
 
 def test_there_is_a_flag_for_every_number_of_a_mechanism() -> None:
     wanted = {
-        key for kind in MECHANISMS for key, domain in domains_of(kind).items() if not isinstance(domain, ListDomain)
+        key
+        for kind in MECHANISMS
+        for key, domain in domains_of(kind).items()
+        if not isinstance(domain, ListDomain | Switch)
     }
     assert set(NUMBERS) == wanted
 

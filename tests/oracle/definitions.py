@@ -124,7 +124,7 @@ DEFINITIONS: dict[str, Definition] = {
 
 OTHER: dict[str, tuple[str, dict[str, Any]]] = {
     "tradeoff": ("finite", {"alphas": [0.0, 0.1, 1.0], "betas": [0.9, 0.5, 0.0]}),
-    "pair": ("finite", {"p": [0.1, 0.2, 0.7], "q": [0.3, 0.3, 0.4]}),
+    "pair": ("finite", {"p": [0.1, 0.2, 0.7], "q": [0.3, 0.3, 0.4], "replaced": True}),
     "privacy-curve": ("finite", {"epsilons": [0.5, 1.0], "deltas": [0.01, 1e-5]}),
     "report-noisy-max": ("selections", {"epsilon": 1.0}),
     "sparse-vector": ("selections", {"epsilon": 1.0, "cutoff": 2}),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import laplace, logistic, norm, t
 
 import hockeystick as hs
@@ -80,6 +85,68 @@ def test_replacing_a_record_has_both_orders() -> None:
     assert joined.infinite_mass == 0
     with pytest.raises(hs.UnsupportedError, match="replaced = true"):
         hs.Plan([hs.Round(one)], "replace-one").epsilon(0.1)
+
+
+@st.composite
+def laws(draw: st.DrawFn) -> tuple[list[Fraction], list[Fraction], list[int], bool]:
+    """Two laws on two to nine outcomes, which outcomes end a cell, and whether their ratio increases."""
+    size, rises = draw(st.integers(2, 9)), draw(st.booleans())
+    q = [Fraction(draw(st.integers(0, 9))) for _ in range(size)]
+    p = [mass * draw(st.integers(0, 9)) for mass in q]
+    if rises:
+        ratios = sorted(draw(st.integers(0, 9)) for _ in range(size))
+        p = [mass * ratio for mass, ratio in zip(q, ratios, strict=True)]
+    p[-1] += 1
+    q[0] += 1
+    ends = sorted(draw(st.sets(st.integers(0, size - 2), max_size=4)))
+    return [one / sum(p) for one in p], [one / sum(q) for one in q], [*ends, size - 1], rises
+
+
+def divergence(p: Sequence[Fraction], q: Sequence[Fraction], alpha: Fraction, rounds: int, rate: Fraction) -> Fraction:
+    """That of rounds sampled at a rate, a record being removed, in exact rationals."""
+    pairs = list(zip(((1 - rate) * b + rate * a for a, b in zip(p, q, strict=True)), q, strict=True))
+    products = [(Fraction(1), Fraction(1))]
+    for _ in range(rounds):
+        products = [(a * c, b * d) for a, b in products for c, d in pairs]
+    return sum((max(a - alpha * b, Fraction(0)) for a, b in products), Fraction(0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(laws(), st.integers(0, 3), st.integers(1, 2), st.sampled_from(["1", "1/4"]), st.booleans())
+def test_the_truth_is_between_whatever_lies_in_the_cells(
+    law: tuple[list[Fraction], list[Fraction], list[int], bool], error: int, rounds: int, rate: str, swap: bool
+) -> None:
+    """Masses off by up to some thousandths either way, against the exact curve of the fine law, which nobody saw."""
+    p, q, ends, rises = law
+    cells = [range(a, b + 1) for a, b in zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True)]
+    off = Fraction(error, 1000)
+    given_p, given_q = (
+        [
+            min(max(float(sum(one[i] for i in cell) + (off if at % 2 else -off)), 0.0), 1.0)
+            for at, cell in enumerate(cells)
+        ]
+        for one in (p, q)
+    )
+    if abs(sum(given_p) - 1) > 1e-6 + error * len(cells) / 1000:
+        return  # a mass that an error left below 0
+    bounds: dict[str, Any] = {}
+    if not rises:
+        bounds["least"] = [float(min((p[i] / q[i] for i in cell if q[i]), default=0)) for cell in cells]
+        bounds["reverse"] = [float(min((q[i] / p[i] for i in cell if p[i]), default=0)) for cell in cells]
+    errors = [error / 1000 + 1e-15] * len(cells)
+    made = hs.Pair(given_p, given_q, errors, errors, **bounds)  # type: ignore[arg-type]
+    plan = hs.Plan([hs.Round(made, hs.Poisson(float(Fraction(rate))), count=rounds)], "add" if swap else "remove")
+    for epsilon in (0.0, 0.1, 0.7, 2.0):
+        alpha = Fraction(math.exp(epsilon))
+        if swap:  # Q against the mixture: of the same sums with the places of both exchanged
+            mixed = [(1 - Fraction(rate)) * b + Fraction(rate) * a for a, b in zip(p, q, strict=True)]
+            true = divergence(q, mixed, alpha, rounds, Fraction(1))
+        else:
+            true = divergence(p, q, alpha, rounds, Fraction(rate))
+        for accountant in ("auto", "prv", "connect-the-dots"):
+            found = plan.delta(epsilon, accountant=accountant)
+            assert found.ends.get("lower", 0.0) <= float(true) + 1e-14
+            assert float(true) <= found.ends["upper"] + 1e-14
 
 
 NAN: Any = lambda x: x * np.nan  # noqa: E731

@@ -120,7 +120,7 @@ def test_every_kind_here_has_said_what_it_means() -> None:
     assert all(vars(scheme)["zeroed"] is not Zeroed.UNSAID for scheme in SAMPLINGS)
     assert all("zeroed" in vars(mechanism) for mechanism in MECHANISMS)
     refused = {each.name for each in MECHANISMS if each.zeroed.status is Status.REFUSED}
-    assert refused == {"randomized-response", "pmf", "tradeoff"}
+    assert refused == {"randomized-response", "pmf", "tradeoff", "pair"}
     assert {each.name for each in MECHANISMS if each.zeroed is AS_GIVEN} == {
         "approximate-dp", "staircase", "exponential", "permute-and-flip", "report-noisy-max", "sparse-vector",
         "privacy-curve", "gdp", "zcdp", "rdp",

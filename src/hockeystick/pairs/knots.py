@@ -269,6 +269,8 @@ def merged_below(cells: Cells) -> KnottedPair:
     q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
     only_p = (cells.q == 0) & (cells.q_error == 0)
     seen = (p_least > 0) & (q_least > 0)
+    if not (seen | (only_p & (p_least > 0))).any():
+        return KnottedPair((0.0,), (0.0,))  # two equal laws, which every pair dominates
     ratio = p_least[seen] / (cells.q + cells.q_error)[seen] * (1 - ROUNDINGS)
     return KnottedPair.of(np.log(ratio), q_least[seen], float(p_least[only_p].sum()) * (1 - 1e-12))
 
@@ -285,8 +287,8 @@ def either_order(pair: KnottedPair) -> KnottedPair:
     losses = np.append(losses[:-1][np.diff(apart) > 0], losses[-1])
     roundings = 1 + ROUNDINGS * (8 + len(losses))
     curve = np.maximum(_curve(first, losses), _curve(second, losses)) * roundings
-    # the divergence at alpha = 0, and minus the slopes of the chords
-    ratios, start = np.exp(np.append(-np.inf, losses)), max(1.0, float(curve[0] + np.exp(losses[0])))
+    # the divergence at alpha = 0, which is all of the mass of P, and minus the slopes of the chords
+    ratios, start = np.exp(np.append(-np.inf, losses)), max(_mass(first), _mass(second)) * roundings
     slopes = np.append(-np.diff(np.append(start, curve)) / np.diff(ratios), 0.0)
     q = np.maximum(slopes[:-1] - slopes[1:], 0.0)
     reached = _curve(KnottedPair.of(losses, q, only_p), losses)
@@ -308,6 +310,11 @@ def _within(pair: KnottedPair) -> KnottedPair:
         return pair
     more = float(np.exp(log_q + losses)[beyond].sum()) * (1 + 1e-12)
     return KnottedPair.of(losses[~beyond], np.exp(log_q[~beyond]), pair.only_p + more, pair.only_q)
+
+
+def _mass(pair: KnottedPair) -> float:
+    """The mass of P."""
+    return float(np.exp(np.array(pair.log_q) + np.array(pair.losses)).sum()) + pair.only_p
 
 
 def _curve(pair: KnottedPair, losses: Array) -> Array:

@@ -60,11 +60,25 @@ JOINT_SAMPLED = Claim(
 """Refusal to sample a mechanism whose pair is a product."""
 
 
+LAWS_SAMPLED = Claim(
+    Status.REFUSED,
+    "the laws of two values of a record do not say what a batch without it does; give the laws with it and without "
+    "it, with Poisson sampling and adjacency 'add-or-remove'",
+)
+"""Refusal to sample two laws of one's own when a record is replaced."""
+
+
 def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
-    """Return the mechanism's claim about the pair that a theorem on sampling starts from; a product has none."""
+    """Return the mechanism's claim about the pair that a theorem on sampling starts from.
+
+    A product has none, nor have two laws of one's own when a record is replaced.
+    """
     base = mechanism.claims[direction]
-    joint = base.status is not Status.REFUSED and Property.JOINT in mechanism.properties
-    return JOINT_SAMPLED if joint else base
+    if base.status is Status.REFUSED:
+        return base
+    if direction is Direction.REPLACE_ONE and Property.LAWS in mechanism.properties:
+        return LAWS_SAMPLED
+    return JOINT_SAMPLED if Property.JOINT in mechanism.properties else base
 
 
 def inherited(base: Claim, theorem: Claim) -> Claim:
