@@ -17,7 +17,7 @@ from hockeystick.cli.budget import NUMBERS
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.questions import ledger as ledgers
 from hockeystick.questions.ledger import Ledger, read, spend
-from hockeystick.values.domains import ListDomain, domains_of, Switch
+from hockeystick.values.domains import ListDomain, Switch, domains_of
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.files import held
 
