@@ -230,7 +230,7 @@ def test_a_plan_has_both_ends() -> None:
     found = PLAN.epsilon(1e-6)
     assert isinstance(found, hs.Bound)
     assert (found.lower, found.upper) == (LEAST.epsilon(1e-6).lower, MOST.epsilon(1e-6).upper)
-    assert found.reason == "beside what the method leaves, the width is the theory's: a toy's distance is not known"
+    assert found.reason == "the width is the theory's: a toy's distance is not known"
     delta = PLAN.delta(2.0)
     assert (delta.lower, delta.upper) == (LEAST.delta(2.0).lower, MOST.delta(2.0).upper)
     again = hs.Plan([hs.Round(Bracketed(0.09, 0.11), hs.Poisson(1.0), 100), hs.Round(hs.Gaussian(10.0))])
@@ -252,7 +252,7 @@ def test_published_methods_take_each_end_from_its_pair(name: str) -> None:
         assert "lower" not in found.ends
         return
     assert found.ends["lower"] == least.ends["lower"]
-    assert found.reason == "the width is the theory's: a toy's distance is not known"
+    assert found.reason == "beside what the method leaves, the width is the theory's: a toy's distance is not known"
 
 
 def test_beside_what_is_known_from_above_alone_nothing_is_below() -> None:
