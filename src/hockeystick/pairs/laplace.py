@@ -22,7 +22,6 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
-from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 from hockeystick.pairs.window_transform import WindowTransform
@@ -175,13 +174,6 @@ def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: boo
     seen = np.isfinite(atoms.log_q)
     losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
     return SampledLaplaceTransform(middle.theta, middle.log_top, losses, log_masses, rate, add)
-
-
-def law_of_all(middle: LaplaceMiddle, atoms: Atoms) -> LaplaceLaw:
-    """A round in which every record takes part, as a sampled one of rate 1."""
-    seen = np.isfinite(atoms.log_p) & np.isfinite(atoms.log_q)
-    losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
-    return LaplaceLaw(middle.theta, middle.log_top, losses, log_masses, 1.0, False)
 
 
 def sampled_log_moment(
