@@ -322,3 +322,12 @@ def test_the_tail_bound_of_its_lemma(t: float) -> None:
             delta = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
             assert tails <= prv.tail_mass(float(delta), epsilon, t)
     assert prv.tail_mass(3.0, 1e9, 2.0) == pytest.approx(3 / (1 - math.exp(-2)))
+
+
+@pytest.mark.parametrize("epsilon", [0.1005, 0.2005, 0.0105])
+def test_a_largest_loss_on_the_edge_of_a_cell_is_in_the_domain(epsilon: float) -> None:
+    """But for its rounding it lies on the last edge, beyond which the domain left half of the mass out."""
+    plan = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon), count=100)], "replace-one")
+    found, truth = plan.epsilon(1e-6, accountant="prv", mesh=1e-3), plan.epsilon(1e-6)
+    assert found.lower <= truth.lower
+    assert truth.upper <= found.upper < found.lower + 0.08

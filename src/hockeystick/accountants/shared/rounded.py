@@ -35,6 +35,8 @@ share the total. One cell to each gap of the lattice makes the bias of k rounds 
 ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
 """
 
+EDGE = 1e-9  # of a gap: a largest loss on the edge of a cell, but for rounding, has a cell beyond it
+
 
 class Rounded(NamedTuple):
     """Law of one round's finite loss after mean-preserving rounding to a lattice, up to a bias.
@@ -70,7 +72,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
     """
     low, high = loss_range(pair, log_lost)
     low, high = min(max(low, -length), length), max(min(high, length), -length)
-    first, last = math.floor(low / gap + 0.5), math.ceil(high / gap - 0.5)
+    first, last = math.floor(low / gap + 0.5 - EDGE), math.ceil(high / gap - 0.5 + EDGE)
     edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
     curve = PrivacyCurve(pair)
     mass, error = cell_masses(curve, edges)[:2]
