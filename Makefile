@@ -53,7 +53,7 @@ help:
 	@echo 'make test-oldest          the tests with the oldest releases that pyproject.toml admits (installs them)'
 	@echo 'make test-moving    the pages on moving from another library, each beside that library (NAMES=...: some; installs them)'
 	@echo 'make docs      the documentation, in docs/_build/html'
-	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
+	@echo 'make readme    put what the commands in README.md and docs/ print, and the table of the papers, back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make papers-check    compute every number in the table of docs/papers.md again'
 	@echo 'make papers-originals  time the programs that the papers name beside ours'
@@ -207,6 +207,7 @@ docs: .venv/.docs
 
 readme: .venv/.test
 	@$(BIN)/python tools/shown.py --write
+	@$(BIN)/python tools/papers_check.py --write
 
 validate: .venv/.run-time
 	@$(BIN)/python tools/validate.py '$(VALUES)'

@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 import methods
-import papers_check
 import pictures
 from demo import PLANS, Comparison, comparisons
 
@@ -133,11 +132,6 @@ def sources() -> str:
     return "\n".join(f"({anchor(key)})=\n**[{key}]** {_entry(source)}\n" for key, source in bibliography().items())
 
 
-def papers() -> str:
-    """Every figure, table, theorem and number of the documents that are implemented, and whether it holds."""
-    return papers_check.page()
-
-
 def citation() -> str:
     """The entry for BibTeX, from ``CITATION.cff``."""
     text = (PLANS.parents[1] / "CITATION.cff").read_text(encoding="utf-8")
@@ -164,7 +158,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "keys.md": keys,
     "gallery.md": gallery,
     "bibliography.md": sources,
-    "papers.md": papers,
     "citation.md": citation,
     **{f"picture-{name}.html": partial(_drawn, name) for name in pictures.PICTURES},
 }

@@ -35,6 +35,11 @@ def test_the_passages_stand_in_the_page() -> None:
         assert passage.shown in page
 
 
+def test_the_table_stands_in_the_page() -> None:
+    text = papers_check.PLACE.read_text(encoding="utf-8")
+    assert papers_check.placed(text) == text, "make readme"
+
+
 def test_every_row_is_whole() -> None:
     verdicts = {
         papers_check.HOLDS,

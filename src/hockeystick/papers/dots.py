@@ -9,7 +9,8 @@ law repeatedly, charges the rounding of every transform to delta, and has no ans
 the gap 1e-3, ten times that of the buckets.
 
 The pictures of the announcement show Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
-curve discretised by both methods on one grid. Over e^eps the dots are connected by straight lines.
+curve discretised by both methods on one grid. Over e^eps the dots are connected by straight lines. That curve is the
+divergence of a law supported on the dots, which is what is composed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from hockeystick.papers.experiment import (
     spread,
     timed,
 )
-from hockeystick.plot import Bracket, Line, Panel
+from hockeystick.plot import Bracket, Line, Mark, Panel
 from hockeystick.plot.plans import EPSILON, ROUNDS
 from hockeystick.values.side import Side
 
@@ -88,10 +89,10 @@ def compute(full: bool, say: Say) -> Table:
     return table
 
 
-def buckets(setting: Setting) -> float:
+def buckets(setting: Setting, gap: float = GRID) -> float:
     """Return epsilon of losses rounded up to a grid, without a charge for the rounding of the transform."""
     ((_, composition),) = compositions(setting.plan().directions)
-    grid = LossGrid(LENGTH, round(2 * LENGTH / GRID))
+    grid = LossGrid(LENGTH, round(2 * LENGTH / gap))
     up = Composed.of([(rounded(pair, grid, Side.ABOVE), count) for pair, count in composition.rounds], grid)
     low, high = 0.0, LENGTH
     while high - low > 1e-9:
@@ -183,7 +184,23 @@ def pictures(full: bool, say: Say) -> Table:
             (BUCKETED, bucketed(grid, float(epsilon))),
         ):
             table.add(picture="curve", curve=curve, x=float(epsilon), y=float(y))
+    for loss in np.linspace(-4.0, 4.0, many):
+        density = float(norm.pdf(loss, loc=0.5 / SHOWN_NOISE**2, scale=1 / SHOWN_NOISE))
+        table.add(picture="law", curve=TRUE, x=float(loss), y=density)
+    for loss, mass in zip(grid, masses(grid), strict=True):
+        table.add(picture="law", curve=DOTS, x=float(loss), y=float(mass) / SHOWN_GAP)
     return table
+
+
+def masses(grid: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the masses at the points of a grid of the law whose divergence the connected dots are.
+
+    That divergence is ``sum p_i (1 - x / x_i)_+`` over ``x = e^eps``: the slope grows by ``p_i / x_i`` at each dot.
+    What is left at the last dot is mass at infinity.
+    """
+    x, delta = np.append(0.0, np.exp(grid)), np.append(1.0, divergence(grid))
+    slopes = np.append(np.diff(delta) / np.diff(x), 0.0)
+    return np.asarray(x[1:] * np.diff(slopes))
 
 
 def divergence(epsilon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -210,7 +227,8 @@ def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
 
 
 def picture_panels(table: Table) -> Sequence[Panel]:
-    """Return the panels of the divergence as an area between two edges, and of its curve over e^eps by both methods."""
+    """Return the panels of the divergence as an area between two edges, of its curve over e^eps by both methods, and of
+    the law that the connected dots are the curve of."""
     left = table.where(picture="divergence")
     p, q = (left.where(curve=curve) for curve in (P_NAME, Q_NAME))
     edges = [
@@ -225,9 +243,28 @@ def picture_panels(table: Table) -> Sequence[Panel]:
         for name, style in ((BUCKETED, BUCKETED), (DOTS, DOTS), (TRUE, "contour"))
         for own in [right.where(curve=name)]
     ]
+    over = Panel(
+        "$e^\\varepsilon$",
+        "$\\delta$ (probability)",
+        lines_of,
+        title=f"dots {SHOWN_GAP:g} apart, and buckets",
+        marks=False,
+    )
+    knots = SHOWN_GAP * np.arange(-2, 4, dtype=np.float64)
+    dots = [Mark(float(x), float(y), "") for x, y in zip(np.exp(knots), divergence(knots), strict=True)]
+    true, own = (table.where(picture="law", curve=curve) for curve in (TRUE, DOTS))
+    stems = [
+        (at, y) for at, mass in zip(own.numbers("x"), own.numbers("y"), strict=True) for y in (0.0, mass, math.nan)
+    ]
+    law = [
+        Line("density of the loss", true.numbers("x"), true.numbers("y"), style="grid"),
+        Line(DOTS, [at for at, _ in stems], [y for _, y in stems], style=DOTS),
+    ]
     return [
         Panel("outcome", "density", edges, area, title=f"$\\varepsilon$ = {SHOWN_EPSILON:g}", marks=False),
-        Panel("$e^\\varepsilon$", "$\\delta$ (probability)", lines_of, title=f"dots {SHOWN_GAP:g} apart", marks=False),
+        replace(over, lines=lines_of[1:], xlim=(0.0, 5.0), title="the dots, connected", points=dots),
+        Panel("privacy loss", "density; mass over the gap", law, title="the law of the dots", marks=False),
+        over,
     ]
 
 

@@ -91,6 +91,7 @@ class Panel:
         whole: True if the first axis has whole numbers only.
         rising: True if lines rise, so that free space is on the left of a mark.
         points: quoted points, marked over everything else; those outside the axes are left out.
+        guides: lines to compare slopes with, thin and grey under everything, labelled at their last points.
     """
 
     xlabel: str
@@ -107,3 +108,4 @@ class Panel:
     whole: bool = False
     rising: bool = False
     points: Sequence[Mark] = ()
+    guides: Sequence[Line] = ()

@@ -1,0 +1,297 @@
+"""What an accountant's width costs, on plans of all five documents; and PRV's first-order bound, attained.
+
+The width of the certified interval of epsilon at the plan's delta, against the points of the lattices and against time.
+With h the gap, k the rounds and omega the density of one loss, the published Fourier bounds are ``k h sup omega`` wide
+in log delta, rounded masses ``k h`` in epsilon, PRV ``sqrt(k) h``, connect-the-dots ``k h^2``; each up to a factor. The
+contour has no gap.
+
+Laws with atoms nearly attain PRV's bound: a loss of randomised response lies as far from the points of a lattice in
+every round.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hockeystick.accountants.evolving import EvolvingAccountant
+from hockeystick.accountants.shared.density_errors import log_density
+from hockeystick.accountants.shared.lattice import Enclosed, LatticeLaw, tilt_for_delta, window_of
+from hockeystick.directions.directions import compositions
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.numerics.roots import root
+from hockeystick.papers.experiment import CERTIFIED, Experiment, Say, Setting, Table, spread
+from hockeystick.plan.mechanisms import RandomizedResponse
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plot import Line, Panel
+from hockeystick.plot.asked import ask
+from hockeystick.plot.plans import ROUNDS
+from hockeystick.report.cold import cold
+from hockeystick.values.bounds import Bound
+from hockeystick.values.errors import UnsupportedError
+
+SOURCE = "Hockeystick, on the plans of [GLW21], [KJH20], [DGK+22] and [AAC+23]"  # citation of the figures
+
+
+class Asked(NamedTuple):
+    """A plan of a document: its setting, its delta, and the half-width of a window that holds the sum of its losses."""
+
+    setting: Setting
+    delta: float
+    length: float
+
+
+PLANS = {
+    "PRV, Figure 3": Asked(Setting(0.8, 4e-3, 1000), 1e-7, 8.0),
+    "PRV, web version": Asked(Setting(0.8, 0.01, 1000), 1e-6, 10.0),
+    "Fourier, Table 1": Asked(Setting(1.0, 0.01, 10_000), 1e-6, 12.0),
+    "connecting the dots": Asked(Setting(0.5, 2e-5, 1000), 1e-8, 8.0),
+    "saddle point": Asked(Setting(0.65, 0.01, 2000), 1e-5, 14.0),
+}
+"""One plan of each document."""
+
+DENSITY, MASSES = "fourier, density bounds", "fourier, rounded masses"  # labels of the two roundings
+METHODS = (DENSITY, MASSES, "evolving", "prv", "connect-the-dots", "contour")
+"""Methods of the error law, the widest first."""
+
+LAWS = (DENSITY, MASSES, "prv", "connect-the-dots")  # methods of the laws of :func:`orders`, in order
+STYLES = {DENSITY: "rdp", MASSES: "fourier", "evolving": "privacy-buckets"}  # accountant whose style a label uses
+POINTS = [1 << power for power in range(12, 22, 2)] + [2_700_000]  # of a window; more are refused
+ERRORS = [0.8 / 4**power for power in range(6)]  # eps_error of evolving
+MOST_POINTS, MOST_SECONDS = 1e7, 10.0  # ends of the axes
+GAPS = [10.0**-power for power in (1, 2, 4, 6, 8, 10, 12)]  # relative widths asked of the contour
+LAW_COLUMNS = (
+    "plan", "method", "noise_multiplier", "sample_rate", "rounds", "delta", "options", "points", "lower", "value",
+    "width", "seconds", "reason",
+)  # fmt: skip
+"""Columns of the table of widths."""
+
+
+def laws(full: bool, say: Say) -> Table:
+    """Return the ends of epsilon by every method at every number of points, on the plan of every document."""
+    table = Table(LAW_COLUMNS)
+    for name, asked in PLANS.items():
+        for method in METHODS:
+            say(f"{name}: {method}")
+            for size in sizes(method)[: None if full else 3]:
+                one(table, name, asked, method, size)
+    return table
+
+
+def sizes(method: str) -> Sequence[float]:
+    """Return how finely a method is asked: points, an error of epsilon, or a relative width."""
+    return {"evolving": ERRORS, "contour": GAPS}.get(method, POINTS)
+
+
+def one(table: Table, name: str, asked: Asked, method: str, size: float) -> None:
+    """Add the answer of a method, and the time of the same question at slightly other noise."""
+    setting, delta, length = asked
+    accountant = method.partition(",")[0]
+    options: dict[str, Any]
+    if method == "evolving":
+        options = {"eps_error": size}
+    elif method == "contour":
+        options = {"gap": size}
+    elif accountant == "fourier":
+        options = {"length": length, "points": size, "rounding": 2 if method == DENSITY else 1}
+    else:
+        options = {"mesh" if method == "prv" else "interval": 2 * length / size}
+    plan = setting.plan()
+    other = cold(plan)
+    assert other is not None
+    lower = upper = math.nan
+    points: float = size if size > 1 else math.nan
+    reason = ""
+    try:
+        bound = plan.epsilon(delta, accountant=accountant, **options)
+        start = time.process_time()
+        other.epsilon(delta, accountant=accountant, **options)
+        seconds = time.process_time() - start
+        assert isinstance(bound, Bound)
+        lower, upper, reason = bound.lower, bound.upper, bound.reason or ""
+        if method in COUNTED:
+            points = COUNTED[method](asked, size, upper)
+    except UnsupportedError as error:
+        seconds, reason = math.nan, str(error)
+    table.add(
+        plan=name,
+        method=method,
+        noise_multiplier=setting.noise,
+        sample_rate=setting.rate,
+        rounds=setting.rounds,
+        delta=delta,
+        options=" ".join(f"{key}={value:.6g}" for key, value in options.items()),
+        points=points,
+        lower=lower,
+        value=upper,
+        width=upper - lower,
+        seconds=seconds,
+        reason=reason,
+    )
+
+
+def evolved(asked: Asked, eps_error: float, epsilon: float) -> float:
+    """Return the points of all lattices of ``evolving``, the last of them on the window of the plan."""
+    ((_, composition),) = compositions(asked.setting.plan().directions)
+    found = EvolvingAccountant(eps_error=eps_error).evolve(composition, math.log(asked.delta / 1000))
+    return sum(found.sizes) + 2 * asked.length / found.laws[0][0].above.gap
+
+
+def on_contour(asked: Asked, gap: float, epsilon: float) -> float:
+    """Return the points of the contour at an epsilon, for a width of log delta that is this share of it."""
+    ((_, composition),) = compositions(asked.setting.plan().directions)
+    return len(ContourEngine(composition).at(epsilon, gap)[1].s)
+
+
+COUNTED: dict[str, Callable[[Asked, float, float], float]] = {"evolving": evolved, "contour": on_contour}
+"""Points of the methods that are not asked by points."""
+
+
+def densest(setting: Setting) -> float:
+    """Return the largest density of the loss of one round, on a fine grid."""
+    edge = math.log1p(-setting.rate)
+    losses = edge - edge * np.linspace(1e-6, 2.0, 200_001)
+    return math.exp(float(log_density(setting.noise, setting.rate, losses)[0].max()))
+
+
+def orders(asked: Asked, points: float) -> dict[str, float]:
+    """Return the four error laws at so many points of the window."""
+    k, h = asked.setting.rounds, 2 * asked.length / points
+    return {
+        "$kh\\,\\sup\\omega$": k * h * densest(asked.setting),
+        "$kh$": k * h,
+        "$\\sqrt{k}\\,h$": math.sqrt(k) * h,
+        "$kh^2$": k * h * h,
+    }
+
+
+def fitted(table: Table, plan: str, method: str) -> tuple[float, float]:
+    """Return the slope of a method's width over its points in logarithms, and the last width over the method's law."""
+    own = table.where(lambda row: row["width"] != "", plan=plan, method=method)
+    points, widths = own.numbers("points"), own.numbers("width")
+    slope = float(np.polyfit(np.log(points), np.log(widths), 1)[0])
+    laws_of = dict(zip(LAWS, orders(PLANS[plan], points[-1]).values(), strict=True))
+    return slope, widths[-1] / laws_of[method] if method in laws_of else math.nan
+
+
+def law_panels(table: Table) -> Sequence[Panel]:
+    """Return the panels of the width over points, with the laws, and over time, a row for each plan."""
+    out = []
+    for name in map(str, table.values("plan")):
+        over = {}
+        for x in ("points", "seconds"):
+            over[x] = [
+                Line(str(method), own.numbers(x), own.numbers("width"), style=STYLES.get(str(method), ""))
+                for method in table.values("method")
+                for own in [table.where(lambda row: row["width"] != "", plan=name, method=method)]
+            ]
+        reach = (POINTS[0], MOST_POINTS)
+        guides = [
+            Line(label, reach, [at[label] for at in (orders(PLANS[name], n) for n in reach)])
+            for label in orders(PLANS[name], POINTS[0])
+        ]
+        for x, label, most in (("points", "points", MOST_POINTS), ("seconds", "processor time (s)", MOST_SECONDS)):
+            out.append(
+                Panel(
+                    label,
+                    "width of $\\varepsilon$",
+                    over[x],
+                    None,
+                    "log",
+                    "log",
+                    xlim=(1 if x == "points" else 1e-3, most),
+                    ylim=(1e-12, 20.0),
+                    title=name,
+                    guides=guides if x == "points" else (),
+                )
+            )
+    return out
+
+
+RESPONSE, MESH, RESPONSE_DELTA = 0.10049, 1e-3, 1e-6  # epsilon of one round, gap of the lattice, delta
+CENTRE, WIDTH, SPLIT = "prv, middle", "prv, half the width", "split (estimate)"
+"""Labels of the distances from the truth."""
+
+ATOM_COLUMNS = ("method", "rounds", "lower", "value", "estimate", "off")  # columns of their table
+
+
+def response(rounds: int) -> Plan:
+    """Return rounds of randomised response, whose losses lie in the middle between two points of the lattice."""
+    return Plan([Round(RandomizedResponse(RESPONSE), count=rounds)], "replace-one")
+
+
+def split(rounds: int) -> float:
+    """Return epsilon of losses that are split between the two points around them with the mean kept: an estimate."""
+    ((_, composition),) = compositions(response(rounds).directions)
+    ((pair, _),) = composition.rounds
+    loss, mass = pair.atoms.loss / MESH, np.exp(pair.atoms.log_p)
+    first = math.floor(loss.min())
+    law = np.zeros(math.ceil(loss.max()) - first + 2)
+    for at, weight in zip(loss - first, mass, strict=True):
+        cell = math.floor(at)
+        law[cell : cell + 2] += weight * np.array([cell + 1 - at, at - cell])
+    laws_of, target = [(LatticeLaw(first * MESH, MESH, law), rounds)], math.log(RESPONSE_DELTA)
+    tilt = tilt_for_delta(laws_of, target)
+    both = Enclosed.of(laws_of, laws_of, tilt, window_of(laws_of, tilt), "")
+    return root(lambda at: both.above.log_delta(at) - target, 0.0, both.window.high, xtol=1e-12)
+
+
+def atoms(full: bool, say: Say) -> Table:
+    """Return how far the middle of PRV's interval, and the split cells, are from the truth, over the rounds."""
+    table = Table(ATOM_COLUMNS)
+    for rounds in spread(full, 30, 30_000, 10, 3):
+        say(f"{rounds} rounds")
+        plan = response(rounds)
+        truth = ask(plan, "epsilon", RESPONSE_DELTA)
+        prv = ask(plan, "epsilon", RESPONSE_DELTA, "prv", mesh=MESH)
+        estimate = split(rounds)
+        for method, found, off in (
+            (CERTIFIED, truth, truth.value - truth.lower),
+            (WIDTH, prv, (prv.value - prv.lower) / 2),
+            (CENTRE, prv, prv.estimate - truth.estimate),
+        ):
+            table.add(
+                method=method,
+                rounds=rounds,
+                lower=found.lower,
+                value=found.value,
+                estimate=found.estimate,
+                off=off,
+            )
+        table.add(method=SPLIT, rounds=rounds, estimate=estimate, off=estimate - truth.estimate)
+    return table
+
+
+def atom_panels(table: Table) -> Sequence[Panel]:
+    """Return the panel of the distances over the rounds."""
+    rounds = table.where(method=CENTRE).numbers("rounds")
+    shown = [
+        Line(method, rounds, [abs(off) for off in table.where(method=method).numbers("off")], style=style)
+        for method, style in ((WIDTH, "prv"), (CENTRE, "rdp"), (SPLIT, "connect-the-dots"))
+    ]
+    ends = (rounds[0], rounds[-1])
+    guides = [
+        Line("$\\sqrt{k}\\,h$", ends, [math.sqrt(k) * MESH for k in ends]),
+        Line("$kh^2$", ends, [k * MESH**2 for k in ends]),
+    ]
+    return [Panel(ROUNDS, "distance from the true $\\varepsilon$", shown, None, "log", "log", guides=guides)]
+
+
+EXPERIMENTS = (
+    Experiment(
+        "laws",
+        "Width of epsilon against points and time, on the plans of all documents",
+        SOURCE,
+        laws,
+        law_panels,
+        2,
+        3.0,
+    ),
+    Experiment("atoms", "The bound of Theorem 5.5 where laws have atoms", SOURCE, atoms, atom_panels),
+)
+"""Experiments on what the methods cost."""
