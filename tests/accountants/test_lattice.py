@@ -329,5 +329,6 @@ def test_a_largest_loss_on_the_edge_of_a_cell_is_in_the_domain(epsilon: float) -
     """But for its rounding it lies on the last edge, beyond which the domain left half of the mass out."""
     plan = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon), count=100)], "replace-one")
     found, truth = plan.epsilon(1e-6, accountant="prv", mesh=1e-3), plan.epsilon(1e-6)
+    assert isinstance(found, hs.Bound)
     assert found.lower <= truth.lower
     assert truth.upper <= found.upper < found.lower + 0.08
