@@ -28,6 +28,7 @@ from hockeystick.papers.experiment import (
     spread,
     timed,
 )
+from hockeystick.papers.laws import densest
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
@@ -45,9 +46,10 @@ CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
 RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of its domain, and number of points
 FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # largest epsilons of Figure 6
 ROUNDS_3A = 1000  # rounds of Figure 3a
+MOST_POINTS = 1e8  # points of a window that may be asked for
 WINDOW = 2.0  # length of a window beyond epsilon, as in Theorem 5.5
 
-STYLES = {PUBLISHED: "evolving"}  # accountant whose style a label uses
+STYLES = {PUBLISHED: "rdp"}  # accountant whose style a label uses
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
 
@@ -84,10 +86,11 @@ def window_of(mesh: float, delta: float) -> Callable[[Setting], Mapping[str, flo
 
 
 def figure_1a(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds, both methods on the mesh 4e-5."""
+    """Return epsilon against rounds, the three methods on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
-    return answers(same_mesh(mesh, TARGET), settings, [("epsilon", TARGET)], say)
+    prv, fourier = same_mesh(mesh, TARGET)
+    return answers((published(fourier.options), fourier, prv), settings, [("epsilon", TARGET)], say)
 
 
 def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
@@ -137,8 +140,13 @@ def figure_3b(full: bool, say: Say) -> Table:
         mesh = WIDTH / setting.rounds  # the two roundings of a loss differ by a mesh
         return window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
 
+    def density(setting: Setting) -> Mapping[str, float]:
+        mesh = 2 * WIDTH / (setting.rounds * densest(setting))  # log delta is off by the rounds times mesh and density
+        found = window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
+        return {**found, "points": min(found["points"], MOST_POINTS)}  # far beyond what is answered
+
     options = {"eps_error": WIDTH / 2, "delta_error": TARGET / DELTA_SHARE}
-    methods = (Method("prv", options=lambda setting: options), Method("fourier", options=fourier))
+    methods = (Method("prv", options=lambda setting: options), Method("fourier", options=fourier), published(density))
     return answers(methods, settings, [("epsilon", TARGET)], say, 3)
 
 
@@ -189,7 +197,8 @@ def widths(table: Table) -> list[Line]:
         own = table.where(method=label)
         ends = zip(own.numbers("lower"), own.numbers("value"), strict=True)
         shown = BRACKET if label == CERTIFIED else str(label)
-        wide.append(Line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
+        width = [upper - lower for lower, upper in ends]
+        wide.append(Line(shown, own.numbers("rounds"), width, style=STYLES.get(str(label), "")))
     return wide
 
 
@@ -197,17 +206,19 @@ def panels_1a(table: Table) -> Sequence[Panel]:
     """Return the panels of epsilon over rounds and of the widths of the intervals."""
     (above,) = panels_1b(table)
     below = Panel(ROUNDS, "width of the interval of $\\varepsilon$", widths(table), xlim=above.xlim, yscale="log")
-    return [replace(above, ylim=(None, None)), below]
+    top = 1.4 * max(table.where(method=CERTIFIED).numbers("value"))
+    return [replace(above, ylim=(None, top)), below]
 
 
 def panels_1b(table: Table) -> Sequence[Panel]:
     """Return the panel of Figure 1b, epsilon over rounds."""
     top = max(table.numbers("rounds"))
-    return [Panel(ROUNDS, EPSILON_AT, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
+    shown = lines(table, "rounds", STYLES)
+    return [Panel(ROUNDS, EPSILON_AT, shown, bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
 
 
 def panels_2(table: Table) -> Sequence[Panel]:
-    """Return the panels of epsilon and of the distance to the closed form."""
+    """Return the panel of the distance to the closed form."""
     exact = dict(zip(*(table.where(method=CLOSED_FORM).numbers(name) for name in ("rounds", "value")), strict=True))
 
     def off(label: str, end: str) -> list[float]:
@@ -217,9 +228,7 @@ def panels_2(table: Table) -> Sequence[Panel]:
     rounds = table.where(method="prv").numbers("rounds")
     prv = Line("prv", rounds, off("prv", "value"), off("prv", "lower"))
     certified = Bracket(rounds, off(CERTIFIED, "lower"), off(CERTIFIED, "value"))
-    above = Panel(ROUNDS, EPSILON_AT, lines(table, "rounds", {CLOSED_FORM: "gdp"}), bracket(table, "rounds"), "log")
-    below = Panel(ROUNDS, "difference from the closed form", [prv], certified, "log", ylim=(-0.15, 0.15))
-    return [above, below]
+    return [Panel(ROUNDS, "difference from the closed form", [prv], certified, "log", ylim=(-0.15, 0.15))]
 
 
 def panels_3a(table: Table) -> Sequence[Panel]:
@@ -232,13 +241,22 @@ def panels_3a(table: Table) -> Sequence[Panel]:
 
 def panels_3b(table: Table) -> Sequence[Panel]:
     """Return the panels of time over rounds, of PRV's speed-up, and of the widths of the intervals."""
-    prv, fourier = (table.where(method=method) for method in ("prv", "fourier"))
-    times = zip(fourier.numbers("seconds"), prv.numbers("seconds"), strict=True)
-    faster = Line("fourier / prv", prv.numbers("rounds"), [slow / fast for slow, fast in times], style="evolving")
+    prv, *others = (table.where(method=method).numbers("seconds") for method in ("prv", PUBLISHED, "fourier"))
+    answered = table.where(method=PUBLISHED).numbers("value")  # the time of a refusal is meaningless
+    others[0] = [math.nan if math.isnan(value) else slow for slow, value in zip(others[0], answered, strict=True)]
+    rounds = table.where(method="prv").numbers("rounds")
+    faster = [
+        Line(label, rounds, [slow / fast for slow, fast in zip(other, prv, strict=True)], style=style)
+        for label, other, style in (
+            ("density bounds / prv", others[0], "zcdp"),
+            ("fourier / prv", others[1], "evolving"),
+        )
+    ]
     wide = [line for line in widths(table) if line.label != BRACKET]
+    times_of = [replace(line, style=STYLES.get(line.label, "")) for line in timed(table)]
     return [
-        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log"),
-        Panel(ROUNDS, "speed-up by PRV", [faster], None, "log", "log"),
+        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", times_of, None, "log", "log"),
+        Panel(ROUNDS, "speed-up by PRV", faster, None, "log", "log"),
         Panel(ROUNDS, "width of the interval of $\\varepsilon$", wide, None, "log", ylim=(0, 2 * WIDTH)),
     ]
 
