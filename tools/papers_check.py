@@ -822,7 +822,7 @@ def _dots() -> list[Claim]:
             Number("4.8e-2", lambda: _bucket_width(1.004, 0)),
             Number("9.8e-4", lambda: _bucket_width(1.004, 1)),
             Number("1.2e-2", lambda: _bucket_width(1.001, 0)),
-            Number("5.4e-5", lambda: _bucket_width(1.001, 1)),
+            Number("4.5e-5", lambda: _bucket_width(1.001, 1)),
         ),
         row(
             "Optimistic estimates",

@@ -5,8 +5,8 @@ buckets, PRV and connect-the-dots.
 
 The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform:
 :func:`buckets` here, with real and virtual errors in :func:`corrected`. The accountant ``privacy-buckets`` squares its
-law repeatedly, charges the rounding of every transform to delta, and has no answer at this delta. Connect-the-dots uses
-the gap 1e-3, ten times that of the buckets.
+law repeatedly and charges the rounding of every transform to delta, so that it has no answer from some 12,000 rounds
+on. Connect-the-dots uses the gap 1e-3, ten times that of the buckets.
 
 The pictures of the announcement show Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
 curve discretised by both methods on one grid. Over e^eps the dots are connected by straight lines. That curve is the
