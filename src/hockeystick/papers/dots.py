@@ -61,7 +61,7 @@ BUCKETS = "buckets, plain transform"  # label of the announcement's privacy buck
 TILT = 2.5  # exponential tilt of the masses with which errors are composed
 GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
 CORRECTED = "buckets with error correction"  # label of the buckets with real and virtual errors
-STYLES = {BUCKETS: "privacy-buckets", CORRECTED: "fourier"}  # accountant whose style each label uses
+STYLES = {BUCKETS: "gdp", CORRECTED: "fourier"}  # accountant whose style each label uses
 
 
 def compute(full: bool, say: Say) -> Table:
