@@ -53,6 +53,7 @@ LATE = {
     "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
     "LaplaceThreshold": "plan.mechanisms.laplace_threshold",
+    "MatrixGaussian": "plan.mechanisms.matrix_gaussian",
     "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
     "PermuteAndFlip": "plan.mechanisms.permute_and_flip",
     "NoSampling": "plan.sampling.none",
@@ -95,6 +96,7 @@ LATE = {
     "load_plan": "plan.file",
     "plot": "plot",
     "samplings": "questions.samplings",
+    "sensitivity": "plan.mechanisms.matrix_gaussian",
     "sweep": "questions.sweeps.sweep",
     "targets": "targets",
     "unrejected_noise": "questions.audited",
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian, sensitivity
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
     from hockeystick.plan.mechanisms.pair import Pair
     from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
@@ -201,6 +204,7 @@ __all__ = [
     "InvalidInputError",
     "Laplace",
     "LaplaceThreshold",
+    "MatrixGaussian",
     "MixtureGaussian",
     "NoSampling",
     "NotApplicableError",
@@ -242,6 +246,7 @@ __all__ = [
     "load_plan",
     "plot",
     "samplings",
+    "sensitivity",
     "sweep",
     "targets",
     "unrejected_noise",

@@ -132,6 +132,16 @@ OTHER: dict[str, tuple[str, dict[str, Any]]] = {
     "gaussian-threshold": ("keys", {"noise_multiplier": 2.0, "threshold": 20.0, "keys": 2}),
     "zcdp": ("moments", {"rho": 0.1}),
     "rdp": ("moments", {"orders": [2.0, 8.0], "epsilons": [0.1, 0.4]}),
+    "matrix-gaussian": (
+        "strategies",
+        {
+            "noise_multiplier": 2.0,
+            "steps": 6,
+            "min_separation": 2,
+            "norm": "none",
+            "coefficients": [1.0, -0.5, 0.5, 0.25],
+        },
+    ),
     "dp-sgd-jl": ("projections", {"noise_multiplier": 2.0, "projections": 10}),
 }
 """Mechanisms with no law of one outcome, or one of its own kind: the module here that knows better, and an instance."""

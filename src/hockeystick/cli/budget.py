@@ -26,7 +26,8 @@ NUMBERS: dict[str, Any] = {
     "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
     "mu": RISING, "rho": RISING, "threshold": FALLING, "bound": FALLING, "keys": RISING, "cutoff": RISING,
     "categories": float, "trials": FALLING, "probability": float, "gamma": float, "projections": FALLING,
-    "replace_one_distance": RISING, "noise": str,
+    "replace_one_distance": RISING, "noise": str, "steps": RISING, "min_separation": FALLING,
+    "max_participations": RISING, "tree_depth": RISING, "norm": str,
 }  # fmt: skip
 """Types of the keys of mechanisms; quotients are rounded to the side on which a release costs more."""
 

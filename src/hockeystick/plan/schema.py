@@ -350,7 +350,7 @@ def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sam
     if key in PLAN_KEYS:
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]
-    if others and key_meant(key, domains_of(mechanism)) is None:
+    if others and key_meant(key, ("count", *domains_of(mechanism))) is None:
         meant = {name: domain.meaning for name, domain in domains_of(mechanism).items()}
         own = ", ".join(f"{name} ({meaning})" if meaning else name for name, meaning in meant.items())
         return f"key {key!r} belongs to mechanism {listed(others)}; mechanism {mechanism.name!r} has the keys {own}"

@@ -60,6 +60,14 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "LaplaceThreshold": lambda draw: hs.LaplaceThreshold(
         draw.spread(0.3, 30.0), draw.spread(1.0, 500.0), draw.random.randint(1, 20), draw.of("continuous", "integer")
     ),
+    "MatrixGaussian": lambda draw: hs.MatrixGaussian(
+        draw.spread(1.0, 100.0),
+        draw.of(4, 50),
+        draw.of(1, 2, 4),
+        draw.of("columns", "none"),
+        None,
+        (1.0, draw.spread(0.01, 1.0), draw.of(-0.2, 0.3)),
+    ),
     "PermuteAndFlip": lambda draw: hs.PermuteAndFlip(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "ReportNoisyMax": lambda draw: hs.ReportNoisyMax(draw.spread(1e-3, 5.0)),
     "SparseVector": lambda draw: hs.SparseVector(draw.spread(1e-3, 2.0), draw.random.randint(1, 50)),

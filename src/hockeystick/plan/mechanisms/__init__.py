@@ -13,6 +13,7 @@ LATE = {
     "Laplace": "laplace",
     "RandomizedResponse": "randomized_response",
     "ApproximateDP": "approximate_dp",
+    "MatrixGaussian": "matrix_gaussian",
     "MixtureGaussian": "mixture_gaussian",
     "DiscreteGaussian": "discrete_gaussian",
     "DiscreteLaplace": "discrete_laplace",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.gdp import GDP as GDP
     from hockeystick.plan.mechanisms.laplace import Laplace as Laplace
     from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold as LaplaceThreshold
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian as MatrixGaussian
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian as MixtureGaussian
     from hockeystick.plan.mechanisms.pair import Pair as Pair
     from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip

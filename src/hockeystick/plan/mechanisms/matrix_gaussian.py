@@ -1,0 +1,260 @@
+"""Correlated noise: one release of a matrix times all gradients of a run, with normal noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import GaussianPair
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.strategy import Array, Sensitivity, Strategy
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import NOISE, Domain, Names, list_of, whole_numbers
+from hockeystick.values.errors import InvalidInputError
+
+NUMBER = Domain("a number from -1e6 to 1e6", {"minimum": -1e6, "maximum": 1e6})
+DECAY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+GIVEN = ("coefficients", "inverse_coefficients", "blt_decay", "matrix", "tree_depth")
+"""Keys of which exactly one gives the strategy."""
+
+COLUMNS, NONE = "columns", "none"
+LEAST = 1e-100  # of the diagonal, so that no digit of the norm of a column is lost
+MOST_STEPS, MOST_PARTICIPATIONS, MOST_LEVELS = 10_000, 1000, 15  # a second or so of work
+
+_BETWEEN = Claim(
+    Status.BRACKET,
+    "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py",
+)
+
+WHY = "the sensitivity of the strategy lies between what a record attains and a certified bound"
+"""Reason for different pairs above and below."""
+
+
+@dataclass(frozen=True, repr=False)
+class MatrixGaussian(Mechanism):
+    """Correlated noise (DP-FTRL, banded and BLT strategies, trees): ``C x + noise``, x the gradients of all steps.
+
+    A round is a whole run; ``count`` counts runs. Exactly one of ``coefficients``, ``inverse_coefficients``,
+    ``blt_decay`` with ``blt_scale``, ``matrix`` and ``tree_depth`` gives the lower triangular matrix C.
+
+    Args:
+        noise_multiplier: standard deviation of the noise divided by the norm bound of one gradient.
+        steps: number n of steps.
+        min_separation: least distance of two steps in which a record takes part.
+        norm: ``columns`` if each column of C is divided by its norm before noise is added, as jax_privacy does;
+            ``none`` if C is used as given.
+        max_participations: largest number of steps in which a record takes part; by default as many as the separation
+            leaves room for.
+        coefficients: first column of a Toeplitz matrix; 0 from its end on.
+        inverse_coefficients: first column of the inverse of a Toeplitz matrix, which lambda-CGD and BISR give.
+        blt_decay: decays of a buffered linear Toeplitz matrix, whose coefficients are 1 and
+            ``sum_i scale_i decay_i^(m - 1)``, m = 1, 2, ..
+        blt_scale: scales of the buffers, as many.
+        matrix: rows of C, n of n numbers.
+        tree_depth: levels of a binary tree, of which the steps are leaves.
+
+    Raises:
+        InvalidInputError: a value is outside its domain, none or several of the strategies are given, the matrix is not
+            lower triangular, its diagonal has a number below 1e-100, or rounding says nothing about an inverse.
+
+    >>> run = MatrixGaussian(2.0, steps=100, min_separation=25, norm="none", coefficients=[1, 0.5, 0.25])
+    >>> print(f"{run.sensitivity.upper:.6f} at {run.sensitivity.places}")
+    2.291288 at (0, 25, 50, 75)
+    """
+
+    noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound of one gradient")]
+    steps: Annotated[int, whole_numbers(1, MOST_STEPS).of("steps of a run")]
+    min_separation: Annotated[int, whole_numbers(1, MOST_STEPS).of("least distance of two steps of one record")]
+    norm: Annotated[str, Names((COLUMNS, NONE), "whether the columns of the matrix are divided by their norms")]
+    max_participations: Annotated[
+        int | None, whole_numbers(1, MOST_PARTICIPATIONS).of("most steps in which one record takes part")
+    ] = None
+    coefficients: Annotated[tuple[float, ...] | None, list_of(NUMBER).of("first column of the matrix")] = None
+    inverse_coefficients: Annotated[tuple[float, ...] | None, list_of(NUMBER).of("first column of the inverse")] = None
+    blt_decay: Annotated[tuple[float, ...] | None, list_of(DECAY, most=100).of("decays of the buffers")] = None
+    blt_scale: Annotated[tuple[float, ...] | None, list_of(NUMBER, most=100).of("scales of the buffers")] = None
+    matrix: Annotated[
+        tuple[tuple[float, ...], ...] | None, list_of(list_of(NUMBER, most=1000), most=1000).of("rows of the matrix")
+    ] = None
+    tree_depth: Annotated[int | None, whole_numbers(1, MOST_LEVELS).of("levels of the tree")] = None
+
+    name = "matrix-gaussian"
+    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BETWEEN, _BETWEEN)
+    zeroed = AS_ABSENT
+    properties = frozenset({Property.JOINT})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = [key for key in GIVEN if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise InvalidInputError(
+                f"exactly one of {', '.join(GIVEN)} must be given; received {', '.join(given) or 'none'}",
+                "coefficients",
+            )
+        if (self.blt_decay is None) != (self.blt_scale is None) or len(self.blt_decay or ()) != len(
+            self.blt_scale or ()
+        ):
+            raise InvalidInputError("blt_decay and blt_scale go together, and must be equally many", "blt_scale")
+        room = -(-self.steps // self.min_separation)
+        if self.max_participations is None and room > MOST_PARTICIPATIONS:
+            raise InvalidInputError(
+                f"max_participations is missing: with {room} it would be more than {MOST_PARTICIPATIONS}; give it, or "
+                "a larger min_separation",
+                "max_participations",
+            )
+        if (self.max_participations or 1) > room:
+            raise InvalidInputError(
+                f"max_participations must be at most {room}: {self.steps} steps have no room for more at distances "
+                f"of {self.min_separation}; received {self.max_participations}",
+                "max_participations",
+            )
+        _ = self._strategy  # refuses what gives no strategy
+
+    def __repr__(self) -> str:
+        (given,) = (key for key in GIVEN if getattr(self, key) is not None)
+        return f"MatrixGaussian({self.noise_multiplier!r}, <{self.steps} steps, {given}>)"
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """The sensitivity to one record, in units of the norm bound of one gradient."""
+        return self._strategy.sensitivity(self.min_separation, self.max_participations or self.steps)
+
+    @property
+    def premises(self) -> Mapping[str, str]:
+        """What the program must do with the records."""
+        most = self.max_participations or -(-self.steps // self.min_separation)
+        return {
+            "participation": f"a record takes part in at most {most} of the {self.steps} steps, {self.min_separation} "
+            "or more apart, and its part changes nothing about who else takes part"
+        }
+
+    def known(self, direction: Direction) -> Between:
+        """Return the Gaussian pairs of both ends of the sensitivity, of twice that if a record is replaced."""
+        distance = 2 if direction is Direction.REPLACE_ONE else 1
+        low, high = (distance * end / self.noise_multiplier for end in self.sensitivity[:2])
+        return Between(
+            GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF)), (GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF)),), WHY
+        )
+
+    def pair(self, direction: Direction) -> GaussianPair:
+        """Return the pair that dominates."""
+        found = self.known(direction).above
+        assert isinstance(found, GaussianPair)
+        return found
+
+    def with_against_without(self) -> GaussianPair:
+        """Return the pair that dominates, with the record against without it."""
+        return self.pair(Direction.REMOVE)
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        if self.tree_depth is not None:
+            if self.steps > 1 << (self.tree_depth - 1):
+                raise InvalidInputError(
+                    f"steps must be at most {1 << (self.tree_depth - 1)}, the leaves of a tree of {self.tree_depth} "
+                    f"levels; received {self.steps}",
+                    "steps",
+                )
+            found = Strategy.tree(self.tree_depth, self.steps)
+        elif self.matrix is not None:
+            found = Strategy.dense(self._rows(self.matrix))
+        else:
+            coefficients, doubt = self._coefficients()
+            if not abs(coefficients[0]) >= LEAST:
+                raise InvalidInputError(
+                    f"the first coefficient must be at least {LEAST:g} in size; received {float(coefficients[0])!r}",
+                    "coefficients",
+                )
+            if not math.isfinite(float(doubt.sum())):
+                raise InvalidInputError(
+                    "inverse_coefficients have an inverse that grows beyond the range of a double within these steps; "
+                    "give the coefficients themselves",
+                    "inverse_coefficients",
+                )
+            found = Strategy.toeplitz(coefficients, doubt, self.steps)
+        return found.of_unit_columns() if self.norm == COLUMNS else found
+
+    def _coefficients(self) -> tuple[Array, Array]:
+        """The first column of a Toeplitz matrix, and bounds on the errors of its entries."""
+        if self.coefficients is not None:
+            given = np.array(self.coefficients)
+            return given, np.zeros(len(given))
+        if self.blt_decay is not None and self.blt_scale is not None:
+            decay, scale = np.array(self.blt_decay), np.array(self.blt_scale)
+            powers = decay ** np.arange(self.steps - 1)[:, None]
+            doubt = (len(scale) + 8) * UNIT_ROUNDOFF * (powers @ np.abs(scale))
+            return np.append(1.0, powers @ scale), np.append(0.0, doubt)
+        return inverted(np.array(self.inverse_coefficients), self.steps)
+
+    def _rows(self, rows: Any) -> Array:
+        """The matrix as an array.
+
+        Raises:
+            InvalidInputError: it is not square, not lower triangular, or has a number below 1e-100 on its diagonal.
+        """
+        if len(rows) != self.steps or any(len(row) != self.steps for row in rows):
+            raise InvalidInputError(
+                f"matrix must have {self.steps} rows of {self.steps} numbers, one for each step", "matrix"
+            )
+        matrix: Array = np.array(rows)
+        if np.triu(matrix, 1).any() or np.abs(np.diagonal(matrix)).min() < LEAST:
+            raise InvalidInputError(
+                f"matrix must be lower triangular, with numbers of at least {LEAST:g} in size on its diagonal: "
+                "the noise of a step may depend on earlier ones only",
+                "matrix",
+            )
+        return matrix
+
+
+def sensitivity(
+    steps: int, min_separation: int, norm: str, max_participations: int | None = None, **strategy: Any
+) -> Sensitivity:
+    """Return the L2 sensitivity of a strategy to one record, in units of the norm bound of one gradient.
+
+    Args:
+        steps: number n of steps.
+        min_separation: least distance of two steps in which a record takes part.
+        norm: ``columns`` or ``none``, as in :class:`MatrixGaussian`.
+        max_participations: most steps in which a record takes part.
+        strategy: one of the strategies of :class:`MatrixGaussian`, lists or NumPy arrays.
+
+    Returns:
+        What some steps attain and a certified bound, the steps, and whether both are one number.
+
+    Raises:
+        InvalidInputError: as :class:`MatrixGaussian`.
+
+    >>> found = sensitivity(1000, 250, "none", coefficients=[1.0, 0.5])
+    >>> print(f"{found.upper:.6f}, {found.exact}")
+    2.236068, True
+    """
+    return MatrixGaussian(1.0, steps, min_separation, norm, max_participations, **strategy).sensitivity
+
+
+def inverted(d: Array, n: int) -> tuple[Array, Array]:
+    """Return n coefficients of ``1 / (d_0 + d_1 z + ..)``, and bounds on their errors, by the recursion.
+
+    ``c_m = -(sum_j d_j c_{m-j}) / d_0``; each sum of j products errs by j + 2 roundings of its absolute terms, and
+    hands on the errors of its c.
+    """
+    if not d[0]:
+        return np.zeros(1), np.zeros(1)
+    c, doubt, tail, size = np.zeros(n), np.zeros(n), d[1:][::-1], np.abs(d[1:][::-1])
+    c[0], doubt[0] = 1 / d[0], UNIT_ROUNDOFF / abs(d[0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for m in range(1, n):
+            j = min(m, len(tail))
+            if not j:
+                break
+            before, errors = c[m - j : m], doubt[m - j : m]
+            c[m] = -(tail[len(tail) - j :] @ before) / d[0]
+            handed = size[len(size) - j :] @ errors + (j + 4) * UNIT_ROUNDOFF * (size[len(size) - j :] @ np.abs(before))
+            doubt[m] = handed / abs(d[0]) * (1 + (j + 8) * UNIT_ROUNDOFF)
+    return c, doubt
