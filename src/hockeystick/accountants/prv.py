@@ -54,6 +54,7 @@ from hockeystick.values.errors import NotApplicableError
 
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
+EXCESS = 1e-3  # by how much the masses of all rounds together may exceed 1, by which that part counts more often
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",
@@ -134,15 +135,24 @@ class CouplingAccountant(BracketAccountant):
         """Return each kind of round on a lattice, with its count.
 
         Raises:
-            NotApplicableError: the lattices have too many points.
+            NotApplicableError: the lattices have too many points, or masses that are known to within errors add up to
+                more than 1.
         """
-        found, points = [], 0.0
+        found, points, excess = [], 0.0, 0.0
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)
             points += (high - low) / gap
             if points > MAX_ROUND_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self.remedy}")
-            found.append((rounded(pair, gap, log_lost, length, kinds=len(composition.rounds)), count))
+            one = rounded(pair, gap, log_lost, length, kinds=len(composition.rounds))
+            mass = 0.5 * float(one.above.mass.sum() + one.below.mass.sum())
+            excess += count * max(mass + one.lost + pair.infinite_mass - 1, 0.0)
+            if excess > EXCESS:
+                raise NotApplicableError(
+                    f"masses that are known to within errors add up to {1 + excess:.6g}, and a coupling is of laws of "
+                    "mass 1; use accountant 'auto' or 'connect-the-dots'"
+                )
+            found.append((one, count))
         return found
 
     @property
@@ -174,7 +184,7 @@ class PrvAccountant(CouplingAccountant):
         log_lost = log_error - math.log(4 * composition.count) - 8.0
         rounds = self.rounds_of(composition, gap, log_lost, self.length or math.inf)
         lost = sum(count * found.lost for found, count in rounds)
-        if not lost <= 5 / 6 * math.exp(log_error):  # the theorem allows no more mass outside the domains
+        if not lost <= (5 / 6 - EXCESS) * math.exp(log_error):  # the theorem allows no more mass outside the domains
             longer = f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
             raise NotApplicableError(
                 f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "

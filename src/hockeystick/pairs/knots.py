@@ -221,6 +221,9 @@ def spread_above(cells: Cells) -> KnottedPair:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         low, high = np.log(cells.least), -np.log(cells.reverse)
         low, high = low - ROUNDINGS * (1 + np.abs(low)), high + ROUNDINGS * (1 + np.abs(high))
+        # the ratio bounds each mass by the other one (fmin: 0 times infinity bounds nothing)
+        q_most = np.fmin(q_most, p_most * np.exp(-low) * (1 + ROUNDINGS))
+        p_most = np.fmin(p_most, q_most * np.exp(high) * (1 + ROUNDINGS))
         both = np.isfinite(low) & np.isfinite(high)
         # narrow cells are widened, as errors are divided by the width
         more = np.where(both, np.maximum(_narrow(cells) - (high - low), 0.0) / 2, 0.0)

@@ -82,10 +82,11 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
     zero = int(np.searchsorted(points, 0.0))
     mean = accurate_sum((mass * points)[zero:]) - accurate_sum(-(mass * points)[:zero])
     shift = 0.5 * (lower + upper) - mean
-    # given that a loss is kept: the finite losses have mass 1 - p_inf, which bounds the error of both means
+    # given that a loss is kept: the finite losses have mass 1 - p_inf, or more or less where masses are known to within
+    # errors
     scale = float(max(abs(edges[0]), abs(edges[-1]))) + 1
     bias = 0.5 * (upper - lower) + float((error * np.abs(points)).sum()) + 4 * scale * lost
-    finite = 1 - pair.infinite_mass
+    finite = float(mass.sum()) + lost
     shift, bias = shift / finite, bias / finite + 16 * UNIT_ROUNDOFF * scale
     slip = 8 * UNIT_ROUNDOFF * scale
     start = float(points[0] + shift)
