@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, claims_of
-from hockeystick.plan.mechanisms.strategy import Array, Sensitivity, Strategy
+from hockeystick.plan.mechanisms.strategy import MOST_ERROR, Array, Sensitivity, Strategy
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, Domain, Names, list_of, whole_numbers
 from hockeystick.values.errors import InvalidInputError
@@ -25,12 +24,17 @@ GIVEN = ("coefficients", "inverse_coefficients", "blt_decay", "matrix", "tree_de
 """Keys of which exactly one gives the strategy."""
 
 COLUMNS, NONE = "columns", "none"
-LEAST = 1e-100  # of the diagonal, so that no digit of the norm of a column is lost
+LEAST, MOST = 1e-100, 1e100
+"""Sizes of the diagonal and of all coefficients, between which squares are in the range of a double."""
+
 MOST_STEPS, MOST_PARTICIPATIONS, MOST_LEVELS = 10_000, 1000, 15  # a second or so of work
 
-_BETWEEN = Claim(
-    Status.BRACKET,
-    "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py",
+_CITED = "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py"
+
+_BETWEEN = Claim(Status.BRACKET, _CITED)
+
+_REPLACED = Claim(
+    Status.BRACKET, f"{_CITED}; replacing a record moves a gradient by up to 2 norm bounds, which doubles it"
 )
 
 WHY = "the sensitivity of the strategy lies between what a record attains and a certified bound"
@@ -86,7 +90,7 @@ class MatrixGaussian(Mechanism):
     tree_depth: Annotated[int | None, whole_numbers(1, MOST_LEVELS).of("levels of the tree")] = None
 
     name = "matrix-gaussian"
-    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BETWEEN, _BETWEEN)
+    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BETWEEN, _REPLACED)
     zeroed = AS_ABSENT
     properties = frozenset({Property.JOINT})
 
@@ -124,7 +128,7 @@ class MatrixGaussian(Mechanism):
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """The sensitivity to one record, in units of the norm bound of one gradient."""
-        return self._strategy.sensitivity(self.min_separation, self.max_participations or self.steps)
+        return _ends(replace(self, noise_multiplier=1.0))
 
     @property
     def premises(self) -> Mapping[str, str]:
@@ -172,19 +176,26 @@ class MatrixGaussian(Mechanism):
                     f"the first coefficient must be at least {LEAST:g} in size; received {float(coefficients[0])!r}",
                     "coefficients",
                 )
-            if not math.isfinite(float(doubt.sum())):
+            if not np.abs(coefficients).max() <= MOST:
                 raise InvalidInputError(
-                    "inverse_coefficients have an inverse that grows beyond the range of a double within these steps; "
-                    "give the coefficients themselves",
+                    f"the coefficients must be at most {MOST:g} in size; those of the inverse grow beyond it within "
+                    f"{self.steps} steps: use fewer steps",
                     "inverse_coefficients",
                 )
             found = Strategy.toeplitz(coefficients, doubt, self.steps)
+            if not found.error < MOST_ERROR:
+                raise InvalidInputError(
+                    f"rounding leaves less than three digits of the coefficients within {self.steps} steps; give the "
+                    "coefficients themselves",
+                    "inverse_coefficients",
+                )
         return found.of_unit_columns() if self.norm == COLUMNS else found
 
     def _coefficients(self) -> tuple[Array, Array]:
         """The first column of a Toeplitz matrix, and bounds on the errors of its entries."""
         if self.coefficients is not None:
-            given = np.array(self.coefficients)
+            given = np.trim_zeros(np.array(self.coefficients), "b")
+            given = given if len(given) else np.zeros(1)
             return given, np.zeros(len(given))
         if self.blt_decay is not None and self.blt_scale is not None:
             decay, scale = np.array(self.blt_decay), np.array(self.blt_scale)
@@ -226,7 +237,7 @@ def sensitivity(
         strategy: one of the strategies of :class:`MatrixGaussian`, lists or NumPy arrays.
 
     Returns:
-        What some steps attain and a certified bound, the steps, and whether both are one number.
+        What some steps attain and a certified bound, the steps, whether both are one number, and the theorem.
 
     Raises:
         InvalidInputError: as :class:`MatrixGaussian`.
@@ -236,6 +247,12 @@ def sensitivity(
     2.236068, True
     """
     return MatrixGaussian(1.0, steps, min_separation, norm, max_participations, **strategy).sensitivity
+
+
+@lru_cache(maxsize=8)
+def _ends(unit: MatrixGaussian) -> Sensitivity:
+    """Return the sensitivity, which calibration of the noise asks for again and again."""
+    return unit._strategy.sensitivity(unit.min_separation, unit.max_participations or unit.steps)
 
 
 def inverted(d: Array, n: int) -> tuple[Array, Array]:

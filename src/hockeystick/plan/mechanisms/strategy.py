@@ -16,9 +16,9 @@ them and at least b apart, with vectors u of norm at most 1, so that with ``G = 
 **Below.** The norm of the columns at any places, with any signs, is attained by gradients along one direction. Tried
 are the places 0, b, 2 b, .. and those of the path. For ``C >= 0`` whose coefficients do not increase both ends meet.
 
-Sums of products err relative to the norms of both columns (Cauchy, Schwarz), ``|dG[p, q]| <= e |c_p| |c_q|``, so that
-the sum over the places errs by at most ``e (sum_i |c_{p_i}|)^2 <= e k sum_i |c_{p_i}|^2``, and that is at most ``e k``
-times the first bound.
+Sums of products err relative to the norms of both computed columns (Cauchy, Schwarz): ``|dG[p, q]| <= e |c_p| |c_q|``.
+The sum over the places then errs by at most ``e (sum_i |c_{p_i}|)^2 <= e k sum_i |c_{p_i}|^2``, and that is at most
+``e k`` times the first bound.
 
 **Adaptive gradients.** C is lower triangular, so that given the past the outputs with and without the record differ at
 row t by the mean ``(C u)_t``, and the sum of the squares of these is at most sensitivity^2 however the u are chosen.
@@ -40,7 +40,9 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 
+MOST_ERROR = 1e-3  # of a strategy that is taken
 EXACT = 1e-9  # relative width from which on both ends are one number
+ANY, PATH = "bound for any strategy", "dynamic program for at most twice as many bands as the separation"
 MOST_WORK = 4e8  # operations of the path: a few seconds
 
 
@@ -52,12 +54,14 @@ class Sensitivity(NamedTuple):
         upper: certified bound, in units of the norm bound of one gradient.
         places: steps, counted from 0, at which a record attains the lower end.
         exact: whether both ends are one number, but for rounding.
+        theorem: the theorem of the upper end.
     """
 
     lower: float
     upper: float
     places: tuple[int, ...]
     exact: bool
+    theorem: str
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Strategy:
         steps: number n of steps.
         bands: products of columns this far apart, or farther, are 0.
         products: of a distance d < bands, ``G[p, p + d]`` for p < n - d.
-        error: bound e on the error of each of them, relative to the norms of both columns.
+        error: bound e on the error of each of them, relative to the norms of both columns as computed.
     """
 
     steps: int
@@ -113,22 +117,23 @@ class Strategy:
     def of_unit_columns(self) -> Strategy:
         """Return the strategy with each column divided by its norm."""
         norm = np.sqrt(self.products(0))
-        error = 2.1 * self.error + 8 * UNIT_ROUNDOFF  # of a product, and half of it of each norm
+        # e / (1 - e) of a product, and as much of both norms: at most 2.1 e, as e is below MOST_ERROR
+        error = 2.1 * self.error + 8 * UNIT_ROUNDOFF
         return Strategy(self.steps, self.bands, lambda d: self.products(d) / (norm[: len(norm) - d] * norm[d:]), error)
 
     def sensitivity(self, separation: int, participations: int) -> Sensitivity:
         """Return the sensitivity to a record in at most so many steps, at least so far apart."""
         b, k = separation, min(participations, -(-self.steps // separation))
         most, (lower, places) = self._bound(b, k), self._attained([i * b for i in range(k)])
-        upper = most
+        upper, theorem = most, ANY
         gap = max(self.bands - b, 0)
         if lower < upper * (1 - EXACT) and self.bands <= 2 * b and k * self.steps * (gap + 1) <= MOST_WORK:
             path, along = self._path(b, k)
-            upper, (lower, places) = min(upper, path), max((lower, places), self._attained(along))
+            upper, (lower, places), theorem = min(upper, path), max((lower, places), self._attained(along)), PATH
         doubt = k * (self.error + 4 * UNIT_ROUNDOFF) * most
         low, high = math.sqrt(max(lower - doubt, 0.0)), math.sqrt(upper + doubt)
         low, high = low * (1 - 4 * UNIT_ROUNDOFF), high * (1 + 4 * UNIT_ROUNDOFF)
-        return Sensitivity(low, high, tuple(places), low >= high * (1 - EXACT))
+        return Sensitivity(low, high, tuple(places), low >= high * (1 - EXACT), theorem)
 
     def _bound(self, b: int, k: int) -> float:
         """The sum of the maxima, for any C."""
