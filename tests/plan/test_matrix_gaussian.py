@@ -66,6 +66,18 @@ def test_square_roots_of_momentum(momentum: float, square: float) -> None:
     assert found.upper**2 == pytest.approx(square, rel=1e-11)
 
 
+@pytest.mark.parametrize("n", range(10, 40))
+def test_rounding_is_charged(n: int) -> None:
+    """An inverse that loses digits: exact sums of squares lie between the ends, without any tolerance."""
+    inverse = [Fraction(float(each)) for each in 1.1 * np.poly([0.95] * 3)]
+    exact = [1 / inverse[0]]
+    for m in range(1, n):
+        exact.append(-sum(inverse[j] * exact[m - j] for j in range(1, min(m, 3) + 1)) / inverse[0])
+    found = hs.sensitivity(n, n, "none", 1, inverse_coefficients=[float(each) for each in inverse])
+    square = sum(each * each for each in exact)
+    assert Fraction(found.lower) ** 2 <= square <= Fraction(found.upper) ** 2
+
+
 def test_ten_thousand_steps_of_any_signs() -> None:
     column = np.random.default_rng(1).normal(size=10_000) / np.arange(1, 10_001)
     found = hs.sensitivity(10_000, 1000, "none", coefficients=column)
@@ -122,7 +134,7 @@ BANDED: Any = {"coefficients": [1.0, 0.5]}
             {"steps": 5000, "min_separation": 500, "inverse_coefficients": [1.0, -1e3]},
             "those of the inverse grow beyond it",
         ),
-        ({"steps": 60, "min_separation": 60, "inverse_coefficients": [1.0, -2.1, 1.0]}, "less than three digits"),
+        ({"steps": 50, "min_separation": 50, "inverse_coefficients": [1.1, -5.0, 1.0]}, "less than three digits"),
         ({"steps": 5000, "min_separation": 1, **BANDED}, "max_participations is missing"),
         ({"norm": "rows", **BANDED}, "norm must be one of 'columns', 'none'"),
         ({"norm": "columns", "coefficients": [1e-200, 1e6]}, "the first coefficient must be at least 1e-100 in size"),

@@ -37,8 +37,11 @@ _REPLACED = Claim(
     Status.BRACKET, f"{_CITED}; replacing a record moves a gradient by up to 2 norm bounds, which doubles it"
 )
 
-WHY = "the sensitivity of the strategy lies between what a record attains and a certified bound"
-"""Reason for different pairs above and below."""
+WHY = {
+    True: "what a record attains and the certified bound of the sensitivity differ by rounding alone",
+    False: "the sensitivity of the strategy lies between what a record attains and a certified bound",
+}
+"""Reason for different pairs above and below, by whether the sensitivity is exact."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,9 +146,8 @@ class MatrixGaussian(Mechanism):
         """Return the Gaussian pairs of both ends of the sensitivity, of twice that if a record is replaced."""
         distance = 2 if direction is Direction.REPLACE_ONE else 1
         low, high = (distance * end / self.noise_multiplier for end in self.sensitivity[:2])
-        return Between(
-            GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF)), (GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF)),), WHY
-        )
+        above, below = GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF)), GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF))
+        return Between(above, (below,), f"{WHY[self.sensitivity.exact]} ({self.sensitivity.theorem})")
 
     def pair(self, direction: Direction) -> GaussianPair:
         """Return the pair that dominates."""
@@ -256,22 +258,23 @@ def _ends(unit: MatrixGaussian) -> Sensitivity:
 
 
 def inverted(d: Array, n: int) -> tuple[Array, Array]:
-    """Return n coefficients of ``1 / (d_0 + d_1 z + ..)``, and bounds on their errors, by the recursion.
+    """Return n coefficients of ``1 / (d_0 + d_1 z + ..)``, and bounds on their errors.
 
-    ``c_m = -(sum_j d_j c_{m-j}) / d_0``; each sum of j products errs by j + 2 roundings of its absolute terms, and
-    hands on the errors of its c.
+    The recursion ``c_m = -(sum_j d_j c_{m-j}) / d_0`` leaves ``d * c = 1 + r`` (products of series), where rounding
+    makes ``|r_m| <= (len(d) + 6) u (|d| * |c|)_m =: R_m``. The error ``e = c - 1/d`` is ``(1/d) * r``, so that
+    ``|e| <= (|c| + |e|) * R``: with ``o = |c| * R`` and ``s = sum R < 1`` it is ``max |e| <= max o / (1 - s)``, and
+    ``|e_m| <= o_m + s max o / (1 - s)``.
     """
     if not d[0]:
         return np.zeros(1), np.zeros(1)
-    c, doubt, tail, size = np.zeros(n), np.zeros(n), d[1:][::-1], np.abs(d[1:][::-1])
-    c[0], doubt[0] = 1 / d[0], UNIT_ROUNDOFF / abs(d[0])
+    c, tail = np.zeros(n), d[1:][::-1]
+    c[0] = 1 / d[0]
     with np.errstate(over="ignore", invalid="ignore"):
         for m in range(1, n):
             j = min(m, len(tail))
-            if not j:
-                break
-            before, errors = c[m - j : m], doubt[m - j : m]
-            c[m] = -(tail[len(tail) - j :] @ before) / d[0]
-            handed = size[len(size) - j :] @ errors + (j + 4) * UNIT_ROUNDOFF * (size[len(size) - j :] @ np.abs(before))
-            doubt[m] = handed / abs(d[0]) * (1 + (j + 8) * UNIT_ROUNDOFF)
-    return c, doubt
+            c[m] = -(tail[len(tail) - j :] @ c[m - j : m]) / d[0]
+        left = (len(d) + 6) * UNIT_ROUNDOFF * np.convolve(np.abs(d), np.abs(c))[:n]
+        off, total = np.convolve(np.abs(c), left)[:n], float(left.sum())
+    if not total < 0.5:
+        return c, np.full(n, np.inf)
+    return c, 1.01 * (off + total * off.max() / (1 - total))  # 1.01: roundings of the bound itself
