@@ -171,3 +171,16 @@ def own(draw: Draw, held: Held) -> None:
     if isinstance(found, hs.DeltaBound) and isinstance(other, hs.DeltaBound):
         held.at_most("delta of the pair", found.lower, other.upper)
         held.at_most("delta of the mechanism", other.lower, found.upper)
+
+
+@case("mechanism", "sensitivity", "MatrixGaussian.sensitivity")
+def strategies(draw: Draw, held: Held) -> None:
+    """The ends of a sensitivity are in order, and farther participations move no more."""
+    column = draw.note("column", [1.0, *(draw.spread(1e-3, 2.0) * draw.of(-1.0, 1.0) for _ in range(draw.of(0, 3, 9)))])
+    steps, apart = draw.note("steps and separation", draw.of((20, 4), (50, 1), (300, 30)))
+    found = held.ask("sensitivity", lambda: hs.sensitivity(steps, apart, "none", coefficients=column))
+    if found is None:
+        return
+    held.law(0 < found.lower <= found.upper, f"{found}")
+    made = hs.MatrixGaussian(1.0, steps, 2 * apart, "none", coefficients=tuple(column))
+    held.at_most("sensitivity at twice the separation", made.sensitivity.lower, found.upper)
