@@ -256,8 +256,10 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
     def log_delta_above(self, rounds: Kinds, epsilon: float) -> float:
         """Return a log delta whose bound is small enough, at the best share of the slack found."""
 
+        refinements = REFINEMENTS if len(rounds) <= MANY else ROUGH  # of many kinds there are tables
+
         def least(share: float) -> float:
-            return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, ROUGH), epsilon, LOG_DELTA_GAP)
+            return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, refinements), epsilon, LOG_DELTA_GAP)
 
         found = least(HALF)
         for _ in range(2):  # the best share moves with delta
