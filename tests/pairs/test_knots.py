@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import laplace, logistic, norm, t
+from scipy.stats import genpareto, laplace, logistic, norm, t
 
 import hockeystick as hs
 from hockeystick.pairs.knots import either_order
@@ -159,11 +159,40 @@ def test_the_truth_is_between_whatever_lies_in_the_cells(
             try:
                 found = plan.delta(epsilon, accountant=accountant)
             except hs.NotApplicableError:
-                assert accountant == "prv"  # masses far above 1
-                assert max(errors) > 0
+                assert accountant == "prv"  # masses far above 1, as where p is 0 but for its error
                 continue
             assert found.ends.get("lower", 0.0) <= float(true) + 1e-14
             assert float(true) <= found.ends["upper"] + 1e-14
+
+
+def test_mass_that_a_total_misses_counts_above_only() -> None:
+    """The far tail of a heavy law, of which the loss is bounded; and values that are too small by 7e-7."""
+    heavy = hs.Pair.from_densities(genpareto(10, scale=1.1).pdf, genpareto(10).pdf)
+    found = hs.Plan([hs.Round(heavy)], "remove").delta(5.0)
+    assert found.ends["lower"] == 0.0
+    assert 0 < found.ends["upper"] < 1e-10
+    short = hs.Pair.from_densities(0.2, lambda x: 0.398942 * np.exp(-x * x / 2))
+    assert hs.Plan([hs.Round(short)], "remove").delta(2.0).ends["lower"] < 1e-24
+    wide = hs.Plan([hs.Round(short, count=1000)], "remove").epsilon(1e-4)
+    assert wide.ends["lower"] <= 42.737 < wide.ends["upper"]
+
+
+@pytest.mark.parametrize("accuracy", [1e-13, 1e-6, 1e-3])
+def test_a_spike_that_is_missed_shows_in_the_total(accuracy: float) -> None:
+    """Whatever the accuracy that is stated: less of it does not give less delta."""
+    made = hs.Pair.from_densities(
+        lambda x: (1 - 5e-7) * norm.pdf(x) + 5e-7 * norm.pdf(x, 2.3456789, 1e-7), norm.pdf, accuracy=accuracy
+    )
+    found = hs.Plan([hs.Round(made)], "remove").delta(0.7).ends
+    assert found["lower"] <= 4.83e-7 <= found["upper"]
+
+
+def test_a_trade_off_function_is_seen_to_its_ends() -> None:
+    made = hs.Pair.from_tradeoff(lambda alpha: norm.cdf(norm.isf(alpha) - 1))
+    for epsilon in (1.0, 6.0):
+        found, true = (hs.Plan([hs.Round(each)]).delta(epsilon).ends for each in (made, hs.Gaussian(1.0)))
+        assert found["lower"] <= true["upper"]
+        assert true["lower"] <= found["upper"] <= 1.01 * found["lower"]
 
 
 def test_masses_far_above_1_are_not_coupled() -> None:
@@ -187,6 +216,9 @@ def test_a_mass_of_q_that_is_seen_too_large_is_lowered() -> None:
     assert 0.95 * true < found.ends["lower"] <= true <= found.ends["upper"]
 
 
+NOTCHED: Any = lambda x: np.where(abs(x - 0.76) < 4e-7, 0, norm.pdf(x)) / (1 - 8e-7 * norm.pdf(0.76))  # noqa: E731
+"""Whose gap is not seen, but in the total."""
+
 NAN: Any = lambda x: x * np.nan  # noqa: E731
 
 
@@ -204,6 +236,16 @@ NAN: Any = lambda x: x * np.nan  # noqa: E731
         (lambda: ANY([0.5, 0.5], [0.5]), "q must have as many elements as p"),
         (lambda: ANY([0.5, 0.5], [0.5, 0.5], least=[2, 0], reverse=[0, 0]), "contradict the bounds"),
         (lambda: ANY.from_tradeoff(0.5), "beta must be a function"),
+        (lambda: hs.Pair.from_tradeoff(lambda alpha: np.sqrt(1 - alpha)), "beta must fall from at most 1"),
+        (lambda: hs.Pair.from_densities(norm.pdf, NOTCHED), "q must integrate to 1"),
+        (lambda: ANY.from_densities(1.0, lambda x: 1 / (4 * math.cosh(x / 2) ** 2)), "raised OverflowError"),
+        (lambda: ANY.from_densities(1.0, norm.pdf, 0.0), "knots must be a list of 1 to 100"),
+        (
+            lambda: ANY([0.9, 0.1], [0.9, 0.1], least=[1, 0], reverse=[1, 5e-324]),
+            "reverse must hold numbers that are 0",
+        ),
+        (lambda: ANY([0.1, 0.7, 0.2], [0.6, 0.4, 1e-320]), "q must hold numbers that are 0 or at least"),
+        (lambda: ANY([0.5 + 1e-6, 0.5], [0.4, 0.6]), "give in p_error by how much"),
     ],
 )
 def test_what_is_no_pair_is_refused(make: Any, said: str) -> None:

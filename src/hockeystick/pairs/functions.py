@@ -6,7 +6,8 @@ Functions are seen at points. What is taken for granted between them is said wit
 - the integral of a density over a cell, by Gauss and Legendre's rules with 8 and 16 nodes: the difference of both;
 - the values: a relative error that is given, of the densities or of the distribution functions, and roundings;
 - the ratio in a cell: the least and the largest of the values seen there; where it turns, their distance besides;
-- a total that misses 1: as an error of all masses, and as mass that one law alone has.
+- a total below 1: mass that lies where nobody looked, above as if one law alone had it, below not at all. What the
+  stated accuracy may hide is not taken off it. A total above 1, beyond the errors, contradicts them and is refused.
 
 The places are chosen, and any choice is sound. Cells are halved until both rules agree. Then the widths ``|dL|`` in the
 loss are chosen by mass to the power 1/8, as the mass of a cell decides for the width of answers only where the losses
@@ -40,7 +41,9 @@ LEVELS = 60  # of halving: a cell is then as wide as a rounding
 OCTAVES = (-30, 333)  # powers of 2 that are the first places, on both sides of each that is given
 AGREED = 1e-12  # relative difference of both rules that is good enough
 SMALLEST = 5e-324  # a value below it is 0 as a double
-LEAST_DENSITY = 1e-290  # a smaller value has lost digits by underflow, or all of them
+LEAST_DENSITY = 1e-130  # smaller values are one cell: products with a ratio would lose digits by underflow
+LEAST_MASS = 1e-150  # a smaller mass is 0, with an error
+LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
 SPAN = 0.25  # loss across a cell of the first pass
 LEAST_SPAN = 1e-7  # loss across a cell in which the ratio turns
 POWER = 0.125  # of the mass of a cell, see the module
@@ -60,18 +63,13 @@ def asked(function: Function, x: Array, key: str) -> Array:
         InvalidInputError: a value is no finite number, 0 or greater.
     """
     try:
-        values = np.asarray(function(x), dtype=np.float64)
-    except (TypeError, ValueError):  # a function of one number
-        values = np.empty(0)
-    if values.shape != x.shape:
-        try:
-            values = np.array([float(function(place)) for place in x.tolist()])  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"{key} must be a function of an array of places, or of one place, that gives numbers; it raised: "
-                f"{domains.one_line(str(error))}",
-                key,
-            ) from None
+        found = np.asarray(function(x))
+    except Exception:  # a function of one number, which is asked again
+        found = np.empty(0)
+    if found.shape == x.shape and found.dtype.kind in "fiu":
+        values = found.astype(np.float64)
+    else:
+        values = np.array([_asked_at(function, place, key) for place in x.tolist()])
     wrong = ~(np.isfinite(values) & (values >= 0))
     if wrong.any():
         at = float(x[wrong][0])
@@ -80,6 +78,23 @@ def asked(function: Function, x: Array, key: str) -> Array:
             key,
         )
     return values
+
+
+def _asked_at(function: Function, place: float, key: str) -> float:
+    """Return the value of a function at one place.
+
+    Raises:
+        InvalidInputError: the function raised something, or gave no number.
+    """
+    try:
+        return float(function(place))  # type: ignore[arg-type]
+    except Exception as error:  # whatever somebody's function raises is told, with its place
+        raise InvalidInputError(
+            f"{key} must be a function of an array of places, or of one place, that gives a number everywhere, also "
+            f"far out; at {place!r} it raised {type(error).__name__}: {domains.one_line(str(error))}; return the limit "
+            "there",
+            key,
+        ) from None
 
 
 class _Panels:
@@ -199,8 +214,8 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
     with np.errstate(invalid="ignore", over="ignore"):
         more = np.where(panels.turns & np.isfinite(high - low), high - low, 0.0) + panels.doubt
         least, reverse = np.exp(low - more), np.exp(-high - more)
-    p, p_error = _total(panels.p, panels.p_rule, accuracy + ROUNDED, "p")
-    q, q_error = _total(panels.q, panels.q_rule, accuracy + ROUNDED, "q")
+    p, p_error, p_missed = _total(panels.p, panels.p_rule, accuracy, "p")
+    q, q_error, q_missed = _total(panels.q, panels.q_rule, accuracy, "q")
     # where values are below the range of doubles nothing is known but that: all such cells are one
     faint = panels.faint
     lost = SMALLEST * float((panels.right - panels.left)[faint].sum())
@@ -209,24 +224,32 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
         *ends,
         *(end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)),
     )
-    found = (p, q, p_error, q_error, *(np.where(np.isfinite(one), one, 0.0) for one in (least, reverse)))
-    return Cells(*(np.append(one[~faint], end) for one, end in zip(found, (*rest, 0.0, 0.0), strict=True)))
+    ratios = (np.where(np.isfinite(one) & (one > LEAST_RATIO), one, 0.0) for one in (least, reverse))
+    found = (p, q, p_error, q_error, *ratios)
+    cells = [np.append(one[~faint], end) for one, end in zip(found, (*rest, 0.0, 0.0), strict=True)]
+    for mass, error in ((cells[0], cells[2]), (cells[1], cells[3])):
+        small = mass < LEAST_MASS
+        error[small] += mass[small]
+        mass[small] = 0.0
+    # what a total misses may be anywhere, and be had by one law alone
+    beyond = (0.0, 0.0, p_missed, q_missed, 0.0, 0.0)
+    return Cells(*(np.append(one, more) for one, more in zip(cells, beyond, strict=True)))
 
 
-def _total(mass: Array, error: Array, relative: float, key: str) -> tuple[Array, Array]:
-    """Masses with their errors.
+def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
+    """Masses with their errors, and the mass that may lie where nobody looked.
 
     Raises:
         InvalidInputError: the total misses 1.
     """
-    total, doubt = float(mass.sum()), float(error.sum()) + relative
-    if not abs(total - 1) <= MISSED + doubt:
+    total, rounded = float(mass.sum()), float(rule_error.sum()) + ROUNDED
+    if not 1 - MISSED - rounded - accuracy <= total <= 1 + rounded + accuracy:
         raise InvalidInputError(
-            f"{key} must integrate to 1; received a density whose integral is {total:.9g}: norm it, or give in knots "
-            "about where its mass is and where it jumps",
+            f"{key} must integrate to 1; received a density whose integral is {total:.13g}: norm it, give in knots "
+            "about where its mass is and where it jumps, or in accuracy by how much its values may be off",
             key,
         )
-    return mass, error + relative * mass
+    return mass, rule_error + (accuracy + ROUNDED) * mass, max(1 - total - rounded, 0.0)
 
 
 def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -> Cells:
@@ -305,4 +328,11 @@ def of_trade_off(function: Function, accuracy: float) -> Cells:
     def missed(x: Array) -> Array:
         return asked(function, 1 - np.clip(x, 0, 1), "beta")  # rises in x = 1 - alpha, as the misses fall in alpha
 
-    return of_distributions(missed, lambda x: np.clip(x, 0, 1), np.linspace(0, 1, 65), accuracy)
+    try:
+        return of_distributions(missed, lambda x: np.clip(x, 0, 1), np.array([0.0, 1.0]), accuracy)
+    except InvalidInputError as error:
+        if error.field == "beta":
+            raise
+        raise InvalidInputError(
+            "beta must fall from at most 1 at a rate of 0 to 0 at a rate of 1, and be convex; its values do not", "beta"
+        ) from None

@@ -35,7 +35,6 @@ cell before, ``p / q`` of it, and that of the cell after; 0 is below the first c
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -51,7 +50,6 @@ ROUNDINGS = 16 * UNIT_ROUNDOFF  # relative: of a mass or a ratio, computed by a 
 NARROW = 3e-4  # width of the narrowest cell, in standard deviations of the loss
 LARGEST = 650.0  # loss up to which ratios are within the range of a double
 STEEP = 300.0  # log of b / a from which on a cell keeps all of its mass at both ends
-CONTRADICTION = 1e-9  # relative: by how much a mean ratio may be outside the ends of its cell
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,9 @@ def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Arra
     least, back = _reached(p, q, p_error, q_error), _reached(*(one[::-1] for one in (q, p, q_error, p_error)))[::-1]
     # the mean ratio of a cell is at least that of every cell before it
     with np.errstate(divide="ignore", invalid="ignore"):
-        wrong = np.flatnonzero((p + p_error < least * (q - q_error) * (1 - CONTRADICTION)) & (q > q_error))
+        wrong = np.flatnonzero(
+            ((p + p_error) * (1 + ROUNDINGS) < least * (q - q_error) * (1 - ROUNDINGS)) & (q > q_error)
+        )
     if len(wrong):
         raise InvalidInputError(
             f"the ratio p / q falls before cell {wrong[0] + 1}: of a ratio that does not increase along the line give "
@@ -180,25 +180,6 @@ def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
     return np.concatenate([[0.0], np.maximum.accumulate(mean)[:-1]])
 
 
-def completed(cells: Cells) -> Cells:
-    """Return the cells with a total of 1 to within their errors.
-
-    Mass that is missing is in cells of its own, which one law alone has; where there is too much, the excess may be
-    anywhere.
-    """
-    found = []
-    for mass, error in ((cells.p, cells.p_error), (cells.q, cells.q_error)):
-        total, doubt = math.fsum(mass.tolist()), math.fsum(error.tolist())
-        excess = max(total - doubt - 1, 0.0)
-        found.append((mass, error + 2 * excess * mass, max(1 - total - doubt, 0.0)))
-    (_, p_error, only_p), (_, q_error, only_q) = found
-    more = ([only_p, 0.0], [0.0, only_q], *([0.0, 0.0] for _ in range(4)))
-    cells = cells._replace(p_error=p_error, q_error=q_error)
-    if not only_p and not only_q:
-        return cells
-    return Cells(*(np.append(one, two) for one, two in zip(cells, more, strict=True)))
-
-
 def spread_above(cells: Cells) -> KnottedPair:
     """Return the pair that dominates: each cell's ratio is spread to its two ends.
 
@@ -209,8 +190,7 @@ def spread_above(cells: Cells) -> KnottedPair:
     p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
     q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
     wrong = np.flatnonzero(
-        (cells.least * q_least > p_most * (1 + CONTRADICTION))
-        | (cells.reverse * p_least > q_most * (1 + CONTRADICTION))
+        (cells.least * q_least * (1 - ROUNDINGS) > p_most) | (cells.reverse * p_least * (1 - ROUNDINGS) > q_most)
     )
     if len(wrong):
         raise InvalidInputError(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.pairs import functions
-from hockeystick.pairs.knots import Cells, KnottedPair, completed, either_order, increasing, merged_below, spread_above
+from hockeystick.pairs.knots import Cells, KnottedPair, either_order, increasing, merged_below, spread_above
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.mechanisms.finite import LAWS_ALONE
@@ -29,15 +29,22 @@ Function: TypeAlias = "functions.Function | float"
 ONE_MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
 """Masses of cells, and their errors."""
 
+RATIO = domains.Domain("a number from 0 to 1e150", {"minimum": 0, "maximum": 1e150})
+"""Least ratios of cells."""
+
 ACCURACY = domains.Domain("a number from 0 to 0.01", {"minimum": 0, "maximum": 0.01})
 """By how much the values of functions may be off."""
 
-MASSES = domains.list_of(ONE_MASS)
-RATIOS = domains.list_of(domains.AT_LEAST_ZERO)
-KNOTS = domains.list_of(domains.Domain("a finite number", {}))
+MOST_CELLS = 20_000  # of one pair
+MASSES = domains.list_of(ONE_MASS, most=MOST_CELLS)
+RATIOS = domains.list_of(RATIO, most=MOST_CELLS)
+KNOTS = domains.list_of(domains.Domain("a finite number", {}), most=100)
 
-TOTAL = 1e-6
-"""By how much the masses of a law may miss 1."""
+TOTAL = 1e-12
+"""By how much the masses of a law may miss 1, relative to each of them, beyond their errors."""
+
+LEAST = 1e-150
+"""Least mass and least ratio that is not 0: their products are within the range of a double."""
 
 _BETWEEN = Claim(
     Status.BRACKET, "one pair spread within the cells dominates, one merged is dominated: proof in pairs/knots.py"
@@ -50,8 +57,8 @@ WHY = "the width is that of the cells: the laws are known cell by cell, one pair
 
 PREMISE = (
     "the masses, the errors and the ratios of the two laws are those given; of functions it is taken for granted that "
-    "between neighbouring places the ratio stays within the values seen there, and that integrals are off by at most "
-    "the difference of two rules"
+    "between neighbouring places the ratio stays within the values seen there, that integrals are off by at most the "
+    "difference of two rules, and that nowhere else is more mass than a total misses"
 )
 """Premise of every answer."""
 
@@ -75,8 +82,8 @@ class Pair(Mechanism):
             ``replace-one``.
 
     Raises:
-        InvalidInputError: a value is outside its domain, lists differ in length, a total misses 1 by more than 1e-6
-            and the errors, or the masses contradict the ratios.
+        InvalidInputError: a value is outside its domain, lists differ in length, a total misses 1 by more than the
+            errors, or the masses contradict the ratios.
 
     >>> from hockeystick import Plan, Round
     >>> noisy = Pair(p=[0.1, 0.2, 0.7], q=[0.3, 0.3, 0.4])
@@ -109,6 +116,12 @@ class Pair(Mechanism):
                 )
         if (self.least is None) != (self.reverse is None):
             raise InvalidInputError("least and reverse go together: give both, or neither", "least")
+        for key in ("p", "q", "least", "reverse"):
+            small = next((each for each in getattr(self, key) or () if 0 < each < LEAST), None)
+            if small is not None:
+                raise InvalidInputError(
+                    f"{key} must hold numbers that are 0 or at least {LEAST:g}; received {small!r}", key
+                )
         _ = self._above  # refuses masses that contradict the ratios
 
     def __repr__(self) -> str:
@@ -198,7 +211,7 @@ class Pair(Mechanism):
 
         >>> from hockeystick import Plan, Round
         >>> print(Plan([Round(Pair.from_tradeoff(lambda alpha: (1 - alpha) ** 2))]).delta(0.1))
-        0.226209 to 0.226210 (certified)
+        0.226209 to 0.226211 (certified)
         """
         if not callable(beta):
             raise InvalidInputError(
@@ -221,7 +234,7 @@ class Pair(Mechanism):
             raise InvalidInputError(f"q must be a function of places; received {domains.shown(q)}", "q")
         if not callable(p):
             p = functions.shifted(q, domains.Domain("a function, or a finite distance", {}).check(p, "p"))
-        places = np.unique(np.array(KNOTS.check(list(knots), "knots")))
+        places = np.unique(np.array(KNOTS.check(knots, "knots")))
         return cls.of_cells(made(p, q, places, ACCURACY.check(accuracy, "accuracy")), replaced)
 
     @property
@@ -265,17 +278,23 @@ class Pair(Mechanism):
     @cached_property
     def _cells(self) -> Cells:
         p, q = np.array(self.p), np.array(self.q)
-        p_error, q_error = (np.array(one or np.zeros(len(p))) for one in (self.p_error, self.q_error))
+        p_error, q_error = (
+            np.array(one or np.zeros(len(p))) + TOTAL * mass for one, mass in ((self.p_error, p), (self.q_error, q))
+        )
         if self.least is None or self.reverse is None:
-            return completed(Cells(p, q, p_error, q_error, *increasing(p, q, p_error, q_error)))
-        return completed(Cells(p, q, p_error, q_error, np.array(self.least), np.array(self.reverse)))
+            return Cells(p, q, p_error, q_error, *increasing(p, q, p_error, q_error))
+        return Cells(p, q, p_error, q_error, np.array(self.least), np.array(self.reverse))
 
     @cached_property
     def _above(self) -> KnottedPair:
         for key, mass, error in (("p", self.p, self.p_error), ("q", self.q, self.q_error)):
             total, doubt = math.fsum(mass), math.fsum(error or ())
             if abs(total - 1) > TOTAL + doubt:
-                raise InvalidInputError(f"the masses of {key} must add up to 1; received a sum of {total!r}", key)
+                raise InvalidInputError(
+                    f"the masses of {key} must add up to 1; received a sum of {total!r}: give in {key}_error by how "
+                    "much each may be off",
+                    key,
+                )
         return spread_above(self._cells)
 
     @cached_property
