@@ -32,7 +32,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.prv import EXCESS, HOEFFDING, CouplingAccountant, Rounding
+from hockeystick.accountants.prv import DOMAINS, HOEFFDING, CouplingAccountant, Rounding
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, infinite_mass, points_of, window_of
 from hockeystick.accountants.shared.rounded import deviation
 from hockeystick.numerics.lattice import Tail, Window, convolved
@@ -132,7 +132,7 @@ class EvolvingAccountant(CouplingAccountant):
         evolution = self._rounds(composition, gaps[0], log_lost[0] - 8.0)
         for stage, groups in enumerate(plan, start=1):
             evolution = self._grouped(evolution, groups, gaps[stage], log_lost[stage])
-        if evolution.lost > (5 / 6 - EXCESS) * math.exp(log_error):
+        if evolution.lost > DOMAINS * math.exp(log_error):
             raise NotApplicableError(
                 f"its domains would lose {evolution.lost:.1e}, more than delta_error allows: rounding of the Fourier "
                 "transforms makes the tails of the groups too heavy; set stages to 1, or delta_error to a larger value"

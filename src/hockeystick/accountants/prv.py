@@ -55,6 +55,7 @@ from hockeystick.values.errors import NotApplicableError
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 EXCESS = 1e-3  # by how much the masses of all rounds together may exceed 1, by which that part counts more often
+DOMAINS = 5 / 6 - EXCESS  # part of delta_error that is left for mass outside the domains
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",
@@ -184,7 +185,7 @@ class PrvAccountant(CouplingAccountant):
         log_lost = log_error - math.log(4 * composition.count) - 8.0
         rounds = self.rounds_of(composition, gap, log_lost, self.length or math.inf)
         lost = sum(count * found.lost for found, count in rounds)
-        if not lost <= (5 / 6 - EXCESS) * math.exp(log_error):  # the theorem allows no more mass outside the domains
+        if not lost <= DOMAINS * math.exp(log_error):  # the theorem allows no more mass outside the domains
             longer = f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
             raise NotApplicableError(
                 f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "

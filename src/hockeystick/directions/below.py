@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hockeystick.directions.directions import Directions
+from hockeystick.directions.two_sided import refuse_contradiction
 from hockeystick.pairs import Composition
 from hockeystick.pairs.sides import Known, width_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.interval import Interval
 
 
@@ -64,12 +64,7 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
     Raises:
         InvalidInputError: the lower end exceeds the upper end, so the pairs contradict each other.
     """
-    if below.lower > above.upper:
-        raise InvalidInputError(
-            f"pairs of a round contradict each other: what one below attains is at least {below.lower!r}, what the one "
-            f"above allows at most {above.upper!r}",
-            "rounds",
-        )
+    refuse_contradiction(below.lower, above.upper)
     middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
     said = dict.fromkeys(found.limited for found in (above, below) if found.limited)
     reasons = [str(below.limited)] if below.lower == math.inf else [width_of(why), *said]

@@ -60,18 +60,27 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
     return replace(found, lower=0.0, estimate=found.upper, reason=reason)
 
 
+def refuse_contradiction(lower: float, upper: float) -> None:
+    """Refuse a lower end, of pairs below, that is above the upper end of the pairs above.
+
+    Raises:
+        InvalidInputError: it is.
+    """
+    if lower > upper:
+        raise InvalidInputError(
+            f"pairs of a round contradict each other: what one below attains is at least {lower!r}, what the one above "
+            f"allows at most {upper!r}",
+            "rounds",
+        )
+
+
 def raised(found: Interval, lower: float, log_lower: float, why: str) -> Interval:
     """Return the interval with another lower end; of delta also with that of its logarithm.
 
     Raises:
         InvalidInputError: that end is above the upper end, so that the pairs of a round contradict each other.
     """
-    if lower > found.upper:
-        raise InvalidInputError(
-            f"pairs of a round contradict each other: what one below attains is at least {lower!r}, what the one above "
-            f"allows at most {found.upper!r}",
-            "rounds",
-        )
+    refuse_contradiction(lower, found.upper)
     middle = 0.5 * (lower + found.upper) if math.isfinite(lower + found.upper) else found.upper
     if isinstance(found, DeltaBound):
         log = raised(found.log_delta, log_lower, log_lower, why)

@@ -91,7 +91,9 @@ class FinitePair(DominatingPair):
         return tuple((merged[ratio][0], merged[ratio][1]) for ratio in order)
 
     @cached_property
-    def _atoms(self) -> Atoms:
+    def atoms(self) -> Atoms:
+        """Every likelihood ratio once, with the masses of its outcomes."""
+
         def log(value: Fraction) -> float:
             return log_fraction(value) if value else -math.inf
 
@@ -99,11 +101,6 @@ class FinitePair(DominatingPair):
         log_q = np.array([log(q) for _, q in self.masses])
         loss = [log_fraction(p / q) if p and q else (math.inf if p else -math.inf) for p, q in self.masses]
         return Atoms(np.array(loss), log_p, log_q)
-
-    @property
-    def atoms(self) -> Atoms:
-        """Every likelihood ratio once, with the masses of its outcomes."""
-        return self._atoms
 
     @property
     def smooth(self) -> None:
@@ -118,7 +115,7 @@ class FinitePair(DominatingPair):
     @property
     def loss_range(self) -> tuple[float, float]:
         """The least and the largest finite loss that P can show; 0 where there is none."""
-        loss, log_p = self._atoms.loss, self._atoms.log_p
+        loss, log_p = self.atoms.loss, self.atoms.log_p
         found = loss[np.isfinite(loss) & np.isfinite(log_p)]
         return (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
 
@@ -134,7 +131,7 @@ class FinitePair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """The sum over the losses, rounded up."""
-        return moment.of_law(self._atoms.loss, self._atoms.log_p, self._atoms.log_q, t)
+        return moment.of_law(self.atoms.loss, self.atoms.log_p, self.atoms.log_q, t)
 
 
 @dataclass(frozen=True)

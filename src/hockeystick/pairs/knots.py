@@ -86,7 +86,8 @@ class KnottedPair(DominatingPair):
         return hash((self.losses, self.log_q, self.only_p, self.only_q))
 
     @cached_property
-    def _atoms(self) -> Atoms:
+    def atoms(self) -> Atoms:
+        """All losses, with the masses that one law alone has at infinite ones."""
         loss, log_q = np.array(self.losses), np.array(self.log_q)
         low, high = ([-np.inf] if self.only_q else []), ([np.inf] if self.only_p else [])
         none = np.array([-np.inf])
@@ -95,11 +96,6 @@ class KnottedPair(DominatingPair):
             np.concatenate([none[: len(low)], log_q + loss, np.log(np.full(len(high), self.only_p))]),
             np.concatenate([np.log(np.full(len(low), self.only_q)), log_q, none[: len(high)]]),
         )
-
-    @property
-    def atoms(self) -> Atoms:
-        """All losses, with the masses that one law alone has at infinite ones."""
-        return self._atoms
 
     @property
     def smooth(self) -> None:
@@ -210,19 +206,17 @@ def spread_above(cells: Cells) -> KnottedPair:
         low, high = low - more, high + more
         width = np.expm1(np.minimum(high - low, STEEP))
         # w_b = (p / a - q) / (b / a - 1) and w_a = (q - p / b) / (1 - a / b), with what the subtraction rounds
+        steep, whole = high - low >= STEEP, p_most * np.exp(-high) * (1 + ROUNDINGS)
         scaled = p_most * np.exp(-low)
-        at_high = (scaled - q_least + ROUNDINGS * (scaled + q_most)) / width
-        at_high = np.minimum(np.maximum(at_high, 0.0), np.minimum(q_most, p_most * np.exp(-high) * (1 + ROUNDINGS)))
+        at_high = np.where(steep, np.inf, (scaled - q_least + ROUNDINGS * (scaled + q_most)) / width)
+        at_high = np.minimum(np.maximum(at_high, 0.0), np.minimum(q_most, whole))
         shrunk = p_least * np.exp(-high)
         at_low = (q_most - shrunk + ROUNDINGS * (q_most + shrunk)) / -np.expm1(low - high)
-        at_low = np.minimum(np.maximum(at_low, 0.0), q_most)
-        steep = high - low >= STEEP
-        at_high = np.where(steep, np.minimum(q_most, p_most * np.exp(-high) * (1 + ROUNDINGS)), at_high)
-        at_low = np.where(steep, q_most, at_low)
+        at_low = np.where(steep, q_most, np.minimum(np.maximum(at_low, 0.0), q_most))
         # with one end: all of the law that is bounded is there, and the other law alone has the rest
         down, up = np.isfinite(low) & ~both, np.isfinite(high) & ~both
         at_low, at_high = np.where(both | down, np.where(down, q_most, at_low), 0.0), np.where(both, at_high, 0.0)
-        at_high = np.where(up, p_most * np.exp(-high) * (1 + ROUNDINGS), at_high)
+        at_high = np.where(up, whole, at_high)
         rest_p = np.where(down, p_most - np.exp(low) * (1 - ROUNDINGS) * q_least, np.where(both | up, 0.0, p_most))
         rest_q = np.where(up, q_most - np.exp(-high) * (1 - ROUNDINGS) * p_least, np.where(both | down, 0.0, q_most))
     only_p, only_q = (float(np.maximum(rest, 0.0).sum()) * (1 + 1e-12) for rest in (rest_p, rest_q))

@@ -41,17 +41,13 @@ class ProductPair(DominatingPair):
         self._rounds = tuple(rounds)
 
     @cached_property
-    def _atoms(self) -> Atoms:
+    def atoms(self) -> Atoms:
+        """All sums, with what each may be off by."""
         parts = [power(seen(pair), count) for pair, count in self._rounds]
         out = parts[0]
         for part in parts[1:]:
             out = _sum(out, part)
         return out
-
-    @property
-    def atoms(self) -> Atoms:
-        """All sums, with what each may be off by."""
-        return self._atoms
 
     @property
     def smooth(self) -> None:
@@ -60,12 +56,12 @@ class ProductPair(DominatingPair):
     @property
     def loss_range(self) -> tuple[float, float]:
         """The least and the largest of the sums."""
-        return float(self._atoms.loss.min()), float(self._atoms.loss.max())
+        return float(self.atoms.loss.min()), float(self.atoms.loss.max())
 
     @property
     def supremum_error(self) -> float:
         """Nothing beside what the atoms themselves say that they are off by."""
-        return float(np.max(self._atoms.slip))
+        return float(np.max(self.atoms.slip))
 
     def log_moment(self, t: float) -> float:
         """The sum of those of the factors: nothing has to be enumerated for it."""

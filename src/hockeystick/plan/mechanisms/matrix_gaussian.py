@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ COLUMNS, NONE = "columns", "none"
 LEAST, MOST = 1e-100, 1e100
 """Sizes of the diagonal and of all coefficients, between which squares are in the range of a double."""
 
+KEPT = 8  # strategies, of the last plans that were asked about
 MOST_STEPS, MOST_PARTICIPATIONS, MOST_LEVELS = 10_000, 1000, 15  # a second or so of work
 
 _CITED = "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py"
@@ -110,13 +111,13 @@ class MatrixGaussian(Mechanism):
         ):
             raise InvalidInputError("blt_decay and blt_scale go together, and must be equally many", "blt_scale")
         room = -(-self.steps // self.min_separation)
-        if self.max_participations is None and room > MOST_PARTICIPATIONS:
+        if self._participations > MOST_PARTICIPATIONS:
             raise InvalidInputError(
                 f"max_participations is missing: with {room} it would be more than {MOST_PARTICIPATIONS}; give it, or "
                 "a larger min_separation",
                 "max_participations",
             )
-        if (self.max_participations or 1) > room:
+        if self._participations > room:
             raise InvalidInputError(
                 f"max_participations must be at most {room}: {self.steps} steps have no room for more at distances "
                 f"of {self.min_separation}; received {self.max_participations}",
@@ -125,105 +126,51 @@ class MatrixGaussian(Mechanism):
         _ = self._strategy  # refuses what gives no strategy
 
     def __repr__(self) -> str:
-        (given,) = (key for key in GIVEN if getattr(self, key) is not None)
-        return f"MatrixGaussian({self.noise_multiplier!r}, <{self.steps} steps, {given}>)"
+        return f"MatrixGaussian({self.noise_multiplier!r}, <{self.steps} steps, {self._given}>)"
 
-    @cached_property
+    @property
+    def _given(self) -> str:
+        return next(key for key in GIVEN if getattr(self, key) is not None)
+
+    @property
+    def _participations(self) -> int:
+        return self.max_participations or -(-self.steps // self.min_separation)
+
+    @property
+    def _strategy(self) -> Strategy:
+        return _strategy(self.steps, self.norm, self._given, getattr(self, self._given), self.blt_scale)
+
+    @property
     def sensitivity(self) -> Sensitivity:
         """The sensitivity to one record, in units of the norm bound of one gradient."""
-        return _ends(replace(self, noise_multiplier=1.0))
+        return _ends(self._strategy, self.min_separation, self._participations)
 
     @property
     def premises(self) -> Mapping[str, str]:
         """What the program must do with the records."""
-        most = self.max_participations or -(-self.steps // self.min_separation)
         return {
-            "participation": f"a record takes part in at most {most} of the {self.steps} steps, {self.min_separation} "
-            "or more apart, and its part changes nothing about who else takes part"
+            "participation": f"a record takes part in at most {self._participations} of the {self.steps} steps, "
+            f"{self.min_separation} or more apart, and its part changes nothing about who else takes part"
         }
 
     def known(self, direction: Direction) -> Between:
         """Return the Gaussian pairs of both ends of the sensitivity, of twice that if a record is replaced."""
-        distance = 2 if direction is Direction.REPLACE_ONE else 1
-        low, high = (distance * end / self.noise_multiplier for end in self.sensitivity[:2])
-        above, below = GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF)), GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF))
-        return Between(above, (below,), f"{WHY[self.sensitivity.exact]} ({self.sensitivity.theorem})")
+        low = self._distance(direction) * self.sensitivity.lower / self.noise_multiplier
+        below = GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF))
+        return Between(self.pair(direction), (below,), f"{WHY[self.sensitivity.exact]} ({self.sensitivity.theorem})")
 
     def pair(self, direction: Direction) -> GaussianPair:
         """Return the pair that dominates."""
-        found = self.known(direction).above
-        assert isinstance(found, GaussianPair)
-        return found
+        high = self._distance(direction) * self.sensitivity.upper / self.noise_multiplier
+        return GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF))
+
+    def _distance(self, direction: Direction) -> int:
+        """How far a record moves a gradient, in norm bounds."""
+        return 2 if direction is Direction.REPLACE_ONE else 1
 
     def with_against_without(self) -> GaussianPair:
         """Return the pair that dominates, with the record against without it."""
         return self.pair(Direction.REMOVE)
-
-    @cached_property
-    def _strategy(self) -> Strategy:
-        if self.tree_depth is not None:
-            if self.steps > 1 << (self.tree_depth - 1):
-                raise InvalidInputError(
-                    f"steps must be at most {1 << (self.tree_depth - 1)}, the leaves of a tree of {self.tree_depth} "
-                    f"levels; received {self.steps}",
-                    "steps",
-                )
-            found = Strategy.tree(self.tree_depth, self.steps)
-        elif self.matrix is not None:
-            found = Strategy.dense(self._rows(self.matrix))
-        else:
-            coefficients, doubt = self._coefficients()
-            if not abs(coefficients[0]) >= LEAST:
-                raise InvalidInputError(
-                    f"the first coefficient must be at least {LEAST:g} in size; received {float(coefficients[0])!r}",
-                    "coefficients",
-                )
-            if not np.abs(coefficients).max() <= MOST:
-                raise InvalidInputError(
-                    f"the coefficients must be at most {MOST:g} in size; those of the inverse grow beyond it within "
-                    f"{self.steps} steps: use fewer steps",
-                    "inverse_coefficients",
-                )
-            found = Strategy.toeplitz(coefficients, doubt, self.steps)
-            if not found.error < MOST_ERROR:
-                raise InvalidInputError(
-                    f"rounding leaves less than three digits of the coefficients within {self.steps} steps; give the "
-                    "coefficients themselves",
-                    "inverse_coefficients",
-                )
-        return found.of_unit_columns() if self.norm == COLUMNS else found
-
-    def _coefficients(self) -> tuple[Array, Array]:
-        """The first column of a Toeplitz matrix, and bounds on the errors of its entries."""
-        if self.coefficients is not None:
-            given = np.trim_zeros(np.array(self.coefficients), "b")
-            given = given if len(given) else np.zeros(1)
-            return given, np.zeros(len(given))
-        if self.blt_decay is not None and self.blt_scale is not None:
-            decay, scale = np.array(self.blt_decay), np.array(self.blt_scale)
-            powers = decay ** np.arange(self.steps - 1)[:, None]
-            doubt = (len(scale) + 8) * UNIT_ROUNDOFF * (powers @ np.abs(scale))
-            return np.append(1.0, powers @ scale), np.append(0.0, doubt)
-        return inverted(np.array(self.inverse_coefficients), self.steps)
-
-    def _rows(self, rows: Any) -> Array:
-        """The matrix as an array.
-
-        Raises:
-            InvalidInputError: it is not square, not lower triangular, or has a number below 1e-100 on its diagonal.
-        """
-        if len(rows) != self.steps or any(len(row) != self.steps for row in rows):
-            raise InvalidInputError(
-                f"matrix must have {self.steps} rows of {self.steps} numbers, one for each step", "matrix"
-            )
-        matrix: Array = np.array(rows)
-        if np.triu(matrix, 1).any() or np.abs(np.diagonal(matrix)).min() < LEAST:
-            raise InvalidInputError(
-                f"matrix must be lower triangular, with numbers of at least {LEAST:g} in size on its diagonal: "
-                "the noise of a step may depend on earlier ones only",
-                "matrix",
-            )
-        return matrix
 
 
 def sensitivity(
@@ -251,10 +198,80 @@ def sensitivity(
     return MatrixGaussian(1.0, steps, min_separation, norm, max_participations, **strategy).sensitivity
 
 
-@lru_cache(maxsize=8)
-def _ends(unit: MatrixGaussian) -> Sensitivity:
+@lru_cache(maxsize=KEPT)
+def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivity:
     """Return the sensitivity, which calibration of the noise asks for again and again."""
-    return unit._strategy.sensitivity(unit.min_separation, unit.max_participations or unit.steps)
+    return strategy.sensitivity(separation, participations)
+
+
+@lru_cache(maxsize=KEPT)
+def _strategy(steps: int, norm: str, key: str, value: Any, scale: tuple[float, ...] | None) -> Strategy:
+    """Return the strategy that a key gives by its value, and by the scales of a BLT.
+
+    Raises:
+        InvalidInputError: the value gives none.
+    """
+    if key == "tree_depth":
+        if steps > 1 << (value - 1):
+            raise InvalidInputError(
+                f"steps must be at most {1 << (value - 1)}, the leaves of a tree of {value} levels; received {steps}",
+                "steps",
+            )
+        found = Strategy.tree(value, steps)
+    elif key == "matrix":
+        found = Strategy.dense(_rows(value, steps))
+    else:
+        coefficients, doubt = _coefficients(steps, key, np.array(value), scale)
+        if not abs(coefficients[0]) >= LEAST:
+            raise InvalidInputError(
+                f"the first coefficient must be at least {LEAST:g} in size; received {float(coefficients[0])!r}",
+                "coefficients",
+            )
+        if not np.abs(coefficients).max() <= MOST:
+            raise InvalidInputError(
+                f"the coefficients must be at most {MOST:g} in size; those of the inverse grow beyond it within "
+                f"{steps} steps: use fewer steps",
+                "inverse_coefficients",
+            )
+        found = Strategy.toeplitz(coefficients, doubt, steps)
+        if not found.error < MOST_ERROR:
+            raise InvalidInputError(
+                f"rounding leaves less than three digits of the coefficients within {steps} steps; give the "
+                "coefficients themselves",
+                "inverse_coefficients",
+            )
+    return found.of_unit_columns() if norm == COLUMNS else found
+
+
+def _coefficients(steps: int, key: str, value: Array, scale: tuple[float, ...] | None) -> tuple[Array, Array]:
+    """The first column of a Toeplitz matrix, and bounds on the errors of its entries."""
+    if key == "inverse_coefficients":
+        return inverted(value, steps)
+    if scale is None:
+        given = np.trim_zeros(value, "b")
+        given = given if len(given) else np.zeros(1)
+        return given, np.zeros(len(given))
+    powers = value ** np.arange(steps - 1)[:, None]
+    doubt = (len(scale) + 8) * UNIT_ROUNDOFF * (powers @ np.abs(scale))
+    return np.append(1.0, powers @ np.array(scale)), np.append(0.0, doubt)
+
+
+def _rows(rows: tuple[tuple[float, ...], ...], steps: int) -> Array:
+    """The matrix as an array.
+
+    Raises:
+        InvalidInputError: it is not square, not lower triangular, or has a number below 1e-100 on its diagonal.
+    """
+    if len(rows) != steps or any(len(row) != steps for row in rows):
+        raise InvalidInputError(f"matrix must have {steps} rows of {steps} numbers, one for each step", "matrix")
+    matrix: Array = np.array(rows)
+    if np.triu(matrix, 1).any() or np.abs(np.diagonal(matrix)).min() < LEAST:
+        raise InvalidInputError(
+            f"matrix must be lower triangular, with numbers of at least {LEAST:g} in size on its diagonal: "
+            "the noise of a step may depend on earlier ones only",
+            "matrix",
+        )
+    return matrix
 
 
 def inverted(d: Array, n: int) -> tuple[Array, Array]:

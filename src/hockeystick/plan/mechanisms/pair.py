@@ -43,9 +43,6 @@ KNOTS = domains.list_of(domains.Domain("a finite number", {}), most=100)
 TOTAL = 1e-12
 """By how much the masses of a law may miss 1, relative to each of them, beyond their errors."""
 
-LEAST = 1e-150
-"""Least mass and least ratio that is not 0: their products are within the range of a double."""
-
 _BETWEEN = Claim(
     Status.BRACKET, "one pair spread within the cells dominates, one merged is dominated: proof in pairs/knots.py"
 )
@@ -117,10 +114,10 @@ class Pair(Mechanism):
         if (self.least is None) != (self.reverse is None):
             raise InvalidInputError("least and reverse go together: give both, or neither", "least")
         for key in ("p", "q", "least", "reverse"):
-            small = next((each for each in getattr(self, key) or () if 0 < each < LEAST), None)
+            small = next((each for each in getattr(self, key) or () if 0 < each < functions.LEAST_MASS), None)
             if small is not None:
                 raise InvalidInputError(
-                    f"{key} must hold numbers that are 0 or at least {LEAST:g}; received {small!r}", key
+                    f"{key} must hold numbers that are 0 or at least {functions.LEAST_MASS:g}; received {small!r}", key
                 )
         _ = self._above  # refuses masses that contradict the ratios
 
@@ -257,23 +254,25 @@ class Pair(Mechanism):
         """Return the pair above and the pair below in one direction; under replace-one those of both orders.
 
         Raises:
-            UnsupportedError: a record is replaced, and the laws are those with and without it.
+            UnsupportedError: as :meth:`pair`.
         """
-        if direction is Direction.REPLACE_ONE:
-            if not self.replaced:
-                raise UnsupportedError(
-                    "the laws of mechanism 'pair' are those with a record and without it, which do not say how well "
-                    "one value of a record is told from another; give the laws of two values, with replaced = true"
-                )
-            return Between(either_order(self._above), self._below, WHY)
-        add = direction is Direction.ADD
-        return Between(self._above.mirror if add else self._above, (self._below[add],), WHY)
+        below = self._below if direction is Direction.REPLACE_ONE else (self._below[direction is Direction.ADD],)
+        return Between(self.pair(direction), below, WHY)
 
     def pair(self, direction: Direction) -> KnottedPair:
-        """Return the pair that dominates."""
-        found = self.known(direction).above
-        assert isinstance(found, KnottedPair)
-        return found
+        """Return the pair that dominates.
+
+        Raises:
+            UnsupportedError: a record is replaced, and the laws are those with and without it.
+        """
+        if direction is not Direction.REPLACE_ONE:
+            return self._above.mirror if direction is Direction.ADD else self._above
+        if not self.replaced:
+            raise UnsupportedError(
+                "the laws of mechanism 'pair' are those with a record and without it, which do not say how well one "
+                "value of a record is told from another; give the laws of two values, with replaced = true"
+            )
+        return either_order(self._above)
 
     @cached_property
     def _cells(self) -> Cells:
