@@ -8,9 +8,8 @@ spent. Only proved rules are here:
 - ``rdp``: the Renyi divergences of one fixed order add up to at most the budget (Feldman, Zrnic 2021 [FZ21]);
 - ``zcdp``: likewise rho ([FZ21]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]);
 - ``gdp``: ``sum mu_i^2 <= mu^2`` (Koskela, Tobaben, Honkela 2023 [KTH23]);
-- ``approximate-dp``: ``sum delta_i <= delta''``, and ``sum eps_i <= eps`` or ``sqrt(2 log(1/delta') sum eps_i^2) +
-  sum eps_i^2 / 2 <= eps`` ([RRUV16, WRRW23]; either suffices, as proved in
-  :class:`ApproximateDpFilter`).
+- ``approximate-dp``: ``sum delta_i <= delta''``, and the largest losses add up to at most epsilon, or the rhos to one
+  that implies epsilon at delta' ([RRUV16, WRRW23]; either suffices, as proved in :class:`ApproximateDpFilter`).
 
 *Spent* and *budget* are separate. Every filter counts in a ``currency`` and has ``spent``, ``budget`` and ``remaining``
 in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows together. No filter has an ``epsilon``:
@@ -26,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.approximate import ApproximateDpFilter
 from hockeystick.questions.filters.base import PrivacyFilter
 from hockeystick.questions.filters.gdp import GdpFilter
@@ -34,6 +34,7 @@ from hockeystick.questions.filters.pure import PureDpFilter
 from hockeystick.questions.filters.rdp import RdpFilter
 from hockeystick.questions.filters.zcdp import ZcdpFilter
 from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
@@ -77,3 +78,25 @@ def privacy_filter(name: str, **budget: float) -> PrivacyFilter:
     if name not in FILTERS:
         raise InvalidInputError(domains.choice("filter", name, list(FILTERS)), "filter")
     return FILTERS[name](**budget)
+
+
+SAMPLES: tuple[PrivacyFilter, ...] = (
+    PureDpFilter(1.0),
+    ApproximateDpFilter(1.0, 1e-6),
+    ZcdpFilter(1.0),
+    GdpFilter(1.0),
+    RdpFilter(order=8.0, budget=1.0),
+)
+"""A filter of each kind; which rounds it has a cost for does not depend on its budget."""
+
+
+def takers(item: Round, direction: Direction) -> list[str]:
+    """Return the names of the filters that have a cost for a round in a direction."""
+    names = []
+    for each in SAMPLES:
+        try:
+            each.costs(item, direction)
+        except UnsupportedError:
+            continue
+        names.append(each.name)
+    return names

@@ -1,4 +1,4 @@
-"""Approximate differential privacy: epsilons, or their squares, add up; so do deltas."""
+"""Approximate differential privacy: largest losses, or rhos, add up; so do deltas."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters.base import SLACK, PrivacyFilter, Spending
+from hockeystick.questions.filters.base import Amounts, PrivacyFilter, Spending
+from hockeystick.questions.filters.conversion import TARGET
+from hockeystick.questions.filters.costs import BEYOND, costs_of
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
-from hockeystick.questions.filters.guarantee import guarantee
+from hockeystick.questions.filters.zcdp import ZcdpFilter
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.outward import six_digits
 
 
 class Guarantees(Spending):
-    """Rounds given by (epsilon_i, delta_i): sums of the epsilons, of their squares and of the deltas.
+    """Rounds given by a delta and a largest loss, a rho, or both: sums of each.
 
     The deltas add up to at most ``delta'' = delta - delta'``; delta', the slack, is reserved for finite losses.
     """
 
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
-        super().__init__(adjacency, sums=3)
         given: object = delta
         if isinstance(given, int | float) and given == 0:
             raise InvalidInputError("delta must be greater than 0; received 0: with none, take PureDpFilter", "delta")
@@ -32,18 +33,14 @@ class Guarantees(Spending):
         self._slack = 0.5 * self._delta if slack is None else domains.TARGET_DELTA.check(slack, "slack")
         if self._slack > self._delta:
             raise InvalidInputError(f"slack must be at most delta; received {slack!r} and {delta!r}", "slack")
+        super().__init__(adjacency, (decimal(self._delta) - decimal(self._slack), BEYOND, BEYOND))
 
-    def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        epsilon, delta = guarantee(item.pair(direction) for direction in self._adjacency.directions)
-        return epsilon, epsilon**2, delta
-
-    def _fits(self, sums: tuple[Fraction, ...]) -> bool:
-        return sums[2] <= self._room
-
-    @property
-    def _room(self) -> Fraction:
-        """Exact limit of the sum of the rounds' deltas: ``delta'' = delta - delta'``."""
-        return decimal(self._delta) - decimal(self._slack)
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return the mass that may fail, the largest loss, and the rho."""
+        costs = costs_of(item, direction)
+        if min(costs.loss, costs.rho) >= BEYOND:
+            raise UnsupportedError("it has neither a largest loss nor a rho that is not far above its privacy")
+        return costs.failing, costs.loss, costs.rho
 
     @property
     def _log(self) -> float:
@@ -53,12 +50,12 @@ class Guarantees(Spending):
     @property
     def spent_delta(self) -> float:
         """Sum of the deltas of the rounds so far, rounded up."""
-        return rounded_up(self._sums[2])
+        return rounded_up(self._spent[0])
 
     @property
     def budget_delta(self) -> float:
         """Limit of the sum of the rounds' deltas, which is delta less slack, rounded down."""
-        return rounded_down(self._room)
+        return rounded_down(self.limits[0])
 
     def said(self) -> str:
         """Return the spent and allowed sum of deltas as text."""
@@ -66,49 +63,51 @@ class Guarantees(Spending):
 
 
 class ApproximateDpFilter(Guarantees, PrivacyFilter):
-    """Filter of rounds given by (epsilon_i, delta_i), allowed while basic or advanced composition meets the target.
+    """Filter of rounds with a largest loss or a rho, allowed while basic or concentrated composition meets the target.
 
-    Let A, S and D be the sums of the epsilons, of their squares and of the deltas, with the new round. It is allowed if
+    Let D, A and R be the sums of the masses of infinite loss, of the largest finite losses and of the rhos, with the
+    new round, in one direction. It is allowed if
 
-        D <= delta'' = delta - delta'   and   (A <= epsilon   or   sqrt(2 S log(1/delta')) + S / 2 <= epsilon).
+        D <= delta'' = delta - delta'   and   (A <= epsilon   or   R <= rho),
 
-    Both rules are fixed at the start with the same slack delta', and either suffices at any moment: few large rounds
-    meet the first, many small ones the second.
+    rho being the largest with ``min_t e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t) <= delta'``, that of
+    :meth:`ZcdpFilter.reaching`. Both rules are fixed at the start, and either suffices at any moment: few large rounds
+    meet the first, many small ones the second, and noise without a largest loss always the second.
 
     **All allowed rounds together are (epsilon, delta)-private, however they are chosen.** Proof. Let P and Q be the
-    laws of all outputs on neighbouring datasets, and T the last round run; it may depend on the outputs.
+    laws of all outputs on neighbouring datasets in one order, and T the last round run; it may depend on the outputs.
 
-    1. *The losses.* Given the past, round i is a random function of the black-box pair of (epsilon_i, delta_i)
-       (Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4): its outcome has loss +infinity with P-probability
-       delta_i, else +-epsilon_i. Add these outcomes to the outputs: dropping them is post-processing, and the choice of
-       rounds does not see them. So with ``L = L_T``, ``L_n`` the sum of the first n losses, ``delta_{P||Q} (epsilon) <=
-       E_P (1 - e^(epsilon - L))_+ <= P(L > epsilon)``. 2. *Infinite losses.* delta_i is known before round i is run,
-       and ``sum_{i <= T} delta_i <= delta''`` on every path. So ``P(some loss up to T is infinite) <= E_P sum_{i <= T}
-       delta_i <= delta''``. 3. *Finite losses if basic composition holds at T.* ``L <= A <= epsilon`` for certain.
-       4. *Finite losses if it does not.* Then advanced composition holds at T: ``S_T <= s``, s the number at which
-       the formula is epsilon. For any t > 0 fixed beforehand ``M_n = exp(t L_n - t (1 + t) S_n / 2)``, and 0 once a
-       loss was infinite, is a non-negative supermartingale with ``M_0 = 1``: the finite loss of a round has ``E_P e^(t
-       L_i) <= exp(t (1 + t) epsilon_i^2 / 2)`` (Bun, Steinke 2016 [BS16], Proposition 3.3), for every past that chose
-       epsilon_i. Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also for unbounded T). Take ``t =
-       sqrt(2 log(1/delta') / s)``. If ``L > epsilon`` and ``S_T <= s``, M_T is above ``exp(t epsilon - t (1 + t) s / 2)
-       = 1/delta'``. By Markov's inequality this has probability at most delta'.
+    1. *The losses.* Given the past, round i is a post-processing of its dominating pair (``costs.py``), or only its
+       moments are known. Add the outcomes of the pairs to the outputs, which the choice of rounds does not see; let L_n
+       be the sum of the losses of the first n rounds, and ``L = L_T``. Then ``delta_{P||Q} (epsilon) <= E_P (1 -
+       e^(epsilon - L))_+``. 2. *Infinite losses.* The delta_i are known before round i is run, and ``sum_{i <= T}
+       delta_i <= delta''`` on every path. So ``P(some loss up to T is infinite) <= delta''``. 3. *Finite losses if A
+       meets epsilon at T.* ``L <= A <= epsilon`` for certain, so they add nothing. 4. *Finite losses if it does not.*
+       Then ``R_T <= rho``. For the t > 0 of rho, fixed beforehand, ``M_n = exp(t L_n - t (1 + t) R_n)``, and 0 once a
+       loss was infinite, is a non-negative supermartingale with ``M_0 = 1``: ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 +
+       t) rho_i)`` for every past that chose round i (Bun, Steinke 2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023
+       [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+
+       <= e^(t x) t^t / (1 + t)^(1 + t)`` (``pairs/renyi.py``), ``(1 - e^(epsilon - L))_+ <= M_T e^(t (1 + t) rho - t
+       epsilon) t^t / (1 + t)^(1 + t) <= M_T delta'``, whose mean is at most delta'.
 
-    Together ``P(L > epsilon) <= delta'' + delta' = delta``. The slack is reserved under basic composition, too, since
-    the rule that holds at the end is not known beforehand.
+    Together delta'' + delta' = delta. The slack is reserved under basic composition, too, since the rule that holds at
+    the end is not known beforehand.
 
     Args:
-        epsilon: target epsilon.
+        epsilon: target epsilon, from 1e-6 to 1e4.
         delta: target delta; the rounds get the part beyond ``slack``.
         slack: delta', by default half of delta.
         adjacency: neighbouring relation.
 
-    >>> from hockeystick import ApproximateDP, Laplace
+    >>> from hockeystick import ApproximateDP, Gaussian, Laplace
     >>> budget = ApproximateDpFilter(3.0, 1e-6)
     >>> budget.allows(Round(Laplace(1.0), count=3)), budget.allows(Round(Laplace(1.0), count=4))
     (True, False)
     >>> budget.spend(Round(ApproximateDP(0.01, 1e-10), count=2000))
     >>> budget.said()
-    'epsilon: 2.50904 of 3 is spent; delta: 2e-7 of 5e-7 is spent'
+    'epsilon: 2.20604 of 3 is spent; delta: 2e-7 of 5e-7 is spent'
+    >>> budget.allows(Round(Gaussian(10.0), count=15)), budget.allows(Round(Gaussian(10.0), count=16))
+    (True, False)
     """
 
     name: ClassVar[str] = "approximate-dp"
@@ -121,26 +120,28 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> None:
         super().__init__(delta, slack, adjacency)
-        self._epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
+        self._epsilon = TARGET.check(epsilon, "epsilon")
+        self._concentrated = ZcdpFilter.reaching(self._epsilon, self._slack)
+        self.limits = (self.limits[0], decimal(self._epsilon), self._concentrated.limits[0])
 
-    def _fits(self, sums: tuple[Fraction, ...]) -> bool:
-        basic = sums[0] <= decimal(self._epsilon)
-        return super()._fits(sums) and (basic or self._advanced(sums[1]) <= self._epsilon)
-
-    def _advanced(self, squares: Fraction) -> float:
-        """``sqrt(2 S log(1/delta')) + S / 2``, rounded up."""
-        total = float(squares)
-        return (math.sqrt(2 * self._log * total) + 0.5 * total) * (1 + SLACK)
+    def fits(self, sums: Amounts) -> bool:
+        """Return True if the deltas are within their limit, and the largest losses or the rhos within theirs."""
+        failing, loss, rho = (spent <= limit for spent, limit in zip(sums, self.limits, strict=True))
+        return failing and (loss or rho)
 
     @property
     def currency(self) -> str:
-        """Unit of the budget: epsilon, the smaller of basic and advanced composition."""
+        """Unit of the budget: epsilon, the smaller of basic and concentrated composition."""
         return "epsilon"
 
     @property
     def spent(self) -> float:
-        """Epsilon by the better of basic and advanced composition, rounded up. Deltas are in ``spent_delta``."""
-        return min(rounded_up(self._sums[0]), self._advanced(self._sums[1]))
+        """Epsilon by the better of the two compositions, rounded up. Deltas are in ``spent_delta``."""
+        _, loss, rho = self._spent
+        basic = rounded_up(loss)
+        if not Fraction(0) < rho <= self.limits[2]:
+            return basic
+        return min(basic, ZcdpFilter(rounded_up(rho)).budget_epsilon(self._slack), self._epsilon)
 
     @property
     def budget(self) -> float:

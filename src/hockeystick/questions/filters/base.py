@@ -1,14 +1,16 @@
 """Base classes of filters and the odometer: rounds are declared before they are run, and their costs add up.
 
-A round costs a few rational numbers (one for each direction, or its epsilon, its square and its delta). The state is
-the list of declared rounds and the exact sums of their costs. The test if a round fits computes the sums with it, and
-these are kept if it does, so the tested and the recorded costs cannot differ.
+A round costs a few rational numbers in each direction (its epsilon, or its rho and its delta), exact or rounded up. The
+state is the list of declared rounds and the exact sums of their costs, direction by direction: the theorems concern an
+ordered pair of neighbouring datasets. The worst direction decides, number by number. The test if a round fits computes
+the sums with it, and these are kept if it does, so the tested and the recorded costs cannot differ.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar, NoReturn, Self
 
@@ -16,7 +18,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 from hockeystick.values.outward import html_table, six_digits
@@ -24,9 +26,21 @@ from hockeystick.values.outward import html_table, six_digits
 SLACK = 1e-13
 """Relative slack for the roundings of a formula of a few operations, each with an error of at most some 1e-15."""
 
-
 MOST_ROWS = 20  # rows shown in a notebook
 ROW = 200  # longest row in characters
+
+Amounts = tuple[Fraction, ...]
+"""Numbers that are limited, such as (rho,) or (delta, epsilon, rho)."""
+
+
+def added(first: Amounts, second: Amounts) -> Amounts:
+    """Return the sums, number by number."""
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+def worst(amounts: Iterable[Amounts]) -> Amounts:
+    """Return the largest of each number."""
+    return tuple(map(max, zip(*amounts, strict=True)))
 
 
 class Spending(ABC):
@@ -34,14 +48,21 @@ class Spending(ABC):
 
     Attributes:
         name: name for people and for :func:`hockeystick.filters.privacy_filter`.
+        adjacency: neighbouring relation.
+        limits: limit of each number that adds up; :meth:`fits` says which of them must hold.
     """
 
     name: ClassVar[str]
+    adjacency: Adjacency
+    limits: Amounts
 
-    def __init__(self, adjacency: Adjacency | str, sums: int) -> None:
-        self._adjacency = Adjacency.parse(adjacency)
+    def __init__(self, adjacency: Adjacency | str, limits: Amounts) -> None:
+        self.adjacency = Adjacency.parse(adjacency)
+        self.limits = limits
         self._history: list[Round] = []
-        self._sums = (Fraction(0),) * sums
+        self._sums: Mapping[Direction, Amounts] = {
+            direction: (Fraction(0),) * len(limits) for direction in self.adjacency.directions
+        }
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.said()})"
@@ -71,7 +92,7 @@ class Spending(ABC):
         Raises:
             UnsupportedError: the round has no proved cost in this kind of budget.
         """
-        return self._fits(self._sums_with(item))
+        return self.fits(worst(self._sums_with(item).values()))
 
     def spend(self, item: Round) -> None:
         """Record a round before it is run.
@@ -81,23 +102,55 @@ class Spending(ABC):
             UnsupportedError: the round has no proved cost in this kind of budget.
         """
         sums = self._sums_with(item)
-        if not self._fits(sums):
+        if not self.fits(worst(sums.values())):
             raise BudgetError(f"the {self.name} filter does not allow this round: {self.said()}")
         self._sums = sums
         self._history.append(item)
 
-    def _sums_with(self, item: Round) -> tuple[Fraction, ...]:
+    def _sums_with(self, item: Round) -> Mapping[Direction, Amounts]:
         if not isinstance(item, Round):
             raise InvalidInputError(f"a filter is asked about a Round; received {domains.shown(item)}", "item")
-        costs = self._costs(item)
-        return tuple(spent + item.count * cost for spent, cost in zip(self._sums, costs, strict=True))
+        return {direction: added(sums, self.price(item, direction, sums)) for direction, sums in self._sums.items()}
+
+    @property
+    def _spent(self) -> Amounts:
+        return worst(self._sums.values())
+
+    def price(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
+        """Return the cost of a round, with its count, in one direction: exact numbers, or upper bounds.
+
+        Args:
+            item: the round.
+            direction: the direction.
+            spent: sums before it, on which only the prices of a currency depend.
+
+        Raises:
+            UnsupportedError: the round has no proved cost in this kind of budget; the message names a filter that
+                takes it, if there is one.
+        """
+        try:
+            return tuple(item.count * cost for cost in self.costs(item, direction))
+        except UnsupportedError as error:
+            from hockeystick.questions.filters import takers  # late: it knows all filters
+
+            names = ", ".join(f"'{name}'" for name in takers(item, direction))
+            if not names:
+                raise
+            raise UnsupportedError(
+                f"the {self.name} filter takes no {item.mechanism.name} like this: {error}; filters that do: {names}"
+            ) from None
 
     @abstractmethod
-    def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        """Cost of one run of the round, as it is added to the sums: each number exact, or an upper bound."""
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return the cost of one run of a round in one direction.
 
-    @abstractmethod
-    def _fits(self, sums: tuple[Fraction, ...]) -> bool: ...
+        Raises:
+            UnsupportedError: none is proved in this kind of budget.
+        """
+
+    def fits(self, sums: Amounts) -> bool:
+        """Return True if sums, the worst of all directions, are within the limits."""
+        return all(spent <= limit for spent, limit in zip(sums, self.limits, strict=True))
 
     @abstractmethod
     def said(self) -> str:
@@ -148,29 +201,22 @@ class PrivacyFilter(Spending):
 
 
 class AdditiveFilter(PrivacyFilter):
-    """Filter by one additive number a round; each direction has the budget to itself.
-
-    The theorems concern an ordered pair of neighbouring datasets, so they hold in each direction separately.
-    """
+    """Filter by one additive number a round."""
 
     def __init__(self, budget: Fraction, adjacency: Adjacency | str) -> None:
-        super().__init__(adjacency, len(Adjacency.parse(adjacency).directions))
-        self._budget = budget
-
-    def _fits(self, sums: tuple[Fraction, ...]) -> bool:
-        return max(sums) <= self._budget
+        super().__init__(adjacency, (budget,))
 
     @property
     def spent(self) -> float:
         """Amount spent so far in the worse direction, in the filter's currency, rounded up."""
-        return rounded_up(max(self._sums))
+        return rounded_up(self._spent[0])
 
     @property
     def budget(self) -> float:
         """Total that may be spent, in the filter's currency, rounded up so that no allowed sum exceeds it."""
-        return rounded_up(self._budget)
+        return rounded_up(self.limits[0])
 
     @property
     def remaining(self) -> float:
         """Amount left in every direction, in the filter's currency, rounded down."""
-        return rounded_down(self._budget - max(self._sums))
+        return rounded_down(self.limits[0] - self._spent[0])

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import singledispatch
 from typing import ClassVar, Self
 
 from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.pairs import DominatingPair, GaussianPair
+from hockeystick.pairs import GaussianPair
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters.base import AdditiveFilter
+from hockeystick.questions.filters.base import AdditiveFilter, Amounts
 from hockeystick.questions.filters.conversion import TARGET, settled
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 DISTANCES = (1e-6, 1000.0)  # of a budget
@@ -71,8 +70,12 @@ class GdpFilter(AdditiveFilter):
         """Unit of the budget: squares of mu."""
         return "mu squared"
 
-    def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        return tuple(squared_distance(item.pair(direction), item) for direction in self._adjacency.directions)
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return mu^2 of one round."""
+        curve = item.curve(direction)
+        if not isinstance(curve, GaussianPair):
+            raise UnsupportedError("Gaussian privacy is proven for unsampled Gaussian rounds only")
+        return (square_of(curve, item),)
 
     def budget_epsilon(self, delta: float) -> float:
         """Return the exact, certified epsilon of the whole budget, one Gaussian round of distance mu."""
@@ -80,21 +83,8 @@ class GdpFilter(AdditiveFilter):
         return epsilon_ends((log_delta, log_delta), self.mu)[1]
 
 
-@singledispatch
-def squared_distance(pair: DominatingPair, item: Round) -> Fraction:
-    """Return mu^2 of one round.
-
-    Raises:
-        UnsupportedError: the round is no unsampled Gaussian.
-    """
-    raise UnsupportedError(
-        "the gdp filter is proven for unsampled Gaussian rounds only; for others use 'rdp' or 'approximate-dp'"
-    )
-
-
-@squared_distance.register
-def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
-    """The square of mu from the noise as written, so that budgets add up; otherwise of the pair, rounded up."""
+def square_of(pair: GaussianPair, item: Round) -> Fraction:
+    """Return mu^2 of one round: by the noise as written, so that budgets add up, or by the pair, rounded up."""
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:
         for distance in (1, 2):

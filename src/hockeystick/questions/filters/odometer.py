@@ -17,14 +17,13 @@ from hockeystick.values.adjacency import Adjacency
 class Odometer(Guarantees):
     """Odometer of the privacy spent at any moment: with probability ``1 - delta`` the loss never exceeds it.
 
-    With ``R_n = sum eps_i^2 / 2``, any order ``alpha > 1`` fixed beforehand, and L_n the loss after n rounds,
-    ``exp((alpha - 1) L_n - alpha (alpha - 1) R_n)`` is a supermartingale that starts at 1: a round of pure ``eps_i``,
-    however it was chosen, has a Renyi divergence of at most ``alpha eps_i^2 / 2`` [BS16]. By Ville's
-    inequality ``L_n <= alpha R_n + log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'.
-    This is the odometer of [WRRW23] that is tight at a preselected moment: the order is the best one there. Rounds with
-    a delta of their own are allowed up to delta'' in all (they are mixtures of a round of pure epsilon and one that
-    fails: see the proof of :class:`ApproximateDpFilter`). If no loss is infinite, ``L_n <= sum eps_i`` for certain, so
-    the smaller of the two holds with the same probability.
+    With R_n the sum of the rhos of the first n rounds, L_n that of their losses, and any order ``alpha > 1`` fixed
+    beforehand, ``exp((alpha - 1) (L_n - alpha R_n))`` is a supermartingale that starts at 1, however the rounds were
+    chosen ([BS16]; the proof is that of :class:`ApproximateDpFilter`). By Ville's inequality ``L_n <= alpha R_n +
+    log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'. This is the odometer of [WRRW23]
+    that is tight at a preselected moment: the order is the best one there. Infinite losses are allowed with
+    probability delta'' in all. If no loss is infinite, L_n is at most the sum of the largest ones for certain, so the
+    smaller of the two holds with the same probability.
 
     Args:
         delta: delta' + delta''.
@@ -59,11 +58,12 @@ class Odometer(Guarantees):
     @property
     def spent(self) -> float:
         """Epsilon spent so far."""
-        return min(rounded_up(self._sums[0]), self._line(self._sums[1]))
+        _, loss, rho = self._spent
+        return min(rounded_up(loss), self._line(rho))
 
-    def _line(self, squares: Fraction) -> float:
+    def _line(self, rho: Fraction) -> float:
         """``alpha R + log(1/delta') / (alpha - 1)``, rounded up."""
-        return (0.5 * (1 + self._tilt) * float(squares) + self._log / self._tilt) * (1 + SLACK)
+        return ((1 + self._tilt) * float(rho) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon spent so far, at delta or a larger one; infinity below."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters.base import AdditiveFilter
-from hockeystick.questions.filters.guarantee import largest_loss
+from hockeystick.questions.filters.base import AdditiveFilter, Amounts
+from hockeystick.questions.filters.costs import BEYOND, costs_of
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import UnsupportedError
 
 
@@ -42,11 +41,14 @@ class PureDpFilter(AdditiveFilter):
         """Unit of the budget: pure epsilon."""
         return "pure epsilon"
 
-    def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        pairs = [item.pair(direction) for direction in self._adjacency.directions]
-        if any(pair.infinite_mass for pair in pairs):
-            raise UnsupportedError("a round that may fail (delta > 0) has no pure epsilon: use 'approximate-dp'")
-        return tuple(largest_loss(pair) for pair in pairs)
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return the largest loss of one round."""
+        costs = costs_of(item, direction)
+        if costs.failing:
+            raise UnsupportedError("it may fail (delta > 0)")
+        if costs.loss >= BEYOND:
+            raise UnsupportedError("its losses are unbounded, or only their moments are known")
+        return (costs.loss,)
 
     def budget_epsilon(self, delta: float = 0.0) -> float:
         """The target, at every delta."""

@@ -8,16 +8,15 @@ from typing import ClassVar, Self
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters.base import AdditiveFilter
+from hockeystick.questions.filters.base import AdditiveFilter, Amounts
 from hockeystick.questions.filters.conversion import TARGET, divergence_within, epsilon_of
+from hockeystick.questions.filters.costs import BEYOND, costs_of
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
 """Domain of the order at which a filter counts."""
-
-BEYOND = Fraction(2**1025)  # cost of an infinite bound, above any budget, which is a double
 
 
 class RdpFilter(AdditiveFilter):
@@ -91,13 +90,13 @@ class RdpFilter(AdditiveFilter):
         """Unit of the budget: Renyi divergence of the filter's order."""
         return f"Renyi divergence of order {self.order:.6g}"
 
-    def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        pairs = [item.pair(direction) for direction in self._adjacency.directions]
-        if any(pair.infinite_mass for pair in pairs):
-            raise UnsupportedError("a round that may fail (delta > 0) has no Renyi divergence: use 'approximate-dp'")
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return a certified divergence of the filter's order."""
+        if costs_of(item, direction).failing:
+            raise UnsupportedError("it may fail (delta > 0), which no Renyi divergence allows")
         t = self.order - 1
-        moments = (max(pair.log_moment(t), 0.0) for pair in pairs)
-        return tuple(Fraction(moment) / Fraction(t) if moment < math.inf else BEYOND for moment in moments)
+        moment = max(item.curve(direction).log_moment(t), 0.0)
+        return (Fraction(moment) / Fraction(t) if moment < math.inf else BEYOND,)
 
     def budget_epsilon(self, delta: float) -> float:
         """Return the epsilon of the whole budget, by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12."""

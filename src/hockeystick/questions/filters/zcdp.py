@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from functools import singledispatch
 from typing import ClassVar, Self
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.plan.plan import Round
-from hockeystick.plan.sampling import NoSampling
-from hockeystick.questions.filters.base import SLACK, AdditiveFilter
+from hockeystick.questions.filters.base import SLACK, AdditiveFilter, Amounts
 from hockeystick.questions.filters.conversion import (
     TARGET,
     balanced_tilt,
@@ -20,18 +16,19 @@ from hockeystick.questions.filters.conversion import (
     least,
     settled,
 )
-from hockeystick.questions.filters.gdp import squared_distance
-from hockeystick.questions.filters.guarantee import guarantee
+from hockeystick.questions.filters.costs import BEYOND, costs_of
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import UnsupportedError
 
 
 class ZcdpFilter(AdditiveFilter):
     """Filter by zero-concentrated differential privacy: the rhos of the rounds add up to at most the budget.
 
-    A Gaussian round of distance mu has ``rho = mu^2 / 2``; one of pure epsilon ``eps^2 / 2`` (Bun, Steinke 2016
-    [BS16], Propositions 1.6 and 3.3). Sampled rounds have no useful proved rho here.
+    Noise of distance mu, normal or discrete, has ``rho = mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6;
+    Canonne, Kamath, Steinke 2020 [CKS20]), a round of pure epsilon at most ``epsilon tanh(epsilon / 2)``, below the
+    ``epsilon^2 / 2`` of [BS16] (``pairs/concentrated.py``). Sampled noise without a largest loss is refused: its rho is
+    that of a round without sampling.
 
     Args:
         budget: rho.
@@ -73,8 +70,14 @@ class ZcdpFilter(AdditiveFilter):
         """Unit of the budget: rho of zero-concentrated privacy."""
         return "rho"
 
-    def _costs(self, item: Round) -> tuple[Fraction, ...]:
-        return tuple(_rho(item.pair(direction), item) for direction in self._adjacency.directions)
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return rho of one round."""
+        costs = costs_of(item, direction)
+        if costs.failing:
+            raise UnsupportedError("it may fail (delta > 0)")
+        if costs.rho >= BEYOND:
+            raise UnsupportedError("it has no rho that is not far above its privacy")
+        return (costs.rho,)
 
     def budget_epsilon(self, delta: float) -> float:
         """Return the epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""
@@ -82,19 +85,3 @@ class ZcdpFilter(AdditiveFilter):
         rho = self.budget
         start = math.sqrt(-math.log(delta)) / math.sqrt(rho)
         return least(lambda t: epsilon_of((1 + t) * rho, t, delta), start)
-
-
-@singledispatch
-def _rho(pair: DominatingPair, item: Round) -> Fraction:
-    """Rho of one round, by its largest loss if that is bounded on both sides."""
-    if item.sampling.name != NoSampling.name:
-        raise UnsupportedError("sampled rounds have no proven rho here: use 'rdp'")
-    epsilon, delta = guarantee([pair])
-    if delta:
-        raise UnsupportedError("a round that may fail (delta > 0) has no rho: use 'approximate-dp'")
-    return epsilon**2 / 2
-
-
-@_rho.register
-def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
-    return squared_distance(pair, item) / 2

@@ -1,0 +1,123 @@
+"""Costs of one round in one direction: its largest loss, its rho, and the mass that may fail.
+
+Let L be the loss of the round, ``log dP/dQ`` under P, and ``K(t) = log E_P [e^(tL); L < inf]``. The three numbers are
+upper bounds on the largest finite loss, on the least rho with ``K(t) <= t (1 + t) rho`` for all t > 0
+(``pairs/concentrated.py``), and on ``P(L = inf)``. All concern one ordered pair of laws: nothing is needed of the
+opposite order, which is another direction with costs of its own. Independent parts of a round add up.
+
+A dominating pair may stand in for the round, since the round is then a post-processing of it (Blackwell; Dong, Roth, Su
+2022 [DRS22], Theorem 2.10), and whoever sees more learns no less.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import NamedTuple
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import TINY
+from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.pairs.bounded_range import BoundedRangeCurve
+from hockeystick.pairs.composition import RELATIVE
+from hockeystick.pairs.discrete import DiscreteGaussianPair
+from hockeystick.pairs.joint import JointPair
+from hockeystick.plan.mechanisms import Status
+from hockeystick.plan.mechanisms.zcdp import ConcentratedCurve
+from hockeystick.plan.plan import Round
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.questions.filters.gdp import square_of
+from hockeystick.values.adjacency import Direction
+
+BEYOND = Fraction(2**1025)
+"""Stands for an infinite cost: above every budget, which is a double."""
+
+
+class Costs(NamedTuple):
+    """Upper bounds on what one run of a round costs in one direction.
+
+    Attributes:
+        loss: largest finite loss, at least 0; :data:`BEYOND` if the losses are unbounded.
+        rho: rho of the finite losses; :data:`BEYOND` if none is known.
+        failing: probability of an infinite loss.
+    """
+
+    loss: Fraction
+    rho: Fraction
+    failing: Fraction
+
+
+def costs_of(item: Round, direction: Direction) -> Costs:
+    """Return the costs of one run of a round.
+
+    A sampled round whose losses are unbounded has no rho here: that of the round without sampling holds, and would
+    charge a batch as the whole dataset.
+
+    Raises:
+        UnsupportedError: nothing is proven for the combination.
+    """
+    curve = item.curve(direction)
+    if item.claim(direction).status is not Status.RENYI and not isinstance(curve, BoundedRangeCurve):
+        curve = item.pair(direction)
+    found = _costs(curve, item)
+    if item.sampling.name != NoSampling.name and found.loss >= BEYOND:
+        return found._replace(rho=BEYOND)
+    return found
+
+
+@singledispatch
+def _costs(curve: RenyiCurve, item: Round) -> Costs:
+    return Costs(BEYOND, BEYOND, Fraction(0))
+
+
+@_costs.register
+def _of_pair(pair: DominatingPair, item: Round) -> Costs:
+    rho = pair.rho
+    return Costs(largest_loss(pair), Fraction(rho) if rho < math.inf else BEYOND, failing_mass(pair))
+
+
+@_costs.register
+def _of_joint(pair: JointPair, item: Round) -> Costs:
+    parts = [(_costs(part, item), count) for part, count in pair.together]
+    return Costs(*(sum((count * part[i] for part, count in parts), Fraction(0)) for i in range(len(Costs._fields))))
+
+
+@_costs.register
+def _of_gaussian(pair: GaussianPair, item: Round) -> Costs:
+    """``mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6)."""
+    return Costs(BEYOND, square_of(pair, item) / 2, Fraction(0))
+
+
+@_costs.register
+def _of_discrete_gaussian(pair: DiscreteGaussianPair, item: Round) -> Costs:
+    """``distance^2 / (2 sigma^2)``, over all outcomes (Canonne, Kamath, Steinke 2020 [CKS20], Theorem 4)."""
+    return Costs(BEYOND, pair.distance**2 / (2 * pair.variance), Fraction(0))
+
+
+@_costs.register
+def _of_bounded_range(curve: BoundedRangeCurve, item: Round) -> Costs:
+    """``epsilon^2 / 8`` (proof in ``pairs/bounded_range.py``)."""
+    return Costs(curve.epsilon, curve.epsilon**2 / 8, Fraction(0))
+
+
+@_costs.register
+def _of_guarantee(curve: ConcentratedCurve, item: Round) -> Costs:
+    return Costs(BEYOND, decimal(curve.rho), Fraction(0))
+
+
+def largest_loss(pair: DominatingPair) -> Fraction:
+    """Return the largest finite loss of a pair, at least 0; :data:`BEYOND` if the losses are unbounded."""
+    high = pair.loss_range[1]
+    if high == math.inf or pair.stands_in:
+        return BEYOND
+    exact = pair.exact_supremum
+    return max(Fraction(high) + Fraction(pair.supremum_error) if exact is None else exact, Fraction(0))
+
+
+def failing_mass(pair: DominatingPair) -> Fraction:
+    """Return the mass of infinite loss, exact or rounded up."""
+    if pair.worst_of is not None:
+        return decimal(pair.worst_of[1])
+    lost = pair.infinite_mass
+    return Fraction(lost) * (1 + Fraction(RELATIVE)) + 4 * Fraction(TINY) if lost else Fraction(0)
