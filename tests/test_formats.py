@@ -13,7 +13,7 @@ import pytest
 
 import hockeystick as hs
 from command import refused, run
-from hockeystick.questions.ledger import read, spend
+from hockeystick.questions.ledger.first_format import read_first
 from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.verify import verified
 
@@ -46,11 +46,10 @@ def test_reports_and_answers_are_verified(name: str) -> None:
     assert [told for told in found.differences if not told.startswith(words)] == []
 
 
-def test_ledgers_are_read_and_spent_from(tmp_path: Path) -> None:
-    copy = tmp_path / "ledger.toml"
-    copy.write_bytes((FIRST / "ledger.toml").read_bytes())
-    spend(copy, [hs.Round(hs.Laplace(10.0))])
-    assert [item.count for item in read(copy).releases] == [3, 1]
+def test_ledgers_are_taken_over(tmp_path: Path) -> None:
+    found = read_first(FIRST / "ledger.toml")
+    assert [item.count for item in found.releases] == [3]
+    assert run("budget", "init", tmp_path / "ledger.db", "--from", FIRST / "ledger.toml").exit_code == 0
 
 
 def test_tables_are_read() -> None:
@@ -72,7 +71,7 @@ def test_newer_formats_are_refused_in_one_line(tmp_path: Path) -> None:
     ledger = _newer("ledger.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
     report = _newer("report.json", lambda text: json.dumps(sealed({**json.loads(text), "format": 2})), tmp_path)
     assert refused("epsilon", plan).endswith(f"plan.toml: {NEWER}")
-    assert refused("budget", "show", ledger).endswith(f"ledger.toml: {NEWER}")
+    assert refused("budget", "init", tmp_path / "a.db", "--from", ledger).endswith(f"ledger.toml: {NEWER}")
     assert refused("verify", report).endswith(f"report.json: {NEWER}")
     (tmp_path / "epsilon.table").write_bytes(table)
     with pytest.raises(hs.InvalidInputError, match="version"):

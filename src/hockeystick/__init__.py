@@ -12,7 +12,8 @@ Where to look:
 - what it costs: :meth:`Plan.epsilon`, :meth:`Plan.delta`, :meth:`Plan.profile` for attacks, mu and groups,
   :meth:`Plan.compare` for all accountants, :func:`samplings` for every way to make batches.
 - what a target takes: :func:`calibrate` with one of ``hockeystick.targets``; :func:`sweep` over a grid.
-- while it runs: :class:`Accountant` for training, ``hockeystick.filters`` for budgets.
+- while it runs: :class:`Accountant` for training, ``hockeystick.filters`` for budgets, :class:`Ledger` for those of
+  a team.
 - many questions at once: :func:`epsilons`, :func:`deltas`, :class:`Table`.
 - to look at: ``hockeystick.plot``, :func:`explore`; :func:`doctor` is about this machine.
 """
@@ -53,6 +54,7 @@ LATE = {
     "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
     "LaplaceThreshold": "plan.mechanisms.laplace_threshold",
+    "Ledger": "questions.ledger.ledger",
     "MatrixGaussian": "plan.mechanisms.matrix_gaussian",
     "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
     "PermuteAndFlip": "plan.mechanisms.permute_and_flip",
@@ -150,6 +152,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.selection import BestOf
     from hockeystick.questions.audited import unrejected_noise
     from hockeystick.questions.calibration import Calibration, calibrate
+    from hockeystick.questions.ledger.ledger import Ledger
     from hockeystick.questions.many import deltas, epsilons
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.samplings import samplings
@@ -204,6 +207,7 @@ __all__ = [
     "InvalidInputError",
     "Laplace",
     "LaplaceThreshold",
+    "Ledger",
     "MatrixGaussian",
     "MixtureGaussian",
     "NoSampling",

@@ -6,6 +6,7 @@ The classes, and what is proven of each, are written down in :mod:`hockeystick.q
 from hockeystick.questions.filters import (
     FILTERS,
     ApproximateDpFilter,
+    CurrencyFilter,
     GdpFilter,
     Odometer,
     PrivacyFilter,
@@ -18,6 +19,7 @@ from hockeystick.questions.filters import (
 __all__ = [
     "FILTERS",
     "ApproximateDpFilter",
+    "CurrencyFilter",
     "GdpFilter",
     "Odometer",
     "PrivacyFilter",

@@ -1,7 +1,10 @@
-"""The commands ``hockeystick budget``: a budget in a file, and releases declared there beforehand."""
+"""The commands ``hockeystick budget``: a budget in a database, and releases declared there before they are made."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,18 +12,23 @@ import click
 from hockeystick.cli.documents import UNSOUND
 from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.numbers import FALLING, RISING
-from hockeystick.cli.options import chosen_plan, files, flag_names, json_option, number_option, print_json
-from hockeystick.values.adjacency import Adjacency
+from hockeystick.cli.options import (
+    chosen_plan,
+    files,
+    flag_names,
+    json_option,
+    number_option,
+    output_option,
+    print_json,
+)
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.words import one_line, place
 
 if TYPE_CHECKING:
     from hockeystick.plan.round import Round
-    from hockeystick.questions.ledger import Ledger
+    from hockeystick.questions.ledger.ledger import Ledger, Receipt
 
 REFUSED = UNSOUND  # exit status of a release that does not fit: a valid question with a negative answer
-
-PURE = "pure"  # filter without a delta
 
 NUMBERS: dict[str, Any] = {
     "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
@@ -32,71 +40,144 @@ NUMBERS: dict[str, Any] = {
 """Types of the keys of mechanisms; quotients are rounded to the side on which a release costs more."""
 
 
+LEDGER = click.argument("ledger", shell_complete=files)
+
+who_option = click.option("--who", metavar="TEXT", help="Who does it.  [default: the user of the system]")
+token_option = click.option("--token", metavar="TEXT", required=True, help="The one of the receipt.")
+
+
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def budget(context: click.Context) -> None:
-    """A budget for releases that are chosen one after the other, kept in a file.
+    """A budget that a team spends: releases are declared before they are made.
 
-    Example: hockeystick budget init ledger.toml --epsilon 3 --delta 1e-6
+    LEDGER is a file such as ledger.db, or an address, postgresql://user@host/name.
+
+    Example: hockeystick budget init ledger.db --epsilon 3 --delta 1e-6
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 @budget.command()
-@click.argument("ledger", shell_complete=files)
-@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Of all releases together.")
-@number_option("--delta", help="Of all releases together; none without it.")
+@LEDGER
+@number_option("--epsilon", help="Of all releases together.")
+@number_option("--delta", help="Of all releases together; beside --rho or --mu the one at which epsilon is said.")
+@number_option("--rho", help="The budget in zero-concentrated privacy, in place of epsilon.")
+@number_option("--mu", help="The budget in Gaussian privacy, in place of epsilon.")
 @click.option(
     "--filter",
     "kind",
     metavar="NAME",
-    help="What adds up: approximate-dp (the default with --delta), zcdp or gdp (normal noise), rdp (sampled rounds), "
-    "or pure (the default without).",
+    help="What adds up: approximate-dp (by default, with --delta), zcdp, gdp, rdp (sampled rounds), currency, or pure "
+    "(by default, without).",
 )
-@number_option("--slack", help="Of approximate-dp: part of delta not for the releases.")
+@number_option("--slack", help="Of approximate-dp and currency: part of delta not for the releases.")
 @number_option("--order", type=float, help="Of rdp: the one order that is counted in.")
-@click.option("--adjacency", metavar="NAME", default="add-or-remove", show_default=True, help="Neighbouring relation.")
+@click.option(
+    "--reference", metavar="PLAN", shell_complete=files, help="Of currency: file with the round it counts in."
+)
+@click.option("--adjacency", metavar="NAME", help="Neighbouring relation.  [default: add-or-remove]")
+@click.option("--dataset", metavar="TEXT", default="", help="What the dataset is called.")
+@click.option("--unit", metavar="TEXT", default="record", show_default=True, help="What neighbours differ in.")
+@click.option("--region", "regions", metavar="TEXT", multiple=True, help="A part that no unit shares; repeatable.")
+@click.option(
+    "--from", "first", metavar="FILE", shell_complete=files, help="A TOML ledger, taken over with its releases."
+)
+@who_option
 @json_option
-def init(
-    ledger: str, kind: str | None, adjacency: str, as_json: bool, delta: float | None, **given: float | None
-) -> None:
-    """Begin a ledger: a file with a budget and no release yet.
+def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
+    """Begin a ledger with a budget.
 
-    LEDGER is a new file whose name ends in .toml. The budget also holds if each release is chosen after seeing the
-    earlier ones.
+    The budget also holds if each release is chosen after seeing the earlier ones. Its filter never changes.
 
-    Example: hockeystick budget init ledger.toml --epsilon 3 --delta 1e-6
+    Example: hockeystick budget init ledger.db --rho 2.63 --delta 1e-10
     """
-    from hockeystick.questions.ledger import Ledger, begin
+    from hockeystick.questions.ledger.first_format import read_first
+    from hockeystick.questions.ledger.ledger import Ledger
 
-    if delta == 0 and kind in (None, PURE):
-        delta = None  # a delta of 0 means no delta; other filters say what they need
-    chosen = kind or (PURE if delta is None else "approximate-dp")
-    with flag_names():
-        if chosen == "approximate-dp" and delta is not None and given["slack"] is None:
-            given["slack"] = 0.5 * delta  # written to the file, which keeps its meaning if the default changes
-        limits = {
-            key: value
-            for key, value in {"epsilon": given["epsilon"], "delta": delta, **given}.items()
-            if value is not None
-        }
-        made = Ledger(chosen, limits, Adjacency.parse(adjacency))
-    begin(ledger, made)
-    _print(made, as_json)
+    texts: dict[str, Any] = {key: given.pop(key) for key in ("dataset", "unit", "regions", "who")}
+    kind, adjacency, reference = given.pop("kind"), given.pop("adjacency"), given.pop("reference")
+    limits = {key: value for key, value in given.items() if value is not None}
+    if first is not None:
+        if limits or kind or adjacency or reference:
+            raise InvalidInputError("--from takes the budget of the file: give no other one", "first")
+        found = read_first(first)
+        made = Ledger.begin(
+            ledger,
+            found.budget.filter,
+            found.budget.keys,
+            adjacency=found.budget.adjacency,
+            spent=found.releases,
+            **texts,
+        )
+    else:
+        with flag_names():
+            if reference is not None:
+                from hockeystick.plan.file import rounds_to_dicts
+
+                limits["reference"] = rounds_to_dicts(_of_plan(reference, None))[0]
+            chosen = kind or _default(limits)
+            if limits.get("delta") == 0 and chosen == "pure":
+                del limits["delta"]  # a delta of 0 means no delta; other filters say what they need
+            if chosen == "approximate-dp" and "delta" in limits:
+                limits.setdefault("slack", 0.5 * limits["delta"])  # kept, should the default change
+            made = Ledger.begin(ledger, chosen, limits, adjacency=adjacency or "add-or-remove", **texts)
+    _show(made, as_json)
+
+
+def _default(limits: dict[str, Any]) -> str:
+    """Name of the filter for the numbers of a budget."""
+    for key, name in (("reference", "currency"), ("rho", "zcdp"), ("mu", "gdp")):
+        if key in limits:
+            return name
+    return "approximate-dp" if limits.get("delta") else "pure"
 
 
 @budget.command()
-@click.argument("ledger", shell_complete=files)
+@LEDGER
+@click.argument("name")
+@number_option("--amount", required=True, help="Part of the budget, in its currency.")
+@who_option
+@json_option
+def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool) -> None:
+    """Set a part of the budget aside for a team or a person.
+
+    The releases that name the grant are limited by it, and all others by what is not granted. Status 3: as much is not
+    left.
+
+    Example: hockeystick budget grant ledger.db maps --amount 0.5
+    """
+    opened = _opened(ledger)
+    _receipt(opened, lambda: opened.grant(name, amount, who=who), as_json)
+
+
+@budget.command()
+@LEDGER
+@click.argument("period")
+@who_option
+@json_option
+def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
+    """Begin a PERIOD, such as 2027, in which nothing is spent; grants stay.
+
+    Each period is private as the budget says. Whoever is in the dataset of several has the guarantee of all of them
+    together, which is weaker.
+
+    Example: hockeystick budget renew ledger.db 2027
+    """
+    opened = _opened(ledger)
+    _receipt(opened, lambda: opened.renew(period, who=who), as_json)
+
+
+@budget.command()
+@LEDGER
 @json_option
 def show(ledger: str, as_json: bool) -> None:
-    """Show the remaining budget and all releases so far.
+    """Show what remains, and the latest releases.
 
-    Example: hockeystick budget show ledger.toml
+    Example: hockeystick budget show ledger.db
     """
-    from hockeystick.questions.ledger import read
-
-    _print(read(ledger), as_json)
+    _show(_opened(ledger), as_json)
 
 
 def _numbers(command: Any) -> Any:
@@ -109,85 +190,243 @@ def _numbers(command: Any) -> Any:
     return command
 
 
+def _release(command: Any) -> Any:
+    """Add the flags that describe releases, and where they are paid for."""
+    command = click.option("--region", metavar="TEXT", default="", help="The region that is looked at.")(command)
+    command = click.option("--grant", metavar="TEXT", default="", help="The grant that pays.")(command)
+    command = click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")(command)
+    command = click.option("--name", metavar="TEXT", help="What the release is called.")(command)
+    command = number_option("--count", type=float, help="How often.  [default: 1]")(command)
+    command = click.option("--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...")(
+        _numbers(command)
+    )
+    return LEDGER(click.argument("plan", required=False, shell_complete=files)(command))
+
+
 @budget.command()
-@click.argument("ledger", shell_complete=files)
-@click.argument("plan", required=False, shell_complete=files)
-@click.option("--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...; as in a plan file.")
-@_numbers
-@number_option("--count", type=float, help="How often.  [default: 1]")
-@click.option("--name", metavar="TEXT", help="What the release is called.")
-@click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")
-@click.option("--date", metavar="DAY", help="When, such as 2026-11-22.  [default: today]")
-@click.option("--dry-run", is_flag=True, help="Say what would remain, and write nothing.")
+@_release
 @json_option
-def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: Any) -> None:
+def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool, **flags: Any) -> None:
+    """Say what a release would cost, and if it fits; record nothing.
+
+    PLAN is a plan file that replaces the flags.
+
+    Example: hockeystick budget price ledger.db --mechanism laplace --scale 10
+    """
+    from hockeystick.report.budget import price_answer, price_json
+    from hockeystick.report.tables import print_answer
+
+    opened = _opened(ledger)
+    standing = opened.show(0)
+    found = opened.price(_rounds(plan, flags, opened), grant=grant, region=region)
+    if as_json:
+        print_json(price_json(standing, found))
+    else:
+        print_answer(price_answer(standing, found))
+
+
+@budget.command()
+@_release
+@click.option(
+    "--id", "request", metavar="TEXT", help="The request; the same one again is recorded once.  [default: new]"
+)
+@click.option("--reserve", is_flag=True, help="Give a token with which the release can be voided.")
+@who_option
+@json_option
+def spend(
+    ledger: str,
+    plan: str | None,
+    request: str | None,
+    grant: str,
+    region: str,
+    reserve: bool,
+    who: str | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
     """Declare a release, before it is made: it is recorded if it fits, and refused if not.
 
     PLAN is a plan file that replaces the flags: its rounds are spent, all or none. Sampled rounds and lists need a
-    file. --name, --note and --date override the file. Status 0: recorded. Status 3: it does not fit, and nothing is
-    written.
+    file. Status 0: recorded, now or before under the same --id. Status 3: it does not fit, or the id was recorded for
+    something else; nothing is written.
 
-    Example: hockeystick budget spend ledger.toml --mechanism laplace --scale 10 --name visits
+    Example: hockeystick budget spend ledger.db --mechanism laplace --scale 10 --name visits --id q17
     """
-    from hockeystick.questions.ledger import read
-    from hockeystick.questions.ledger import spend as spent
+    opened = _opened(ledger)
+    rounds = _rounds(plan, flags, opened)
 
-    known = read(ledger)
-    releases = _releases(plan, {key: value for key, value in flags.items() if value is not None}, known)
-    try:
-        found = known.with_releases(releases) if dry_run else spent(ledger, releases)
-    except BudgetError as error:
-        click.echo(f"error: {place(ledger)}: {one_line(str(error))}; nothing was recorded", err=True)
+    def work() -> Receipt:
+        return opened.spend(rounds, request=request, grant=grant, region=region, who=who, reserve=reserve)
+
+    _receipt(opened, work, as_json)
+
+
+@budget.command()
+@LEDGER
+@click.argument("request", metavar="ID")
+@token_option
+@who_option
+@json_option
+def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
+    """Give the price of a reserved release back: you state that no noise was drawn.
+
+    Status 3: it was confirmed, or its period is over.
+
+    Example: hockeystick budget void ledger.db q17 --token 3f...
+    """
+    opened = _opened(ledger)
+    _receipt(opened, lambda: opened.void(request, token, who=who), as_json)
+
+
+@budget.command()
+@LEDGER
+@click.argument("request", metavar="ID")
+@token_option
+@who_option
+@json_option
+def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
+    """Confirm a reserved release: it can no longer be voided.
+
+    Example: hockeystick budget run ledger.db q17 --token 3f...
+    """
+    opened = _opened(ledger)
+    _receipt(opened, lambda: opened.run(request, token, who=who), as_json)
+
+
+@budget.command()
+@LEDGER
+@click.option(
+    "--receipt", "receipts", metavar="FILE", multiple=True, shell_complete=files, help="A receipt (JSON); repeatable."
+)
+@json_option
+def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
+    """Compute the ledger again from its log, price by price, and compare.
+
+    LEDGER may also be a file that `budget export` wrote. Status 3: something does not agree.
+
+    Example: hockeystick budget verify ledger.db --receipt receipt.json
+    """
+    from hockeystick.questions.ledger.verification import verified
+    from hockeystick.report.budget import verification_answer
+    from hockeystick.report.tables import print_answer
+
+    known = [_json(name) for name in receipts]
+    if Path(ledger).suffix.lower() == ".json":
+        from hockeystick.questions.ledger.entries import entries_of
+
+        found = verified(entries_of(_json(ledger)), receipts=known)
+    else:
+        found = _opened(ledger).verify(known)
+    if as_json:
+        print_json({"entries": found.entries, "hash": found.hash, "findings": list(found.findings)})
+    else:
+        print_answer(verification_answer(found))
+    if not found.sound:
         click.get_current_context().exit(REFUSED)
-    _print(found, as_json, recorded=not dry_run)
 
 
-def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[Round]:
-    """Rounds of a plan file, or the one described by flags, with the date."""
-    import datetime  # imported late, since --help does not need it
+@budget.command()
+@LEDGER
+@output_option(help="The file to write.  [default: standard output]")
+def export(ledger: str, output: str | None) -> None:
+    """Write the log as JSON, which `budget verify` reads.
 
-    labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note", "date") if key in given}
-    said = dict(labels)
-    labels.setdefault("date", datetime.date.today().isoformat())
-    if plan is None:
-        if "mechanism" not in given:
-            raise InvalidInputError("--mechanism is missing: give it with its parameters, or a PLAN file", "mechanism")
-        from hockeystick.plan.file import rounds_in_order
-        from hockeystick.plan.schema import within
+    Example: hockeystick budget export ledger.db -o log.json
+    """
+    from hockeystick.questions.ledger.entries import exported
+    from hockeystick.values.files import write_text
 
+    found = exported(_opened(ledger).entries())
+    if output is None:
+        print_json(found)
+    else:
+        write_text(output, json.dumps(found, indent=1) + "\n")
+
+
+def _opened(name: str) -> Ledger:
+    from hockeystick.questions.ledger.ledger import Ledger
+
+    return Ledger(name)
+
+
+def _show(ledger: Ledger, as_json: bool) -> None:
+    from hockeystick.report.budget import standing_answer, standing_json
+    from hockeystick.report.tables import print_answer
+
+    standing = ledger.show()
+    if as_json:
+        print_json(standing_json(standing))
+    else:
+        print_answer(standing_answer(standing))
+
+
+def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None:
+    """Print the receipt of some work, or the reason for which it was refused."""
+    from hockeystick.report.budget import receipt_answer
+    from hockeystick.report.tables import print_answer
+
+    try:
         with flag_names():
-            try:
-                return rounds_in_order([{**given, **labels}])
-            except InvalidInputError as error:
-                raise within(
-                    "the release", InvalidInputError(str(error).removeprefix("round 1: "), error.field)
-                ) from None
-    if given:
-        names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
-        raise InvalidInputError(f"give a PLAN or the flags of one release; received {place(plan)} and {names}")
-    return _of_plan(plan, labels, said, ledger)
+            found = work()
+    except BudgetError as error:
+        click.echo(f"error: {place(str(ledger))}: {one_line(str(error))}; nothing was recorded", err=True)
+        click.get_current_context().exit(REFUSED)
+    if as_json:
+        print_json(found.json())
+    else:
+        print_answer(receipt_answer(ledger.show(), found))
 
 
-def _of_plan(name: str, labels: dict[str, str], said: dict[str, str], ledger: Ledger) -> list[Round]:
-    """Rounds of a plan file; flags override its name, note and date."""
+def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Round]:
+    """Rounds of a plan file, or the one described by flags."""
+    given = {key: value for key, value in flags.items() if value is not None}
+    labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note") if key in given}
+    if plan is not None:
+        if given:
+            names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
+            raise InvalidInputError(f"give a PLAN or the flags of one release; received {place(plan)} and {names}")
+        return [item.changed(**{**item.labels, **labels}) for item in _of_plan(plan, ledger)]
+    if "mechanism" not in given:
+        raise InvalidInputError("--mechanism is missing: give it with its parameters, or a PLAN file", "mechanism")
+    from hockeystick.plan.file import rounds_in_order
+    from hockeystick.plan.schema import within
+
+    with flag_names():
+        try:
+            return rounds_in_order([{**given, **labels}])
+        except InvalidInputError as error:
+            raise within("the release", InvalidInputError(str(error).removeprefix("round 1: "), error.field)) from None
+
+
+def _of_plan(name: str, ledger: Ledger | None) -> list[Round]:
+    """Rounds of a plan file under the adjacency of the ledger."""
     plan = chosen_plan(name, {})
-    if plan.adjacency is not ledger.adjacency:
+    relation = plan.adjacency if ledger is None else ledger.adjacency
+    if plan.adjacency is not relation:
         raise InvalidInputError(
-            f"{place(name)}: adjacency must be that of the ledger, {ledger.adjacency.value!r}; received "
+            f"{place(name)}: adjacency must be that of the ledger, {relation.value!r}; received "
             f"{plan.adjacency.value!r}",
             "adjacency",
         )
     if plan.unit != "record" or plan.best_of is not None:
         what = "a selection" if plan.best_of is not None else f"unit {plan.unit!r}"
         raise InvalidInputError(f"{place(name)}: a budget is for rounds of single records; received {what}")
-    return [item.changed(**{**labels, **item.labels, **said}) for item in plan.rounds]
+    return list(plan.rounds)
 
 
-def _print(ledger: Ledger, as_json: bool, *, recorded: bool = True) -> None:
-    from hockeystick.report.budget import budget_answer, budget_json
-    from hockeystick.report.tables import print_answer
+def _json(name: str) -> dict[str, Any]:
+    """Content of a JSON file.
 
-    if as_json:
-        print_json(budget_json(ledger))
-    else:
-        print_answer(budget_answer(ledger, recorded=recorded))
+    Raises:
+        InvalidInputError: it cannot be read, or is no JSON object.
+    """
+    from hockeystick.values.files import cause
+
+    try:
+        found = json.loads(Path(name).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "too deeply nested" if isinstance(error, RecursionError) else cause(error)
+        raise InvalidInputError(f"{place(name)}: cannot be read as JSON: {reason}") from None
+    if not isinstance(found, dict):
+        raise InvalidInputError(f"{place(name)}: no JSON object with keys")
+    return found

@@ -341,7 +341,9 @@ def unknown_on_top(key: object) -> str:
     if key in _IN_ROUNDS or any(key in domains_of(kind) for kind in parts):
         return f"key {key!r} belongs in a [[round]] table, not at the top level of the plan"
     if key == "budget":
-        return "key 'budget' is of a ledger of releases, which is no plan: `hockeystick budget show` answers for it"
+        return (
+            "key 'budget' is of a ledger of releases, which is no plan: `hockeystick budget init --from` takes it over"
+        )
     return unknown(key, PLAN_KEYS)
 
 

@@ -1,13 +1,19 @@
-"""Answers about a ledger: remaining budget, releases so far, and the guarantee proved for all of them together."""
+"""Answers about a ledger: what remains, what was released, and the guarantee of everything together."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from hockeystick.plan.file import rounds_to_dicts
+from hockeystick.plan.file import rounds_in_order, rounds_to_dicts
 from hockeystick.plan.plan import Plan, Round
 from hockeystick.questions.filters import ApproximateDpFilter
-from hockeystick.questions.ledger import Ledger
+from hockeystick.questions.ledger.budget import Budget, Whole
+from hockeystick.questions.ledger.entries import VOID
+from hockeystick.questions.ledger.first_format import first_of
+from hockeystick.questions.ledger.ledger import Price, Receipt, Standing
+from hockeystick.questions.ledger.state import WHOLE
+from hockeystick.questions.ledger.verification import Verification
 from hockeystick.report.answer import Answer, assumption_lines, caveats_json, settings_said, warning_lines
 from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.wording import settings_of
@@ -16,57 +22,204 @@ from hockeystick.values.domains import MAX_COUNT, cut, one_line
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
-KIND = "budget"
+KIND = "budget"  # of answers about a ledger of the first format
 
-LISTED_RELEASES = 20  # latest releases listed on the screen; the JSON holds all
+LISTED_RELEASES = 20  # latest releases that are listed
 MAX_UNROUNDED = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
 MAX_PARAMETER_TEXT = 200  # longest text of one release's parameters, in characters
+MANY = 10  # grants or regions listed
 
 
-def budget_answer(ledger: Ledger, *, recorded: bool = True) -> Answer:
-    """Return remaining and spent budget for people; with ``recorded=False`` the release is described as a trial.
-
-    >>> from hockeystick import Laplace
-    >>> ledger = Ledger("pure", {"epsilon": 1.0}, releases=(Round(Laplace(10.0), name="visits"),))
-    >>> answer = budget_answer(ledger)
-    >>> answer.headline, answer.lines[2], answer.lines[-1]
-    ('0.9 of 1 remains (pure epsilon)', ('more of the last', '9'), ('release 1', 'visits: 1 x laplace, scale 10'))
-    """
-    found, epsilon = ledger.filled, exact(ledger.epsilon)
-    left = f"{_down(found.remaining)} of {_down(found.budget)}"
-    lines = [
-        (
-            "proven",
-            f"all that the budget allows together is ({epsilon}, {exact(ledger.delta)})-differentially private, also "
-            f"where a release depends on what was released before (filter {ledger.filter})",
-        ),
-        ("spent", f"{found.currency} {_up(found.spent)}"),
-    ]
-    if isinstance(found, ApproximateDpFilter):
-        lines.append(("spent delta", f"{_up(found.spent_delta)} of {_down(found.budget_delta)}"))
-    if ledger.releases:
-        more = ledger.more_of(ledger.releases[-1])
-        lines.append(("more of the last", "as many as are wanted" if more == MAX_COUNT else str(more)))
-    lines.append(("adjacency", ledger.adjacency.value))
-    plan = _plan(ledger)
-    if plan is not None:
-        lines += [*assumption_lines(plan), *warning_lines(plan, ledger.delta or None)]
-    first = max(len(ledger.releases) - LISTED_RELEASES, 0)
-    if first:
-        lines.append(
-            ("releases", f"{len(ledger.releases)}, of which the last {LISTED_RELEASES} follow; --json has all")
-        )
+def standing_answer(standing: Standing) -> Answer:
+    """Return what remains of a ledger and its latest releases, for people."""
+    state, budget = standing.state, standing.state.budget
+    account = state.account(WHOLE)
+    spent = account.worst(budget.adjacency.directions)
+    lines = [("proven", guarantee_said(standing)), ("spent", amount_said(budget, spent))]
+    grants = [name for name in state.accounts if name != WHOLE]
+    for name in grants[:MANY]:
+        mine = state.account(name)
+        used = mine.worst(budget.adjacency.directions)
+        lines.append((f"grant {name}", f"{amount_said(budget, used)} of {amount_said(budget, mine.limits, up=False)}"))
+    if len(grants) > MANY:
+        lines.append(("grants", f"{len(grants)}, of which {MANY} are listed; --json has all"))
+    if state.regions:
+        lines.append(("regions", cut(", ".join(state.regions), MAX_PARAMETER_TEXT)))
+    given_back = f", {standing.voids} given back" if standing.voids else ""
     lines += [
-        (f"release {number}", release_said(item))
-        for number, item in enumerate(ledger.releases[first:], start=first + 1)
+        ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
+        ("releases", f"{standing.releases}{given_back}"),
+        ("last entry", f"{standing.number}, hash {standing.hash}"),
     ]
-    return Answer(f"{left} {'remains' if recorded else 'would remain'} ({found.currency})", tuple(lines))
+    plan = _plan(standing)
+    if plan is not None:
+        lines += [*assumption_lines(plan), *warning_lines(plan, budget.delta or None)]
+    lines += [(str(keys["id"])[:20], release_said(keys)) for keys in standing.last]
+    left = f"{_down(remaining(budget, spent, account.limits))} of {_down(budget.made.budget)}"
+    return Answer(f"{left} remains ({budget.made.currency})", tuple(lines))
 
 
-def budget_json(ledger: Ledger) -> dict[str, Any]:
-    """Return the object that ``hockeystick budget show --json`` prints, with everything needed to recompute it."""
-    found, plan = ledger.filled, _plan(ledger)
-    more = ledger.more_of(ledger.releases[-1]) if ledger.releases else None
+def standing_json(standing: Standing) -> dict[str, Any]:
+    """Return a ledger in JSON values, with its latest releases."""
+    state, budget = standing.state, standing.state.budget
+    plan = _plan(standing)
+    accounts = {}
+    for name, account in state.accounts.items():
+        spent = account.worst(budget.adjacency.directions)
+        accounts[name] = {
+            "spent": budget.made.spent_of(budget.amounts(spent)),
+            "remaining": remaining(budget, spent, account.limits),
+            "units_spent": list(spent),
+            "units_of": list(account.limits),
+        }
+    return {
+        "answer": "ledger",
+        "begun": dict(standing.begun),
+        "currency": budget.made.currency,
+        "of": budget.made.budget,
+        **accounts[WHOLE],
+        "grants": {name: keys for name, keys in accounts.items() if name != WHOLE},
+        "period": state.period,
+        "epsilon": {"upper": budget.epsilon},
+        "delta": budget.delta,
+        "adjacency": budget.adjacency.value,
+        "releases": standing.releases,
+        "voids": standing.voids,
+        "latest": [dict(keys) for keys in standing.last],
+        "number": standing.number,
+        "hash": standing.hash,
+        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, budget.delta or None)),
+        "version": __version__,
+    }
+
+
+def price_answer(standing: Standing, price: Price) -> Answer:
+    """Return a price for people."""
+    budget = standing.state.budget
+    cost = amount_said(budget, dearest(price))
+    lines = [("price", cost), ("fits", "yes" if price.fits else "no")]
+    if price.more is not None:
+        lines.append(("times", "as often as wanted" if price.more == MAX_COUNT else str(price.more)))
+    return Answer(f"{cost}: {'it fits' if price.fits else 'it does not fit'}; nothing was recorded", tuple(lines))
+
+
+def price_json(standing: Standing, price: Price) -> dict[str, Any]:
+    """Return a price in JSON values."""
+    budget = standing.state.budget
+    return {
+        "currency": budget.made.currency,
+        "price": budget.made.spent_of(budget.amounts(dearest(price))),
+        "units": {direction: list(units) for direction, units in price.prices.items()},
+        "fits": price.fits,
+        "more": price.more,
+    }
+
+
+def receipt_answer(standing: Standing, receipt: Receipt) -> Answer:
+    """Return a receipt for people, under what remains."""
+    lines = [("entry", f"{receipt.number}, hash {receipt.hash}")]
+    if "id" in receipt.keys:
+        lines.append(("id", str(receipt.keys["id"])))
+    if receipt.token is not None:
+        lines.append(("token", f"{receipt.token} (shown once: `budget void` or `budget run` needs it)"))
+    shown = standing_answer(standing)
+    return Answer(shown.headline, (*lines, *shown.lines))
+
+
+def verification_answer(found: Verification) -> Answer:
+    """Return the result of a verification for people."""
+    headline = (
+        f"{found.entries} entries agree with the log, their prices and what is stored"
+        if found.sound
+        else f"the ledger does not agree with itself: {len(found.findings)} findings"
+    )
+    lines = [("last entry", f"{found.entries - 1}, hash {found.hash}")]
+    lines += [("finding", one_line(finding)) for finding in found.findings]
+    if found.sound:
+        lines.append(("not seen", "a database put back to an earlier day; --receipt with a later receipt shows it"))
+    return Answer(headline, tuple(lines))
+
+
+def guarantee_said(standing: Standing) -> str:
+    """Return the guarantee of everything that the budget allows together."""
+    budget = standing.state.budget
+    limit = budget.made
+    if budget.epsilon is None:
+        name = "zero-concentrated" if "rho" in budget.keys else "Gaussian"
+        number = budget.keys.get("rho", budget.keys.get("mu"))
+        said = f"{exact(number)}-{name} differentially private"
+    else:
+        said = f"({_up(budget.epsilon)}, {exact(budget.delta or 0.0)})-differentially private"
+    periods = f", in each of {standing.state.period + 1} periods" if standing.state.period else ""
+    return (
+        f"all that the budget allows together is {said}{periods}, also where a release depends on what was released "
+        f"before (filter {limit.name})"
+    )
+
+
+def dearest(price: Price) -> Whole:
+    """Return the largest price of all directions, number by number."""
+    return tuple(map(max, zip(*price.prices.values(), strict=True)))
+
+
+def remaining(budget: Budget, spent: Whole, limits: Whole) -> float:
+    """Return what remains in the currency, rounded down; 0 at least."""
+    if budget.filter == ApproximateDpFilter.name:
+        return max(budget.made.budget - budget.made.spent_of(budget.amounts(spent)), 0.0)
+    return float(budget.amounts(limits)[0] - budget.amounts(spent)[0])
+
+
+def amount_said(budget: Budget, units: Whole, *, up: bool = True) -> str:
+    """Return whole units in the currency, with the delta where there is one."""
+    amounts, limit = budget.amounts(units), budget.made
+    rounded = _up if up else _down
+    said = f"{limit.currency} {rounded(limit.spent_of(amounts) if up else float(amounts[0]))}"
+    if isinstance(limit, ApproximateDpFilter):
+        return f"{said}, delta {_up(float(amounts[0]))} of {_down(limit.budget_delta)}"
+    return said
+
+
+def release_said(keys: Mapping[str, Any]) -> str:
+    """Return one line for a release of the log: day, who, grant, region, rounds and what became of it."""
+    where = [f"{key} {keys[key]}" for key in ("grant", "region") if keys[key]]
+    state = {VOID: "given back", "reserved": "reserved"}.get(keys["state"], "")
+    rounds = "; ".join(round_said(item) for item in rounds_in_order(keys["rounds"])[:3])
+    parts = [str(keys["when"])[:10], one_line(keys["who"]), *where, cut(rounds, MAX_PARAMETER_TEXT), state]
+    return ", ".join(part for part in parts if part)
+
+
+def round_said(item: Round) -> str:
+    """Return one line for a round: date, name, count and mechanism."""
+    keys = rounds_to_dicts([item])[0]
+    called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
+    parts = [item.mechanism.name, settings_said(settings_of(keys))]
+    if "sampling" in keys:
+        parts.append(f"sampling {keys['sampling']}")
+    said = f"{item.count} x {cut(', '.join(filter(None, parts)), MAX_PARAMETER_TEXT)}"
+    return f"{called}: {said}" if called else said
+
+
+SAFE = {"spent": 1, "remaining": -1, "more_of_the_last": -1}
+"""Sides of the numbers of an answer about a ledger of the first format on which it claims less."""
+
+
+def budget_again(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Recompute an answer about a ledger of the first format, which was a file.
+
+    The filters charged more then. A stated number that claims less than this version finds is kept.
+
+    Raises:
+        InvalidInputError: the answer holds no such ledger.
+        BudgetError: its releases do not fit its budget.
+    """
+    asked = stated.get("asked")
+    keys = asked.get("ledger") if isinstance(asked, dict) else None
+    if not isinstance(asked, dict) or not isinstance(keys, dict) or len(asked) != 1:
+        raise InvalidInputError("it does not say which ledger it is about (key 'ledger' of 'asked')", "asked")
+    budget, releases = first_of(keys)
+    found = budget.made
+    for item in releases:
+        found.spend(item)
     content: dict[str, Any] = {
         "currency": found.currency,
         "spent": found.spent,
@@ -75,42 +228,29 @@ def budget_json(ledger: Ledger) -> dict[str, Any]:
     }
     if isinstance(found, ApproximateDpFilter):
         content |= {"spent_delta": found.spent_delta, "of_delta": found.budget_delta}
+    plan = Plan(releases, budget.adjacency) if releases else None
     content |= {
-        "more_of_the_last": more,
-        "epsilon": {"upper": ledger.epsilon},
-        "delta": ledger.delta,
-        "adjacency": ledger.adjacency.value,
+        "more_of_the_last": None if plan is None else found.more_of(releases[-1]),
+        "epsilon": {"upper": budget.epsilon},
+        "delta": budget.delta,
+        "adjacency": budget.adjacency.value,
         "guarantee": "privacy filter",
-        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, ledger.delta or None)),
+        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, budget.delta or None)),
         "answer": KIND,
-        "asked": {"ledger": ledger.to_dict()},
+        "asked": {"ledger": keys},
         "version": __version__,
     }
+    for key, sign in SAFE.items():
+        value = stated.get(key)
+        if type(value) in (int, float) and content[key] is not None and sign * (value - content[key]) >= 0:
+            content[key] = value
     return sealed(content)
 
 
-def budget_again(asked: Any) -> dict[str, Any]:
-    """Recompute the answer for the ledger in a file.
-
-    Raises:
-        InvalidInputError: the file holds no ledger.
-        BudgetError: its releases do not fit its budget.
-    """
-    ledger = asked.get("ledger") if isinstance(asked, dict) else None
-    if not isinstance(ledger, dict) or len(asked) != 1:
-        raise InvalidInputError("it does not say which ledger it is about (key 'ledger' of 'asked')", "asked")
-    return budget_json(Ledger.from_dict(ledger))
-
-
-def release_said(item: Round) -> str:
-    """Return one line for a release: date, name, count and mechanism."""
-    keys = rounds_to_dicts([item])[0]
-    called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
-    parts = [item.mechanism.name, settings_said(settings_of(keys))]
-    if "sampling" in keys:
-        parts.append(f"sampling {keys['sampling']}")
-    said = f"{item.count} x {cut(', '.join(filter(None, parts)), MAX_PARAMETER_TEXT)}"
-    return f"{called}: {said}" if called else said
+def _plan(standing: Standing) -> Plan | None:
+    """The latest releases as a plan, for its assumptions alone: a ledger has no composed answer."""
+    rounds = [item for keys in standing.last if keys["state"] != VOID for item in rounds_in_order(keys["rounds"])]
+    return Plan(rounds, standing.state.budget.adjacency) if rounds else None
 
 
 def _up(value: float) -> str:
@@ -121,8 +261,3 @@ def _up(value: float) -> str:
 def _down(value: float) -> str:
     """A short number as it is written, a long one rounded down."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)
-
-
-def _plan(ledger: Ledger) -> Plan | None:
-    """The releases as a plan, for its assumptions alone: a ledger has no composed answer (``questions/ledger.py``)."""
-    return Plan(ledger.releases, ledger.adjacency) if ledger.releases else None

@@ -10,7 +10,6 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 from hockeystick.values.domains import place
@@ -46,34 +45,6 @@ def write_bytes(path: str | Path, content: bytes) -> None:
         _write(Path(os.path.realpath(path)), content)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidInputError(f"{place(path)}: cannot be written: {cause(error)}") from None
-
-
-@contextlib.contextmanager
-def held(path: str | Path) -> Iterator[None]:
-    """Keep all others that do so out of an existing file until the block ends, or the process does in whatever way.
-
-    Whoever comes meanwhile waits. The lock is on the file itself; as a write puts another file in its place, whoever
-    was waiting for the old one looks again.
-
-    Raises:
-        InvalidInputError: there is no such file, it cannot be written, or the system has no such locks.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        raise InvalidInputError(
-            f"{place(path)}: this system has no file locks (fcntl), without which two processes could write it at once"
-        ) from None
-    with contextlib.ExitStack() as opened:
-        try:
-            while True:
-                file = opened.enter_context(Path(path).open("r+b"))
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-                if os.path.samestat(os.fstat(file.fileno()), Path(path).stat()):
-                    break
-        except (OSError, ValueError) as error:
-            raise InvalidInputError(f"{place(path)}: cannot be written: {cause(error)}") from None
-        yield
 
 
 def cause(error: OSError | ValueError | TypeError) -> str:

@@ -241,32 +241,40 @@ def about_a_plan(draw: Draw, held: Held) -> None:
             held.same("what was printed is sound", _status(held, path, SECONDS * 8), 0)
 
 
-@case("command", "cli.budget.init", "cli.budget.spend", "cli.budget.show")
+@case("command", *(f"cli.budget.{verb}" for verb in ("init", "spend", "price", "grant", "show", "verify", "export")))
 def ledgers(draw: Draw, held: Held) -> None:
-    """Releases are written down until one does not fit, which writes nothing; what is shown is found again."""
+    """Releases are recorded until one does not fit, which records nothing; the ledger verifies itself."""
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Path(folder) / "ledger.toml"
-        limits = ["--epsilon", repr(draw.epsilon()), *draw.of([], ["--delta", repr(draw.delta())])]
+        ledger = str(Path(folder) / "ledger.db")
+        limits = draw.of(["--epsilon", repr(draw.epsilon()), *draw.of([], ["--delta", repr(draw.delta())])],
+                         ["--rho", repr(draw.epsilon())], ["--mu", repr(draw.epsilon())])  # fmt: skip
         chosen = draw.of([], ["--filter", draw.of("approximate-dp", "pure", "zcdp", "gdp", "rdp", "x")])
         draw.note("arguments", [*limits, *chosen])
-        begun = _run(held, ["budget", "init", str(ledger), *limits, *chosen], seconds=SECONDS * 2)
+        begun = _run(held, ["budget", "init", ledger, *limits, *chosen], seconds=SECONDS * 2)
         if begun is None or begun[0]:
             return
-        for _ in range(draw.random.randint(1, 3)):
-            release = ["--mechanism", draw.of("laplace", "gaussian", "randomized-response"),
+        if draw.chance(0.3):
+            _run(held, ["budget", "grant", ledger, "a", "--amount", draw.of(*NUMBERS)], refusals=(2, 3))
+        for number in range(draw.random.randint(1, 3)):
+            release = ["--mechanism", draw.of("laplace", "gaussian", "randomized-response", "discrete-gaussian"),
                        draw.of("--scale", "--noise-multiplier", "--sigma"), draw.of(*NUMBERS),
-                       *draw.of([], ["--count", draw.of(*NUMBERS)])]  # fmt: skip
+                       *draw.of([], ["--count", draw.of(*NUMBERS)]), *draw.of([], ["--grant", "a"])]  # fmt: skip
             draw.note("release", release)
-            before = ledger.read_bytes()
-            done = _run(held, ["budget", "spend", str(ledger), *release], seconds=SECONDS * 2, refusals=(2, 3))
-            if done is None:
+            before = _run(held, ["budget", "export", ledger], seconds=SECONDS * 2)
+            priced = _run(held, ["budget", "price", ledger, *release, "--json"], seconds=SECONDS * 2)
+            asked = ["budget", "spend", ledger, *release, "--id", str(number), "--json"]
+            done = _run(held, asked, seconds=SECONDS * 2, refusals=(2, 3))
+            if done is None or priced is None:
                 return
-            held.same("it is written where it fits", ledger.read_bytes() != before, done[0] == 0)
-        shown = _run(held, ["budget", "show", str(ledger), "--json"], seconds=SECONDS * 2)
-        if shown is not None and not shown[0]:
-            path = Path(folder) / "answer.json"
-            path.write_text(shown[1], encoding="utf-8")
-            held.same("what was printed is sound", _status(held, path, SECONDS * 2), 0)
+            fits = not priced[0] and json.loads(priced[1])["fits"]
+            held.same("a price says what a release gets", fits, not done[0])
+            if done[0]:
+                held.same("what was refused is not recorded", _run(held, ["budget", "export", ledger]), before)
+            else:
+                held.same("the same request", _run(held, asked, seconds=SECONDS * 2), done)
+        checked = _run(held, ["budget", "verify", ledger], seconds=SECONDS * 2)
+        held.law(checked is not None and not checked[0], f"the ledger is not sound: {checked}")
+        _run(held, ["budget", "show", ledger, "--json"], seconds=SECONDS * 2)
 
 
 def _status(held: Held, path: Path, seconds: float) -> int | None:

@@ -11,6 +11,9 @@ spent. Only proved rules are here:
 - ``approximate-dp``: ``sum delta_i <= delta''``, and the largest losses add up to at most epsilon, or the rhos to one
   that implies epsilon at delta' ([RRUV16, WRRW23]; either suffices, as proved in :class:`ApproximateDpFilter`).
 
+- ``currency``: whole rounds of a reference, in which every other round has a certified price at what is left [RHL+26];
+  proof in ``currency.py``.
+
 *Spent* and *budget* are separate. Every filter counts in a ``currency`` and has ``spent``, ``budget`` and ``remaining``
 in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows together. No filter has an ``epsilon``:
 with adaptively chosen parameters, the part spent so far has in general no epsilon that follows from the filter
@@ -28,6 +31,7 @@ from collections.abc import Callable, Mapping
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.approximate import ApproximateDpFilter
 from hockeystick.questions.filters.base import PrivacyFilter
+from hockeystick.questions.filters.currency import CurrencyFilter
 from hockeystick.questions.filters.gdp import GdpFilter
 from hockeystick.questions.filters.odometer import Odometer
 from hockeystick.questions.filters.pure import PureDpFilter
@@ -41,6 +45,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 __all__ = [
     "FILTERS",
     "ApproximateDpFilter",
+    "CurrencyFilter",
     "GdpFilter",
     "Odometer",
     "PrivacyFilter",
@@ -53,12 +58,12 @@ __all__ = [
 UNSOUND = (
     "a filter that composes the curves realised so far and stops where they cross the budget is not valid when later "
     "parameters depend on earlier results [TKRH26, RHL+26, RRUV16]: "
-    "use 'pure', 'rdp', 'zcdp', 'gdp' or 'approximate-dp'"
+    "use 'pure', 'rdp', 'zcdp', 'gdp', 'approximate-dp' or 'currency'"
 )
 """Reason for refusing a filter by realised curves."""
 
 FILTERS: Mapping[str, Callable[..., PrivacyFilter]] = {
-    kind.name: kind for kind in (PureDpFilter, RdpFilter, ZcdpFilter, GdpFilter, ApproximateDpFilter)
+    kind.name: kind for kind in (PureDpFilter, RdpFilter, ZcdpFilter, GdpFilter, ApproximateDpFilter, CurrencyFilter)
 }
 """All filters, by name."""
 

@@ -134,10 +134,9 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         """Unit of the budget: epsilon, the smaller of basic and concentrated composition."""
         return "epsilon"
 
-    @property
-    def spent(self) -> float:
-        """Epsilon by the better of the two compositions, rounded up. Deltas are in ``spent_delta``."""
-        _, loss, rho = self._spent
+    def spent_of(self, sums: Amounts) -> float:
+        """Return epsilon by the better of the two compositions, rounded up. Deltas are in ``spent_delta``."""
+        _, loss, rho = sums
         basic = rounded_up(loss)
         if not Fraction(0) < rho <= self.limits[2]:
             return basic

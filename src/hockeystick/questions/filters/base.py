@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar, NoReturn, Self
@@ -94,6 +95,11 @@ class Spending(ABC):
         """
         return self.fits(worst(self._sums_with(item).values()))
 
+    def more_of(self, item: Round) -> int:
+        """Return how many of one round still fit, up to 10^12, whatever its own count."""
+        counts = range(1, domains.MAX_COUNT + 1)
+        return bisect_left(counts, True, key=lambda count: not self.allows(item.changed(count=count)))
+
     def spend(self, item: Round) -> None:
         """Record a round before it is run.
 
@@ -166,9 +172,13 @@ class PrivacyFilter(Spending):
         """Unit of ``spent``, ``budget`` and ``remaining``."""
 
     @property
-    @abstractmethod
     def spent(self) -> float:
         """Amount spent so far in the filter's currency, rounded up. By itself it is no statement about privacy."""
+        return self.spent_of(self._spent)
+
+    def spent_of(self, sums: Amounts) -> float:
+        """Return the amount of sums, the worst of all directions, in the filter's currency, rounded up."""
+        return rounded_up(sums[0])
 
     @property
     @abstractmethod
@@ -205,11 +215,6 @@ class AdditiveFilter(PrivacyFilter):
 
     def __init__(self, budget: Fraction, adjacency: Adjacency | str) -> None:
         super().__init__(adjacency, (budget,))
-
-    @property
-    def spent(self) -> float:
-        """Amount spent so far in the worse direction, in the filter's currency, rounded up."""
-        return rounded_up(self._spent[0])
 
     @property
     def budget(self) -> float:

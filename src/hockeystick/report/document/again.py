@@ -39,7 +39,7 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInputError("several answers within one of several", "answers")
         return several_json([computed_again(answer) for answer in answers])
     if kind == BUDGET:
-        return budget_again(stated.get("asked"))
+        return budget_again(stated)
     if kind is None:
         raise InvalidInputError("it does not say what was asked (key 'answer'); ask again with this version")
     question, keys = stated.get("asked"), stated.get("plan")

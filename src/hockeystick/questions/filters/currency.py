@@ -1,0 +1,337 @@
+"""The currency filter: a budget of whole rounds of one reference, in which other rounds have certified prices.
+
+Fix a reference round R, a number N of them, and a slack. The state is how many rounds and how much slack are left, s
+and d. A round M (with its count, its noise and its rate chosen in any way from the past) may be run at a price of c
+rounds and slack x, if for neighbouring datasets in both orders and all ``a >= 0``
+
+    H_a(M and R^(s - c)) <= H_a(R^s) + x,      H_a(P || Q) = sup_A P(A) - a Q(A),                                (1)
+
+where M and R stand for their dominating pairs. Then s falls by c, and d by x.
+
+**Theorem.** Whatever is run, all outputs together have ``H_a <= H_a(R^N) + slack`` for all ``a >= 0``. *Proof*, from
+the end: let the rest, given the output y of M, have ``H_a <= H_a(R^(s - c)) + d - x`` for all a. Then M and the rest
+have ``H_a = int p(y) H_(a q(y) / p(y)) (rest | y) dy <= H_a(M and R^(s - c)) + d - x <= H_a(R^s) + d`` by (1). If
+nothing is run, ``H_a = max(1 - a, 0) <= H_a(R^s)``. It is an instance of the residue filters of [RHL+26], with slack.
+
+*Hypotheses.* R, N and the slack are fixed beforehand; price and slack of a round before its noise is drawn, at the s of
+that moment: a price holds at every larger s (both sides of (1) composed with R), not at a smaller one. Rounds that
+interact with each other while they run are not covered, nor are prices that depend on an output.
+
+**Only a >= 1.** For a < 1 the identity ``H_a(P || Q) = 1 - a + a H_(1/a)(Q || P)`` leads to the opposite order at
+``1/a > 1``: if (1) holds there, it holds here with a x in place of x, since the pairs of R in both orders are mirror
+images.
+
+**From finitely many a.** ``f(a) = H_a(M and R^(s - c))`` and ``g(a) = H_a(R^s)`` are convex and decreasing. On nodes
+``1 = a_0 < ... < a_m``, f is at most the chord of its upper ends (convexity). g is at least each of the neighbouring
+chords drawn out into an interval, through an upper end at the far node and a lower end at the near one (convexity
+again: the slope of a chord is at most every slope right of it), and at least its lower end at the right node. The chord
+less the largest of the three lines is concave: its maximum is at an end or where two lines cross, and is compared there
+with x. Beyond a_m ``f(a_m) <= x`` suffices. Thus x > 0, always the same share of the slack.
+
+**By structure** x = 0 and c = 1 suffice: for R itself, and for a round that R dominates, the same noise or more at the
+same rate or less. More normal or Laplace noise is a post-processing; a lower rate is a mixture with the law without the
+record, ``H_a((1 - l) Q + l P || Q) <= H_a(P || Q)`` by convexity. So a plan of R alone, chosen on the way, has all of
+its N rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.directions.curve import DirectionCurve
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import Composition
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.laplace import Laplace
+from hockeystick.plan.plan import Plan, Round
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.questions.filters.base import SLACK, Amounts, PrivacyFilter
+from hockeystick.questions.filters.conversion import TARGET
+from hockeystick.questions.filters.decimals import rounded_down, rounded_up
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+Array = npt.NDArray[np.float64]
+
+SHARES = 1000  # of the slack, one for each round that is no reference
+MOST_ROUNDS = 10**6
+NODES = 1000  # epsilons at which both sides are compared
+PART = 100  # of delta is the slack by default
+FAR = np.geomspace(1e-3, 1e3, 200)  # epsilons among which the last node is looked for
+
+ROUNDS = domains.whole_numbers(1, MOST_ROUNDS).of("rounds of the reference")
+"""Domain of a budget."""
+
+
+class CurrencyFilter(PrivacyFilter):
+    """Filter that counts in whole rounds of a reference; see the module for what is proven.
+
+    Choose the reference like most of the rounds that will come, a little more private.
+
+    Args:
+        reference: the round that is counted in; its own count is left out.
+        rounds: how many of them there are, from 1 to 10^6.
+        slack: delta that prices may lose in all; each round that is no reference takes one of 1,000 shares.
+        adjacency: neighbouring relation.
+
+    Raises:
+        InvalidInputError: a value is outside its domain.
+        UnsupportedError: the reference has no tight pair, or its pairs in both orders are not known as mirror images.
+
+    >>> from hockeystick import Gaussian, Poisson
+    >>> budget = CurrencyFilter.reaching(Round(Gaussian(1.0), Poisson(0.01)), epsilon=2.0, delta=1e-6)
+    >>> budget.spend(Round(Gaussian(1.0), Poisson(0.01), count=500))
+    >>> budget.spend(Round(Gaussian(20.0)))
+    >>> budget.said()
+    'rounds of gaussian: 523 of 873 is spent'
+    """
+
+    name: ClassVar[str] = "currency"
+
+    def __init__(
+        self,
+        reference: Round,
+        rounds: int,
+        slack: float,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    ) -> None:
+        if not isinstance(reference, Round):
+            raise InvalidInputError(f"reference must be a Round; received {domains.shown(reference)}", "reference")
+        self._slack = domains.TARGET_DELTA.check(slack, "slack")
+        count = int(ROUNDS.check(rounds, "rounds"))
+        super().__init__(adjacency, (Fraction(count), decimal(self._slack)))
+        self.reference = reference.changed(count=1)
+        both = self.adjacency.both
+        tight = Plan([self.reference], self.adjacency).directions.tight
+        pairs = {direction: self.reference.pair(direction) for direction in both}
+        if not tight or pairs[both[0]].mirror != pairs[both[1]]:
+            raise UnsupportedError(
+                f"{self.reference.mechanism.name} with sampling {self.reference.sampling.name!r} under "
+                f"{self.adjacency.value!r} is no reference: it needs a tight pair with a known mirror image, as "
+                "normal or Laplace noise has, Poisson-sampled under 'add-or-remove' or not sampled"
+            )
+
+    @classmethod
+    def reaching(
+        cls,
+        reference: Round,
+        epsilon: float,
+        delta: float,
+        slack: float | None = None,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    ) -> Self:
+        """Return the filter with the most rounds that are (epsilon, delta - slack)-private.
+
+        Args:
+            reference: the round that is counted in.
+            epsilon: target epsilon.
+            delta: target delta.
+            slack: part of delta for prices, by default a hundredth.
+            adjacency: neighbouring relation.
+
+        Raises:
+            InvalidInputError: a value is outside its domain, or not even one round is so private.
+            UnsupportedError: as the class.
+        """
+        epsilon = TARGET.check(epsilon, "epsilon")
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        slack = delta / PART if slack is None else domains.TARGET_DELTA.check(slack, "slack")
+        one = cls(reference, 1, slack, adjacency)
+        target = rounded_down(decimal(delta) - decimal(slack))
+
+        def reaches(count: int) -> bool:
+            plan = Plan([one.reference.changed(count=count)], one.adjacency)
+            return plan.delta(epsilon).upper <= target
+
+        most = bisect_left(range(1, MOST_ROUNDS + 1), True, key=lambda count: not reaches(count))
+        if not target > 0 or most == 0:
+            raise InvalidInputError(
+                f"not one round of the reference is ({epsilon!r}, {target!r})-private: take one with more noise",
+                "reference",
+            )
+        return cls(reference, most, slack, adjacency)
+
+    @property
+    def currency(self) -> str:
+        """Unit of the budget: rounds of the reference."""
+        return f"rounds of {self.reference.mechanism.name}"
+
+    @property
+    def budget(self) -> float:
+        """Rounds of the reference that may be spent."""
+        return float(self.limits[0])
+
+    @property
+    def remaining(self) -> float:
+        """Rounds of the reference that are left."""
+        return float(self.limits[0] - self._spent[0])
+
+    @property
+    def spent_slack(self) -> float:
+        """Slack that prices have taken so far, rounded up."""
+        return rounded_up(self._spent[1])
+
+    def budget_epsilon(self, delta: float) -> float:
+        """Return the certified epsilon of the whole budget at a delta, of which the slack is a part; else infinity."""
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        rest = rounded_down(decimal(delta) - self.limits[1])
+        plan = Plan([self.reference.changed(count=int(self.limits[0]))], self.adjacency)
+        return plan.epsilon(rest).upper if rest > 0 else math.inf
+
+    def price(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
+        """Return the least price known, in rounds and slack, at what is left; above the budget if there is none.
+
+        The price is the same in every direction.
+
+        Raises:
+            UnsupportedError: the round has no dominating pair in both orders.
+        """
+        if not item.count:
+            return Fraction(0), Fraction(0)
+        left, share = math.floor(self.limits[0] - spent[0]), self._slack / SHARES
+        known = item.count if dominated(item, self.reference) else None
+        if (
+            known is not None
+            and item.mechanism == self.reference.mechanism
+            and item.sampling == self.reference.sampling
+        ):
+            return Fraction(known), Fraction(0)
+        found = least_price(self.reference, item, left, share, self.adjacency)
+        if known is not None and (found is None or known <= found):
+            return Fraction(known), Fraction(0)
+        return Fraction(found if found is not None else math.ceil(self.limits[0]) + 1), decimal(share)
+
+    def costs(self, item: Round, direction: Direction) -> Amounts:
+        """Return the price at the beginning."""
+        return self.price(item, direction, (Fraction(0), Fraction(0)))
+
+
+def dominated(item: Round, reference: Round) -> bool:
+    """Return True if a reference dominates one run of a round by its structure: the same noise or more, no more often.
+
+    >>> from hockeystick import Gaussian, Poisson
+    >>> dominated(Round(Gaussian(2.0), Poisson(0.01)), Round(Gaussian(1.0), Poisson(0.02)))
+    True
+    """
+    ours, theirs = item.mechanism, reference.mechanism
+    if type(ours) is not type(theirs) or not isinstance(ours, Gaussian | Laplace):
+        return False
+    assert isinstance(theirs, Gaussian | Laplace)
+    if ours.replace_one_distance != theirs.replace_one_distance:
+        return False
+    rate, most = _rate(item.sampling), _rate(reference.sampling)
+    more = getattr(ours, ours.noise_key) >= getattr(theirs, theirs.noise_key)
+    return more and rate is not None and most is not None and rate <= most
+
+
+def _rate(sampling: Sampling) -> float | None:
+    """Rate of Poisson sampling, 1 without sampling; None for other schemes."""
+    if isinstance(sampling, Poisson):
+        return sampling.sample_rate
+    return 1.0 if isinstance(sampling, NoSampling) else None
+
+
+@lru_cache(maxsize=256)
+def least_price(reference: Round, item: Round, left: int, share: float, adjacency: Adjacency) -> int | None:
+    """Return the least price of a round, in rounds of a reference, at which the inequality is certified.
+
+    Args:
+        reference: one round of it.
+        item: the round, with its count.
+        left: rounds of the reference that are left.
+        share: slack.
+        adjacency: neighbouring relation.
+
+    Returns:
+        ``None`` if not even all that are left suffice.
+
+    Raises:
+        UnsupportedError: the round has no dominating pair in both orders.
+    """
+    if left < 1 or any(mass >= share for mass in _infinite(item, adjacency)):
+        return None
+    rounds = range(left + 1)
+    found = bisect_left(rounds, True, key=lambda price: _suffices(reference, item, left, price, share, adjacency))
+    return found if found < len(rounds) else None
+
+
+def _infinite(item: Round, adjacency: Adjacency) -> list[float]:
+    return [Composition([(item.pair(direction), item.count)]).infinite_mass_ends[1] for direction in adjacency.both]
+
+
+def _suffices(reference: Round, item: Round, left: int, price: int, share: float, adjacency: Adjacency) -> bool:
+    """True if the inequality is certified at a price, in both orders."""
+    rest = [reference.changed(count=left - price)] if price < left else []
+    plan = Plan([item, *rest], Adjacency.ADD_OR_REMOVE if adjacency in ONE_SIDED else adjacency)
+    for direction in plan.adjacency.directions:
+        epsilon, lower, upper = _curve_of(reference, left, share, direction)
+        above = _curve(plan, direction).log_delta(epsilon).upper
+        if not covered(np.exp(epsilon), np.exp(above), lower, upper, share):
+            return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _curve_of(reference: Round, left: int, share: float, direction: Direction) -> tuple[Array, Array, Array]:
+    """Nodes for rounds of a reference, and both ends of their curve there."""
+    adjacency = Adjacency.REPLACE_ONE if direction is Direction.REPLACE_ONE else Adjacency.ADD_OR_REMOVE
+    curve = _curve(Plan([reference.changed(count=left)], adjacency), direction)
+    beyond = np.exp(curve.log_delta(FAR).upper) > 0.1 * share
+    last = FAR[min(int(np.flatnonzero(beyond)[-1]) + 1, len(FAR) - 1)] if beyond.any() else FAR[0]
+    epsilon = np.linspace(0.0, float(last), NODES)
+    ends = curve.log_delta(epsilon)
+    return epsilon, np.exp(ends.lower), np.exp(ends.upper)
+
+
+def _curve(plan: Plan, direction: Direction) -> DirectionCurve:
+    return DirectionCurve(Composition(plan.directions.together(direction)), None)
+
+
+def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) -> bool:
+    """Return True if one convex curve is at most another one plus a share, for all arguments from 1 on.
+
+    Args:
+        a: nodes, increasing from 1.
+        above: upper ends of the first curve there.
+        lower: lower ends of the second curve.
+        upper: its upper ends.
+        share: what the first one may exceed it by.
+
+    >>> a = np.linspace(1.0, 20.0, 2000)
+    >>> curve = np.exp(-a)
+    >>> covered(a, 0.99 * curve, curve, curve, 1e-6), covered(a, 1.01 * curve, curve, curve, 1e-6)
+    (True, False)
+    """
+    above, lower, upper = above * (1 + SLACK), lower * (1 - SLACK), upper * (1 + SLACK)  # exp, and what follows
+    if not (above[-1] <= share and (above - lower <= share).all()):
+        return False
+    width = np.diff(a)
+    chord = np.diff(above) / width
+    # slopes of the neighbouring chords of the second curve, each through a near lower end and a far upper end
+    left = np.concatenate([[-1.0], (lower[1:-1] - upper[:-2]) / width[:-1]])
+    right = np.concatenate([(upper[2:] - lower[1:-1]) / width[1:], [0.0]])
+    low, high = lower[:-1], lower[1:]
+    # the lines at a distance x from the left node: low + left x, high + right (x - width), high
+    lines = [(low, left), (high - right * width, right), (high, np.zeros(len(width)))]
+    for i, (first, slope) in enumerate(lines):
+        for second, other in lines[i + 1 :]:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                x = np.clip(np.nan_to_num((second - first) / (slope - other)), 0.0, width)
+            least = np.max([start + along * x for start, along in lines], axis=0)
+            size = np.abs(low) + np.abs(left) * width + np.abs(high) + np.abs(right) * width
+            if not (above[:-1] + chord * x - least + SLACK * size <= share).all():
+                return False
+    return True
+
+
+ONE_SIDED = (Adjacency.ADD, Adjacency.REMOVE)
+"""Relations of one order, of which both are asked: the price then holds for either."""

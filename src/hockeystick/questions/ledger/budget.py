@@ -1,0 +1,199 @@
+"""The budget of a ledger: a filter, and its numbers as whole numbers of units.
+
+A limit is rounded down to twelve decimal digits, whose last one is the unit; a price is rounded up to whole units.
+Decimals add up as they are written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and added without
+rounding, also by the database.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.plan.file import rounds_in_order
+from hockeystick.questions.filters import (
+    ApproximateDpFilter,
+    GdpFilter,
+    PrivacyFilter,
+    PureDpFilter,
+    RdpFilter,
+    ZcdpFilter,
+)
+from hockeystick.questions.filters.base import Amounts
+from hockeystick.questions.filters.currency import CurrencyFilter
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import POSITIVE, TARGET_DELTA, choice, shown
+from hockeystick.values.errors import InvalidInputError
+
+FORMAT = 2
+"""Format of the log; the first one was a TOML file."""
+
+DIGITS = 12
+"""Decimal digits of a limit."""
+
+CEILING = 10 ** (DIGITS + 1)
+"""Price of everything above all limits, such as the largest loss of normal noise."""
+
+Whole = tuple[int, ...]
+"""Amounts in whole units."""
+
+KEYS: Mapping[str, tuple[frozenset[str], ...]] = {
+    PureDpFilter.name: (frozenset({"epsilon"}),),
+    ApproximateDpFilter.name: (frozenset({"epsilon", "delta"}),),
+    ZcdpFilter.name: (frozenset({"epsilon", "delta"}), frozenset({"rho"})),
+    GdpFilter.name: (frozenset({"epsilon", "delta"}), frozenset({"mu"})),
+    RdpFilter.name: (frozenset({"epsilon", "delta"}),),
+    CurrencyFilter.name: (frozenset({"reference", "epsilon", "delta"}),),
+}
+"""Keys that a budget needs, by the name of its filter: one of the sets."""
+
+OPTIONAL: Mapping[str, frozenset[str]] = {
+    ApproximateDpFilter.name: frozenset({"slack"}),
+    ZcdpFilter.name: frozenset({"delta"}),
+    GdpFilter.name: frozenset({"delta"}),
+    RdpFilter.name: frozenset({"order"}),
+    CurrencyFilter.name: frozenset({"slack"}),
+}
+"""Keys that a budget may have besides; delta beside rho or mu is the one at which its epsilon is said."""
+
+
+MAKERS: Mapping[str, Callable[..., PrivacyFilter]] = {
+    PureDpFilter.name: PureDpFilter,
+    ApproximateDpFilter.name: ApproximateDpFilter,
+    ZcdpFilter.name: ZcdpFilter.reaching,
+    GdpFilter.name: GdpFilter.reaching,
+    RdpFilter.name: RdpFilter.reaching,
+    CurrencyFilter.name: CurrencyFilter.reaching,
+}
+"""Filter that meets an epsilon."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limit of a ledger.
+
+    Args:
+        filter: name of a privacy filter.
+        keys: its keys, see :data:`KEYS`; ``reference`` is a round in the keys of a plan file.
+        adjacency: neighbouring relation.
+
+    Raises:
+        InvalidInputError: the filter is unknown, a key is missing or does not belong to it, or a value is outside its
+            domain.
+
+    >>> budget = Budget("zcdp", {"rho": 2.63})
+    >>> budget.limits, budget.units
+    ((263000000000,), (Fraction(1, 100000000000),))
+    """
+
+    filter: str
+    keys: Mapping[str, Any]
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+
+    def __post_init__(self) -> None:
+        if self.filter not in tuple(KEYS):  # a file may hold anything, and a list has no hash
+            raise InvalidInputError(choice("filter", self.filter, list(KEYS)), "filter")
+        given, sets = set(self.keys), KEYS[self.filter]
+        asked = " or ".join(" and ".join(sorted(each)) for each in sets)
+        optional = OPTIONAL.get(self.filter, frozenset())
+        if not any(each <= given <= each | optional for each in sets):
+            raise InvalidInputError(
+                f"the budget of filter {self.filter!r} has {asked}"
+                f"{', and may have ' + ' and '.join(sorted(optional)) if optional else ''}; received "
+                f"{', '.join(sorted(given)) or 'none'}",
+                next(iter(sorted(given - optional - frozenset().union(*sets))), "budget"),
+            )
+        self.made  # noqa: B018  # refuses values outside their domains
+
+    @cached_property
+    def made(self) -> PrivacyFilter:
+        """The filter, of which nothing is spent."""
+        keys = dict(self.keys)
+        if "rho" in keys or "mu" in keys:
+            if "delta" in keys:
+                TARGET_DELTA.check(keys["delta"], "delta")
+            if "rho" in keys:
+                return ZcdpFilter(keys["rho"], self.adjacency)
+            return GdpFilter(keys["mu"], self.adjacency)
+        if "reference" in keys:
+            keys["reference"] = rounds_in_order([keys["reference"]])[0]
+        return MAKERS[self.filter](**keys, adjacency=self.adjacency)
+
+    @cached_property
+    def units(self) -> Amounts:
+        """Unit of each number: the twelfth decimal digit of its limit."""
+        return tuple(Fraction(10) ** (_exponent(limit) - DIGITS + 1) for limit in self.made.limits)
+
+    @cached_property
+    def limits(self) -> Whole:
+        """Limits in whole units, rounded down."""
+        return tuple(math.floor(limit / unit) for limit, unit in zip(self.made.limits, self.units, strict=True))
+
+    def whole(self, amounts: Amounts) -> Whole:
+        """Return amounts in whole units, rounded up; :data:`CEILING` for all that is above every limit."""
+        pairs = zip(amounts, self.units, strict=True)
+        return tuple(min(math.ceil(amount / unit), CEILING) for amount, unit in pairs)
+
+    def amounts(self, whole: Whole) -> Amounts:
+        """Return whole units as amounts."""
+        return tuple(number * unit for number, unit in zip(whole, self.units, strict=True))
+
+    def part(self, value: float) -> Whole:
+        """Return the limits of a part of the budget that is said in its currency, rounded down.
+
+        Raises:
+            InvalidInputError: the value is not positive, or one of two numbers suffices in this kind of budget, so that
+                no part can be split off.
+        """
+        if self.filter == ApproximateDpFilter.name:
+            raise InvalidInputError(
+                "a budget of filter 'approximate-dp' has no parts that add up to it; begin a ledger with filter "
+                "'zcdp', 'gdp', 'rdp', 'pure' or 'currency' to grant parts of it",
+                "amount",
+            )
+        share = decimal(POSITIVE.of("part of the budget").check(value, "amount")) / self.made.limits[0]
+        return tuple(math.floor(share * limit) for limit in self.limits)
+
+    @property
+    def delta(self) -> float | None:
+        """Delta at which the epsilon of the budget is said; 0 for pure epsilon, None if rho or mu is all that is."""
+        return 0.0 if self.filter == PureDpFilter.name else self.keys.get("delta")
+
+    @property
+    def epsilon(self) -> float | None:
+        """Epsilon of everything that the budget allows together at its delta, rounded up."""
+        if self.delta is None:
+            return None
+        return float(self.keys["epsilon"]) if "epsilon" in self.keys else self.made.budget_epsilon(self.delta)
+
+
+@lru_cache(maxsize=8)
+def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
+    """Return the keys of the first entry of a log, and its budget.
+
+    Raises:
+        InvalidInputError: another version wrote it, in a format or in units that this one does not read.
+    """
+    begun: dict[str, Any] = json.loads(body)
+    if begun.get("format") != FORMAT:
+        raise InvalidInputError(
+            f"format must be {FORMAT}; received {shown(begun.get('format'))}: another hockeystick wrote this", "format"
+        )
+    budget = Budget(begun["filter"], begun["budget"], Adjacency.parse(begun["adjacency"]))
+    if [str(unit) for unit in budget.units] != begun["units"]:
+        raise InvalidInputError("the ledger counts in other units than this version of hockeystick", "units")
+    return begun, budget
+
+
+def _exponent(limit: Fraction) -> int:
+    """Exponent of the leading decimal digit."""
+    if not limit:
+        return 0
+    found = math.floor(math.log10(limit.numerator) - math.log10(limit.denominator))
+    return found + (Fraction(10) ** (found + 1) <= limit) - (Fraction(10) ** found > limit)

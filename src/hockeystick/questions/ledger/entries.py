@@ -1,0 +1,81 @@
+"""Entries of a ledger: JSON in one spelling, each bound by its hash to all entries before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from hockeystick.values.errors import InvalidInputError
+
+FIRST = "0" * 64
+"""Hash before the first entry."""
+
+
+BEGIN, GRANT, RENEW, SPEND, RUN, VOID = "begin", "grant", "renew", "spend", "run", "void"
+"""Kinds of entries; the last two settle a reserved release."""
+
+
+class Entry(NamedTuple):
+    """Line of the log.
+
+    Attributes:
+        number: 0 for the beginning, then 1, 2, ...
+        kind: ``begin``, ``grant``, ``renew``, ``spend``, ``run`` or ``void``.
+        name: id of the release, or name of the grant or the period; no two entries of a kind have the same.
+        body: the keys of the entry in JSON, spelled as :func:`spelled` does.
+        hash: SHA-256 of the hash before and the body, in hexadecimal.
+    """
+
+    number: int
+    kind: str
+    name: str
+    body: str
+    hash: str
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys of the entry."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+def spelled(keys: Mapping[str, Any]) -> str:
+    """Return keys as JSON with one spelling: sorted, without spaces, in ASCII.
+
+    >>> spelled({"b": 1, "a": "é"})
+    '{"a":"\\\\u00e9","b":1}'
+    """
+    return json.dumps(keys, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def chained(before: str, body: str) -> str:
+    """Return the hash of an entry after another."""
+    return hashlib.sha256((before + body).encode()).hexdigest()
+
+
+def exported(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return a log in JSON values."""
+    return {
+        "answer": "log",
+        "entries": [
+            {"number": each.number, "kind": each.kind, "name": each.name, "keys": each.keys, "hash": each.hash}
+            for each in entries
+        ],
+    }
+
+
+def entries_of(log: Any) -> list[Entry]:
+    """Return the entries of a log that :func:`exported` returned.
+
+    Raises:
+        InvalidInputError: it is no such log.
+    """
+    try:
+        return [
+            Entry(each["number"], each["kind"], each["name"], spelled(each["keys"]), each["hash"])
+            for each in log["entries"]
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InvalidInputError("it is no log that `hockeystick budget export` wrote") from None

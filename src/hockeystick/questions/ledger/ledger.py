@@ -1,0 +1,511 @@
+"""The verbs of a ledger: begin, grant, price, spend, settle, renew, show and export."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import secrets
+import uuid
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hockeystick.plan.file import rounds_to_dicts
+from hockeystick.plan.plan import Round
+from hockeystick.questions.filters.currency import CurrencyFilter
+from hockeystick.questions.ledger.budget import FORMAT, Budget, begun_by
+from hockeystick.questions.ledger.entries import (
+    BEGIN,
+    FIRST,
+    GRANT,
+    RENEW,
+    RUN,
+    SPEND,
+    VOID,
+    Entry,
+    chained,
+    spelled,
+)
+from hockeystick.questions.ledger.state import WHOLE, Prices, State
+from hockeystick.questions.ledger.store import Transaction, store_of
+from hockeystick.questions.ledger.verification import Verification, verified
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.domains import MAX_COUNT, one_line, shown
+from hockeystick.values.errors import BudgetError, InvalidInputError
+
+RESERVED = "reserved"
+"""State of a release whose token may still give it back; the others are those of the entries that settle it."""
+
+MOST_TEXT = 200  # longest name, id or person, in characters
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Entry of the log, for whoever wrote it to keep.
+
+    Attributes:
+        number: number of the entry.
+        hash: hash of the entry, which binds all entries before it.
+        keys: the keys of the entry.
+        token: secret that settles a reserved release, given once; None otherwise.
+    """
+
+    number: int
+    hash: str
+    keys: Mapping[str, Any]
+    token: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        """Return the receipt in JSON values."""
+        return {"number": self.number, "hash": self.hash, "entry": dict(self.keys), "token": self.token}
+
+
+@dataclass(frozen=True)
+class Price:
+    """Price of releases that are not recorded.
+
+    Attributes:
+        prices: whole units in each direction.
+        fits: True if they fit now.
+        more: how many more of the releases would fit, up to 10^12; None in a currency, whose prices change.
+    """
+
+    prices: Prices
+    fits: bool
+    more: int | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A ledger at one moment.
+
+    Attributes:
+        begun: keys of the first entry.
+        state: accounts.
+        number: number of the last entry.
+        hash: hash of the last entry.
+        releases: number of releases recorded.
+        voids: number of releases that were given back.
+        last: keys of the latest releases in order, each with its ``state``.
+    """
+
+    begun: Mapping[str, Any]
+    state: State
+    number: int
+    hash: str
+    releases: int
+    voids: int
+    last: Sequence[Mapping[str, Any]]
+
+
+class Ledger:
+    """Budget in a database, with everything that was ever spent of it.
+
+    Args:
+        place: name of a file of SQLite, or address of a database of PostgreSQL.
+
+    Raises:
+        InvalidInputError: the ending of the name is that of a plan, or the driver is not installed.
+
+    >>> import tempfile
+    >>> from hockeystick import Laplace
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger.begin(f"{folder}/ledger.db", "pure", {"epsilon": 1.0})
+    ...     first = ledger.spend(Round(Laplace(10.0), name="visits"), request="q1")
+    ...     again = ledger.spend(Round(Laplace(10.0), name="visits"), request="q1")
+    ...     ledger.price(Round(Laplace(10.0))).more, first == again, ledger.verify().sound
+    (9, True, True)
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self._store = store_of(place)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._store.place!r})"
+
+    def __str__(self) -> str:
+        return self._store.place
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Neighbouring relation.
+
+        Raises:
+            InvalidInputError: the ledger cannot be read.
+        """
+        return self.show(0).state.budget.adjacency
+
+    @classmethod
+    def begin(
+        cls,
+        place: str | Path,
+        kind: str,
+        budget: Mapping[str, Any],
+        *,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+        dataset: str = "",
+        unit: str = "record",
+        regions: Sequence[str] = (),
+        spent: Sequence[Round] = (),
+        who: str | None = None,
+    ) -> Ledger:
+        """Begin a ledger, which must not exist.
+
+        Args:
+            place: name of a new file, or address of a database without a ledger.
+            kind: name of a privacy filter.
+            budget: its keys; see :data:`hockeystick.questions.ledger.budget.KEYS`.
+            adjacency: neighbouring relation.
+            dataset: name of the dataset, for people.
+            unit: who or what a neighbouring dataset has more, less or another of, for people.
+            regions: names of parts of the dataset that no unit shares.
+            spent: releases that were made before, and count.
+            who: who begins it; by default the user of the system.
+
+        Raises:
+            BudgetError: the releases made before do not fit.
+            InvalidInputError: a value is outside its domain, or the ledger exists or cannot be written.
+            UnsupportedError: one of them has no cost in this kind of budget.
+        """
+        relation = Adjacency.parse(adjacency)
+        made = Budget(kind, dict(budget), relation)
+        for name in regions:
+            _text(name, "region")
+        if len(set(regions)) < len(regions):
+            raise InvalidInputError(f"the names of regions must differ; received {shown(list(regions))}", "regions")
+        if regions and kind == CurrencyFilter.name and Direction.REPLACE_ONE in relation.directions:
+            raise InvalidInputError(
+                "a currency has no price for a record that moves from a region to another; use filter 'zcdp' or 'rdp'",
+                "regions",
+            )
+        keys = {
+            "format": FORMAT,
+            "filter": kind,
+            "budget": dict(budget),
+            "adjacency": relation.value,
+            "limits": list(made.limits),
+            "units": [str(unit) for unit in made.units],
+            "dataset": _text(dataset, "dataset", empty=True),
+            "unit": _text(unit, "unit"),
+            "regions": list(regions),
+        }
+
+        def work(transaction: Transaction) -> None:
+            state = State(made, tuple(regions))
+            transaction.keep(WHOLE, state.account(WHOLE), (0,) * len(made.limits), new=True)
+            _append(transaction, BEGIN, "", keys, who, state)
+            if spent:
+                asked = _asked("before", WHOLE, WHOLE, _rounds(spent))
+                _spend(transaction, state, asked, _rounds(spent), None, who)
+
+        store_of(place, new=True).create(work)
+        return cls(place)
+
+    def price(self, releases: Round | Iterable[Round], *, grant: str = WHOLE, region: str = WHOLE) -> Price:
+        """Return the price of releases at what is left now, and record nothing.
+
+        Raises:
+            InvalidInputError: the ledger cannot be read, or has no such grant or region.
+            UnsupportedError: a release has no cost in this kind of budget.
+        """
+        rounds = _rounds(releases)
+
+        def work(transaction: Transaction) -> Price:
+            _, state = _loaded(transaction)
+            return priced(state, rounds, grant, region)
+
+        return self._store.look(work)
+
+    def spend(
+        self,
+        releases: Round | Iterable[Round],
+        *,
+        request: str | None = None,
+        grant: str = WHOLE,
+        region: str = WHOLE,
+        who: str | None = None,
+        reserve: bool = False,
+    ) -> Receipt:
+        """Record releases, all or none, before they are made.
+
+        Args:
+            releases: one round, or several.
+            request: id of the request. If it was recorded before with the same releases, the first receipt is returned
+                and nothing is recorded. By default a new one.
+            grant: the grant that pays; by default what is not granted.
+            region: the region that the releases look at; by default the whole dataset.
+            who: who makes them; by default the user of the system.
+            reserve: True for a receipt with a token, with which :meth:`void` gives the price back before any noise was
+                drawn, or :meth:`run` confirms it.
+
+        Raises:
+            BudgetError: they do not fit, or the id was recorded for something else; nothing is recorded.
+            InvalidInputError: the ledger cannot be read or written, or has no such grant or region.
+            UnsupportedError: a release has no cost in this kind of budget.
+        """
+        rounds = _rounds(releases)
+        name = uuid.uuid4().hex if request is None else _text(request, "id")
+        token = secrets.token_hex(16) if reserve else None
+        asked = _asked(name, grant, region, rounds)
+
+        def work(transaction: Transaction) -> Receipt:
+            old = transaction.entry(SPEND, name)
+            if old is None:
+                return _spend(transaction, _loaded(transaction)[1], asked, rounds, token, who)
+            said = old.keys
+            if spelled({key: said[key] for key in asked}) != spelled(asked) or (said["token"] is None) == reserve:
+                raise BudgetError(f"id {shown(name)} was recorded before for something else (entry {old.number})")
+            return Receipt(old.number, old.hash, said)
+
+        return self._store.write(work)
+
+    def run(self, request: str, token: str, *, who: str | None = None) -> Receipt:
+        """Confirm a reserved release: noise was drawn, and it is never given back.
+
+        Raises:
+            BudgetError: it was voided.
+            InvalidInputError: there is no reserved release of that id, or the token is not that of its receipt.
+        """
+        return self._settle(RUN, request, token, who)
+
+    def void(self, request: str, token: str, *, who: str | None = None) -> Receipt:
+        """Give the price of a reserved release back, by the statement of the holder that no noise was drawn.
+
+        Raises:
+            BudgetError: it was confirmed, or its period is over.
+            InvalidInputError: there is no reserved release of that id, or the token is not that of its receipt.
+        """
+        return self._settle(VOID, request, token, who)
+
+    def _settle(self, kind: str, request: str, token: str, who: str | None) -> Receipt:
+        def work(transaction: Transaction) -> Receipt:
+            spent, settled = transaction.entry(SPEND, request), settling(transaction, request)
+            said = {} if spent is None else spent.keys
+            if said.get("token") is None:
+                raise InvalidInputError(f"id must be that of a reserved release; received {shown(request)}", "id")
+            if not secrets.compare_digest(_hashed(token), said["token"]):
+                raise InvalidInputError("token must be that of the receipt of the reservation", "token")
+            if settled is not None:
+                if settled.kind != kind:
+                    raise BudgetError(f"id {shown(request)} is {settled.kind} already (entry {settled.number})")
+                return Receipt(settled.number, settled.hash, settled.keys)
+            _, state = _loaded(transaction)
+            if kind == VOID:
+                if said["period"] != state.period:
+                    raise BudgetError(
+                        f"id {shown(request)} was reserved in a period that is over: nothing is given back"
+                    )
+                state.give_back(said["grant"], said["region"], said["prices"])
+                _keep(transaction, state, said["grant"])
+            return _append(transaction, kind, request, {"id": request}, who, state)
+
+        return self._store.write(work)
+
+    def grant(self, name: str, amount: float, *, who: str | None = None) -> Receipt:
+        """Set a part of the budget aside for a team or a person.
+
+        Args:
+            name: name of the grant.
+            amount: part of the budget, in its currency: rho of zcdp, mu squared of gdp, epsilon of pure, whole rounds
+                of a currency, divergence of rdp.
+            who: who grants it; by default the user of the system.
+
+        Raises:
+            BudgetError: as much is not left.
+            InvalidInputError: the name is taken, or the budget has no parts that add up.
+        """
+        _text(name, "name")
+
+        def work(transaction: Transaction) -> Receipt:
+            _, state = _loaded(transaction)
+            limits = state.budget.part(amount)
+            try:
+                state.grant(name, limits)
+            except BudgetError:
+                left = state.budget.amounts(state.left(WHOLE))[0]
+                raise BudgetError(f"a grant of {amount:g} does not fit: {float(left):.6g} is left to grant") from None
+            _keep(transaction, state, WHOLE)
+            transaction.keep(name, state.account(name), (0,) * len(limits), new=True)
+            return _append(transaction, GRANT, name, {"grant": name, "limits": limits}, who, state)
+
+        return self._store.write(work)
+
+    def renew(self, name: str, *, who: str | None = None) -> Receipt:
+        """Begin a period in which nothing is spent; grants stay as they are.
+
+        The budget then holds for each period by itself. Whoever is in the dataset of several periods has the guarantee
+        of their composition, which is a larger one.
+
+        Raises:
+            InvalidInputError: a period of that name began before.
+        """
+        _text(name, "name")
+
+        def work(transaction: Transaction) -> Receipt:
+            _, state = _loaded(transaction)
+            if transaction.entry(RENEW, name) is not None:
+                raise InvalidInputError(f"a period of that name began before; received {shown(name)}", "name")
+            state.renew()
+            for each in state.accounts:
+                _keep(transaction, state, each)
+            return _append(transaction, RENEW, name, {"period": name}, who, state)
+
+        return self._store.write(work)
+
+    def show(self, last: int = 20) -> Standing:
+        """Return the ledger as it is now, with its latest releases.
+
+        Raises:
+            InvalidInputError: the ledger cannot be read.
+        """
+
+        def work(transaction: Transaction) -> Standing:
+            begun, state = _loaded(transaction)
+            number, last_hash, _ = transaction.head()
+            latest = []
+            for entry in transaction.latest(SPEND, last):
+                settled = settling(transaction, entry.name)
+                reserved = RUN if entry.keys["token"] is None else RESERVED
+                latest.append({**entry.keys, "state": settled.kind if settled else reserved})
+            releases, voids = transaction.count(SPEND), transaction.count(VOID)
+            return Standing(begun, state, number, last_hash, releases, voids, latest)
+
+        return self._store.look(work)
+
+    def entries(self) -> list[Entry]:
+        """Return the log.
+
+        Raises:
+            InvalidInputError: the ledger cannot be read.
+        """
+        return self._store.look(lambda transaction: transaction.entries())
+
+    def verify(self, receipts: Iterable[Mapping[str, Any]] = ()) -> Verification:
+        """Compute the state again from the log, with every price, and compare it with the stored one.
+
+        Args:
+            receipts: receipts that the log must hold, as :meth:`Receipt.json` returns them.
+
+        Raises:
+            InvalidInputError: the ledger cannot be read.
+        """
+
+        def work(transaction: Transaction) -> Verification:
+            return verified(transaction.entries(), transaction.head(), transaction.accounts(), receipts)
+
+        return self._store.look(work)
+
+
+def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
+    """Return the price of rounds, and if they fit."""
+    prices = state.prices(rounds, grant, region)
+    if state.budget.filter == CurrencyFilter.name:
+        return Price(prices, state.affords(grant, region, prices), None)
+
+    def times(count: int) -> Prices:
+        return {direction: tuple(count * number for number in price) for direction, price in prices.items()}
+
+    counts = range(1, MAX_COUNT + 1)
+    more = bisect_left(counts, True, key=lambda count: not state.affords(grant, region, times(count)))
+    return Price(prices, more > 0, more)
+
+
+def refusal(state: State, rounds: Sequence[Round], grant: str, region: str) -> str:
+    """Return the reason for which rounds do not fit."""
+    names = " and ".join(f"{item.count} x {item.mechanism.name}" for item in rounds[:3])
+    left, unit = state.budget.amounts(state.left(grant)), state.budget.made.currency
+    where = f" in grant {grant}" if grant else ""
+    one = [item.changed(count=1) for item in rounds]
+    room = priced(state, one, grant, region).more if len(rounds) == 1 else None
+    more = "" if room is None else f", {room} x would"
+    return f"{one_line(names)} does not fit{where}{more}: {float(left[0]):.6g} {unit} is left"
+
+
+def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
+    first = transaction.entry(BEGIN, "")
+    if first is None:
+        raise InvalidInputError("the log has no beginning: entries were removed")
+    begun, budget = begun_by(first.body)
+    state = State(budget, tuple(begun["regions"]), transaction.accounts(), transaction.head()[2])
+    return begun, state
+
+
+def _asked(name: str, grant: str, region: str, rounds: Sequence[Round]) -> dict[str, Any]:
+    """The keys of an entry that a repeated request must have in common with it."""
+    return {"id": name, "grant": grant, "region": region, "rounds": rounds_to_dicts(rounds)}
+
+
+def _spend(
+    transaction: Transaction,
+    state: State,
+    asked: Mapping[str, Any],
+    rounds: Sequence[Round],
+    token: str | None,
+    who: str | None,
+) -> Receipt:
+    grant, region = asked["grant"], asked["region"]
+    prices = state.prices(rounds, grant, region)
+    try:
+        state.spend(grant, region, prices)
+    except BudgetError:
+        raise BudgetError(refusal(state, rounds, grant, region)) from None
+    _keep(transaction, state, grant)
+    hashed = None if token is None else _hashed(token)
+    keys = {**asked, "prices": prices, "token": hashed, "period": state.period}
+    return _append(transaction, SPEND, asked["id"], keys, who, state, token)
+
+
+def settling(transaction: Transaction, request: str) -> Entry | None:
+    """Return the entry that confirms or voids a release, or None."""
+    return transaction.entry(RUN, request) or transaction.entry(VOID, request)
+
+
+def _append(
+    transaction: Transaction,
+    kind: str,
+    name: str,
+    keys: Mapping[str, Any],
+    who: str | None,
+    state: State,
+    token: str | None = None,
+) -> Receipt:
+    before, last = (-1, FIRST) if kind == BEGIN else transaction.head()[:2]
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    body = spelled({**keys, "kind": kind, "number": before + 1, "when": when, "who": _person(who)})
+    entry = Entry(before + 1, kind, name, body, chained(last, body))
+    transaction.append(entry, state.period)
+    return Receipt(entry.number, entry.hash, entry.keys, token)
+
+
+def _keep(transaction: Transaction, state: State, name: str) -> None:
+    account = state.account(name)
+    transaction.keep(name, account, account.worst(state.budget.adjacency.directions))
+
+
+def _rounds(releases: Round | Iterable[Round]) -> list[Round]:
+    found = [releases] if isinstance(releases, Round) else list(releases)
+    if not found or not all(isinstance(item, Round) for item in found):
+        raise InvalidInputError(f"releases must be one Round or several; received {shown(releases)}", "releases")
+    return found
+
+
+def _text(value: Any, key: str, *, empty: bool = False) -> str:
+    if not isinstance(value, str) or not (empty or value.strip()) or len(value) > MOST_TEXT or not value.isprintable():
+        raise InvalidInputError(f"{key} must be a line of 1 to {MOST_TEXT} characters; received {shown(value)}", key)
+    return value
+
+
+def _person(who: str | None) -> str:
+    if who is not None:
+        return _text(who, "who")
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # no such user, or a system without users
+        return "unknown"
+
+
+def _hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,327 @@
+"""The database of a ledger: SQLite in a file, or PostgreSQL for several machines.
+
+Everything is read and written within one transaction that no other writer interleaves with: ``BEGIN IMMEDIATE`` of
+SQLite, with a write-ahead log that is on the disk before a transaction counts (``synchronous=FULL``); ``SERIALIZABLE``
+of PostgreSQL, which is tried again where two transactions met. A lock on one table makes such meetings rare: it is
+taken before the transaction sees the database, so that who waited sees what the others wrote.
+
+A check of the database itself refuses an account above its limits, whatever a program writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from hockeystick.questions.ledger.entries import Entry
+from hockeystick.questions.ledger.state import LIMITS, SPENT, Account, columns
+from hockeystick.values.domains import one_line, place
+from hockeystick.values.errors import InvalidInputError
+
+WAIT = 600.0  # seconds that a writer waits for the others
+TRIES = 20  # of a transaction that met another
+LARGEST = 2**62  # number that the database is shown in place of a larger one
+NONE = "it is no ledger; `hockeystick budget init` begins one"
+UNKNOWN = "; it is not known whether it was recorded: ask again with the same id"
+
+TABLES = (
+    "CREATE TABLE ledger_entry (number BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, "
+    "body TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (kind, name))",
+    "CREATE TABLE ledger_account (name TEXT PRIMARY KEY, body TEXT NOT NULL, spent_1 BIGINT NOT NULL, "
+    "spent_2 BIGINT NOT NULL, spent_3 BIGINT NOT NULL, limit_1 BIGINT NOT NULL, limit_2 BIGINT NOT NULL, "
+    "limit_3 BIGINT NOT NULL, CHECK (spent_1 <= limit_1 AND (spent_2 <= limit_2 OR spent_3 <= limit_3)))",
+    "CREATE TABLE ledger_head (one INTEGER PRIMARY KEY CHECK (one = 1), number BIGINT NOT NULL, hash TEXT NOT NULL, "
+    "period BIGINT NOT NULL)",
+)
+
+ENTRY = "SELECT number, kind, name, body, hash FROM ledger_entry"
+
+Result = TypeVar("Result")
+
+
+class Store(ABC):
+    """Database of a ledger.
+
+    Attributes:
+        place: file or address, for people.
+        mark: what stands for a value in a statement.
+        reading: statements that begin a transaction that only reads.
+        writing: statements that begin one that writes, after all others that do.
+        begins: statements that begin the one that makes the tables.
+        exists: statement that finds the tables.
+        forgets: True if the database may have recorded what it did not acknowledge.
+    """
+
+    place: str
+    mark: ClassVar[str]
+    reading: ClassVar[tuple[str, ...]]
+    writing: ClassVar[tuple[str, ...]]
+    begins: ClassVar[tuple[str, ...]]
+    exists: ClassVar[str]
+    forgets: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def errors(self) -> type[Exception]:
+        """Base class of the errors of the database."""
+
+    @abstractmethod
+    def connected(self) -> Any:
+        """Return a new connection that begins and commits nothing by itself."""
+
+    @abstractmethod
+    def met(self, error: Exception) -> bool:
+        """Return True if a transaction failed because of another one, and may be tried again."""
+
+    @abstractmethod
+    def said(self, error: Exception) -> str:
+        """Return an error of the database in one line."""
+
+    def look(self, work: Callable[[Transaction], Result]) -> Result:
+        """Read the tables as they are at one moment.
+
+        Raises:
+            InvalidInputError: there is no ledger, or the database cannot be reached or read.
+        """
+        return self._within(self.reading, lambda transaction: work(self._checked(transaction)))
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        """Do all of some work in one transaction that no other writer interleaves with, or nothing of it.
+
+        Raises:
+            InvalidInputError: there is no ledger, or the database cannot be reached, read or written; nothing was
+                recorded, unless the message says that this is not known.
+        """
+        return self._within(self.writing, lambda transaction: work(self._checked(transaction)))
+
+    def create(self, work: Callable[[Transaction], Result]) -> Result:
+        """Make the tables, and do some work in the same transaction.
+
+        Raises:
+            InvalidInputError: there is a ledger, or the database cannot be reached or written.
+        """
+
+        def both(transaction: Transaction) -> Result:
+            if transaction.ask(self.exists):
+                raise InvalidInputError(
+                    f"{place(self.place)}: a ledger is there, which may be in use; give another place"
+                )
+            for statement in TABLES:
+                transaction.ask(statement)
+            return work(transaction)
+
+        return self._within(self.begins, both)
+
+    def _checked(self, transaction: Transaction) -> Transaction:
+        if not transaction.ask(self.exists):
+            raise InvalidInputError(f"{place(self.place)}: {NONE}")
+        return transaction
+
+    def _within(self, begin: Sequence[str], work: Callable[[Transaction], Result]) -> Result:
+        for left in reversed(range(TRIES)):
+            unknown = ""
+            try:
+                with contextlib.closing(self.connected()) as connection:
+                    transaction = Transaction(connection, self.mark)
+                    try:
+                        for statement in begin:
+                            transaction.ask(statement)
+                        found = work(transaction)
+                        unknown = UNKNOWN if self.forgets else ""
+                        transaction.ask("COMMIT")
+                    except BaseException:
+                        with contextlib.suppress(self.errors):  # of a connection that is lost
+                            transaction.ask("ROLLBACK")
+                        raise
+                    return found
+            except self.errors as error:
+                if not left or not self.met(error):
+                    raise InvalidInputError(f"{place(self.place)}: {self.said(error)}{unknown}") from None
+        raise AssertionError("the last try returns or raises")
+
+
+class Transaction:
+    """Tables of a ledger as one transaction sees them."""
+
+    def __init__(self, connection: Any, mark: str) -> None:
+        self._connection, self._mark = connection, mark
+
+    def ask(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run a statement, with a question mark for each value, and return the rows that it finds."""
+        cursor = self._connection.cursor()
+        cursor.execute(statement.replace("?", self._mark), values)
+        return list(cursor.fetchall()) if cursor.description else []
+
+    def head(self) -> tuple[int, str, int]:
+        """Return the number and the hash of the last entry, and the period."""
+        ((number, last, period),) = self.ask("SELECT number, hash, period FROM ledger_head")
+        return number, last, period
+
+    def entry(self, kind: str, name: str) -> Entry | None:
+        """Return the entry of a kind and a name, or None."""
+        found = self.ask(f"{ENTRY} WHERE kind = ? AND name = ?", (kind, name))
+        return Entry(*found[0]) if found else None
+
+    def entries(self) -> list[Entry]:
+        """Return all entries in order."""
+        return [Entry(*row) for row in self.ask(f"{ENTRY} ORDER BY number")]
+
+    def latest(self, kind: str, most: int) -> list[Entry]:
+        """Return the last entries of a kind, in order."""
+        found = self.ask(f"{ENTRY} WHERE kind = ? ORDER BY number DESC LIMIT ?", (kind, most))
+        return [Entry(*row) for row in reversed(found)]
+
+    def count(self, kind: str) -> int:
+        """Return the number of entries of a kind."""
+        ((found,),) = self.ask("SELECT COUNT(*) FROM ledger_entry WHERE kind = ?", (kind,))
+        return int(found)
+
+    def accounts(self) -> dict[str, Account]:
+        """Return all accounts by name."""
+        found = {}
+        for name, body in self.ask("SELECT name, body FROM ledger_account ORDER BY name"):
+            keys = json.loads(body)
+            spent = {
+                region: {direction: tuple(price) for direction, price in prices.items()}
+                for region, prices in keys["spent"].items()
+            }
+            found[name] = Account(tuple(keys["limits"]), spent)
+        return found
+
+    def keep(self, name: str, account: Account, spent: tuple[int, ...], *, new: bool = False) -> None:
+        """Write an account; the database refuses it above its limits."""
+        body = json.dumps({"limits": account.limits, "spent": account.spent}, sort_keys=True)
+        numbers = [min(each, LARGEST) for each in (*columns(spent, SPENT), *columns(account.limits, LIMITS))]
+        if new:
+            self.ask("INSERT INTO ledger_account VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (name, body, *numbers))
+        else:
+            self.ask(
+                "UPDATE ledger_account SET body = ?, spent_1 = ?, spent_2 = ?, spent_3 = ? WHERE name = ?",
+                (body, *numbers[:3], name),
+            )
+
+    def append(self, entry: Entry, period: int) -> None:
+        """Write an entry, and that it is the last one."""
+        self.ask("INSERT INTO ledger_entry VALUES (?, ?, ?, ?, ?)", entry)
+        if entry.number == 0:
+            self.ask("INSERT INTO ledger_head VALUES (1, ?, ?, ?)", (0, entry.hash, period))
+        else:
+            self.ask("UPDATE ledger_head SET number = ?, hash = ?, period = ?", (entry.number, entry.hash, period))
+
+
+class SQLite(Store):
+    """Ledger in a file.
+
+    Args:
+        file: name of the file.
+        new: True to make the file if there is none.
+    """
+
+    mark = "?"
+    reading = ("BEGIN",)
+    writing = begins = ("BEGIN IMMEDIATE",)
+    exists = "SELECT name FROM sqlite_master WHERE name = 'ledger_head'"
+    forgets = False  # what was not committed is gone with the connection
+
+    def __init__(self, file: str | Path, *, new: bool = False) -> None:
+        self.place, self._new = str(file), new
+
+    @property
+    def errors(self) -> type[Exception]:
+        """Errors of SQLite."""
+        return sqlite3.Error
+
+    def met(self, error: Exception) -> bool:
+        """Return False: who waits for the others waits within SQLite."""
+        return False
+
+    def connected(self) -> sqlite3.Connection:
+        """Open the file.
+
+        Raises:
+            InvalidInputError: there is none, and none is to be made.
+        """
+        if not self._new and not Path(self.place).is_file():
+            raise InvalidInputError(f"{place(self.place)}: there is no such file; `hockeystick budget init` begins one")
+        connection = sqlite3.connect(self.place, timeout=WAIT, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def said(self, error: Exception) -> str:
+        """Return the message of SQLite."""
+        return NONE if "not a database" in str(error) else one_line(str(error))
+
+
+class PostgreSQL(Store):
+    """Ledger in a database of PostgreSQL.
+
+    Args:
+        address: ``postgresql://user@host/name``; the tables are made in the first schema of the search path.
+
+    Raises:
+        InvalidInputError: the driver is not installed.
+    """
+
+    mark = "%s"
+    reading = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+    begins = ("BEGIN ISOLATION LEVEL SERIALIZABLE",)
+    # the lock comes before the transaction sees the tables, so that it sees what those wrote that it waited for
+    writing = (*begins, "LOCK TABLE ledger_head IN EXCLUSIVE MODE")
+    exists = "SELECT 1 FROM pg_tables WHERE tablename = 'ledger_head' AND schemaname = current_schema()"
+    forgets = True
+
+    def __init__(self, address: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise InvalidInputError(
+                "a ledger on PostgreSQL needs the driver psycopg: pip install 'hockeystick[postgresql]'"
+            ) from None
+        self._driver, self._address = psycopg, address
+        self.place = re.sub(r"(//[^/@:]*):[^/@]*@", r"\1@", address)  # without the password
+
+    @property
+    def errors(self) -> type[Exception]:
+        """Errors of the driver."""
+        found: type[Exception] = self._driver.Error
+        return found
+
+    def met(self, error: Exception) -> bool:
+        """Return True if the database could not order two transactions."""
+        found = self._driver.errors
+        return isinstance(error, found.SerializationFailure | found.DeadlockDetected)
+
+    def connected(self) -> Any:
+        """Connect to the database."""
+        return self._driver.connect(self._address, autocommit=True)
+
+    def said(self, error: Exception) -> str:
+        """Return the message of the database."""
+        return NONE if isinstance(error, self._driver.errors.UndefinedTable) else one_line(str(error))
+
+
+def store_of(name: str | Path, *, new: bool = False) -> Store:
+    """Return the database by the name of a file, or by an address of PostgreSQL.
+
+    Raises:
+        InvalidInputError: the file has the ending of a plan, or the driver is not installed.
+    """
+    if str(name).startswith(("postgresql://", "postgres://")):
+        return PostgreSQL(str(name))
+    if Path(name).suffix.lower() in (".toml", ".json"):
+        raise InvalidInputError(
+            f"{place(name)}: a ledger is a database, such as ledger.db; `hockeystick budget init ledger.db --from "
+            "FILE` takes over the TOML file of an earlier version"
+        )
+    return SQLite(name, new=new)

@@ -1,0 +1,146 @@
+"""Verification of a ledger: the state computed again from the log, price by price, by the present engine.
+
+An entry that was changed, taken out, moved or added has another hash, or its neighbours do. A log that was cut off at
+its end, or a state that was written over, no longer agree with each other. A whole database put back to an earlier day
+agrees with itself: only a receipt of a later day tells, whose number or hash is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hockeystick.plan.file import rounds_in_order
+from hockeystick.questions.ledger.budget import begun_by
+from hockeystick.questions.ledger.entries import FIRST, GRANT, RENEW, RUN, SPEND, VOID, Entry, chained
+from hockeystick.questions.ledger.state import Account, State
+from hockeystick.values.errors import HockeystickError
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Result of a verification.
+
+    Attributes:
+        entries: number of entries.
+        hash: hash of the last entry.
+        state: accounts that follow from the log; None if it has no beginning.
+        findings: whatever does not agree, one line each; of the log the first, which is often the cause of more.
+    """
+
+    entries: int
+    hash: str
+    state: State | None
+    findings: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """True if everything agrees."""
+        return not self.findings
+
+
+def verified(
+    entries: Sequence[Entry],
+    head: tuple[int, str, int] | None = None,
+    accounts: Mapping[str, Account] | None = None,
+    receipts: Iterable[Mapping[str, Any]] = (),
+) -> Verification:
+    """Compute the state again, and compare it with the stored one and with receipts.
+
+    Args:
+        entries: the log, in order.
+        head: stored number and hash of the last entry, and the period; None if only a log is at hand.
+        accounts: stored accounts.
+        receipts: receipts that the log must hold, each with its ``number`` and ``hash``.
+    """
+    findings: list[str] = []
+    last, state = FIRST, None
+    spends: dict[str, Mapping[str, Any]] = {}
+    for number, entry in enumerate(entries):
+        try:
+            if entry.number != number:
+                raise ValueError(f"it is missing: entry {entry.number} is in its place")
+            if chained(last, entry.body) != entry.hash:
+                raise ValueError("its hash is not that of its text after the entries before it")
+            state = _after(state, entry, spends)
+        except (HockeystickError, KeyError, TypeError, ValueError) as error:
+            findings.append(f"entry {number}: {error}")
+            break
+        last = entry.hash
+    if not entries:
+        findings.append("the log is empty")
+    if head is not None and entries and (head[0], head[1]) != (entries[-1].number, entries[-1].hash):
+        findings.append(
+            f"the log ends with entry {entries[-1].number} and hash {entries[-1].hash[:16]}..., the state was written "
+            f"after entry {head[0]} and hash {head[1][:16]}..."
+        )
+    if state is not None and accounts is not None and not findings:
+        findings += _differences(state, accounts)
+    hashes = {entry.number: entry.hash for entry in entries}
+    for receipt in receipts:
+        if receipt.get("hash") is None or hashes.get(receipt.get("number", -1)) != receipt["hash"]:
+            findings.append(f"the log has no entry {receipt.get('number')} with the hash of the receipt")
+    return Verification(len(entries), last, state, tuple(findings))
+
+
+def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any]]) -> State:
+    """The state after one more entry.
+
+    Raises:
+        HockeystickError: the entry may not follow, or its prices are too low.
+    """
+    keys = entry.keys
+    name = keys.get("id", keys.get("grant", keys.get("period", "")))
+    if (keys["kind"], keys["number"], name) != (entry.kind, entry.number, entry.name):
+        raise ValueError("its columns are not those of its text")
+    if state is None:
+        begun, budget = begun_by(entry.body)
+        if list(budget.limits) != begun["limits"]:
+            raise ValueError(f"its limits are {begun['limits']}, and {list(budget.limits)} by this version")
+        return State(budget, tuple(begun["regions"]))
+    if entry.kind == SPEND:
+        if keys["id"] in spends:
+            raise ValueError(f"id {keys['id']} was recorded before")
+        spends[keys["id"]] = keys
+        prices = {direction: tuple(price) for direction, price in keys["prices"].items()}
+        found = state.prices(rounds_in_order(keys["rounds"]), keys["grant"], keys["region"])
+        if found.keys() != prices.keys() or any(max(map(int.__sub__, found[at], prices[at])) > 0 for at in found):
+            raise ValueError(f"its prices are {prices}, and {found} by this version")
+        state.spend(keys["grant"], keys["region"], prices)
+    elif entry.kind == GRANT:
+        state.grant(keys["grant"], tuple(keys["limits"]))
+    elif entry.kind == RENEW:
+        state.renew()
+    elif entry.kind in (RUN, VOID):
+        spent = spends[keys["id"]]
+        if spent.get("settled") or spent["token"] is None:
+            raise ValueError(f"id {keys['id']} was not reserved, or is settled already")
+        spends[keys["id"]] = {**spent, "settled": True}
+        if entry.kind == VOID:
+            if spent["period"] != state.period:
+                raise ValueError("it voids a release of a period that is over")
+            state.give_back(spent["grant"], spent["region"], spent["prices"])
+    else:
+        raise ValueError(f"a log has no entries of kind {entry.kind}")
+    return state
+
+
+def _differences(state: State, accounts: Mapping[str, Account]) -> list[str]:
+    """Accounts that are stored otherwise than they follow from the log."""
+    found = []
+    for name in sorted({*state.accounts, *accounts}):
+        mine, stored = state.accounts.get(name), accounts.get(name)
+        if mine is None or stored is None or (mine.limits, _spent(mine)) != (stored.limits, _spent(stored)):
+            found.append(f"the account {name or 'of the budget'} is stored otherwise than it follows from the log")
+    return found
+
+
+def _spent(account: Account) -> dict[tuple[str, str], tuple[int, ...]]:
+    """What is spent of an account, without what is 0."""
+    return {
+        (region, direction): price
+        for region, prices in account.spent.items()
+        for direction, price in prices.items()
+        if any(price)
+    }

@@ -1,0 +1,519 @@
+"""A ledger is never overspent, forgets nothing, and notices whatever was changed behind its back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hockeystick as hs
+from hockeystick.questions.ledger.budget import CEILING, Budget
+from hockeystick.questions.ledger.entries import entries_of, exported
+from hockeystick.questions.ledger.state import WHOLE, Account, State
+from hockeystick.questions.ledger.store import SQLite
+from hockeystick.questions.ledger.verification import Verification, verified
+from postgresql import server
+
+TWICE = "INSERT INTO ledger_entry SELECT number + 99, kind, name, body, hash FROM ledger_entry"
+TENTH = hs.Round(hs.Laplace(10.0))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str | None]:
+    with server() as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place without a ledger."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ledger.db")
+    psycopg = pytest.importorskip("psycopg")
+    found = request.getfixturevalue("address")
+    if found is None:
+        pytest.skip("no server of PostgreSQL is installed")
+    name = f"ledger_{random.getrandbits(60)}"
+    with psycopg.connect(found + "postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return str(found) + name
+
+
+def begun(place: str | Path, kind: str = "pure", **budget: Any) -> hs.Ledger:
+    relation = budget.pop("adjacency", "add-or-remove")
+    regions = budget.pop("regions", ())
+    return hs.Ledger.begin(place, kind, budget or {"epsilon": 1.0}, adjacency=relation, regions=regions)
+
+
+def left(ledger: hs.Ledger, name: str = WHOLE) -> Fraction:
+    state = ledger.show(0).state
+    return state.budget.amounts(state.left(name))[0]
+
+
+# spending
+
+
+def test_ten_tenths_fit_a_budget_of_one_and_an_eleventh_does_not(place: str) -> None:
+    ledger = begun(place)
+    for number in range(10):
+        receipt = ledger.spend(TENTH)
+        assert receipt.number == number + 1
+    assert left(ledger) == 0
+    assert not ledger.price(TENTH).fits
+    with pytest.raises(hs.BudgetError, match="1 x laplace does not fit, 0 x would: 0 pure epsilon is left"):
+        ledger.spend(TENTH)
+    assert ledger.show().number == 10
+    assert ledger.verify().sound
+
+
+def test_a_repeated_request_is_recorded_once(place: str) -> None:
+    ledger = begun(place)
+    first = ledger.spend(TENTH, request="q1")
+    assert ledger.spend(TENTH, request="q1") == first
+    assert hs.Ledger(place).spend([TENTH], request="q1", who="another") == first
+    for other in (hs.Round(hs.Laplace(20.0)), 2 * TENTH, TENTH.changed(name="visits")):
+        with pytest.raises(hs.BudgetError, match="'q1' was recorded before for something else"):
+            ledger.spend(other, request="q1")
+    with pytest.raises(hs.BudgetError, match="something else"):
+        ledger.spend(TENTH, request="q1", reserve=True)
+    assert left(ledger) == Fraction(9, 10)
+
+
+def test_a_repeated_request_with_lists_is_the_same(tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "a.db", "rdp", epsilon=3.0, delta=1e-6)
+    lists = hs.Round(hs.RDP(orders=(2.0, 30.0), epsilons=(0.1, 0.2)))
+    assert ledger.spend(lists, request="a") == ledger.spend(lists, request="a")
+
+
+def test_several_rounds_are_spent_together_or_not_at_all(place: str) -> None:
+    ledger = begun(place)
+    with pytest.raises(hs.BudgetError, match="does not fit"):
+        ledger.spend([5 * TENTH, 6 * TENTH])
+    assert left(ledger) == 1
+    ledger.spend([5 * TENTH, 5 * TENTH])
+    assert left(ledger) == 0
+
+
+def test_a_token_gives_back_once_and_only_before_it_was_confirmed(place: str) -> None:
+    ledger = begun(place)
+    kept, ran, plain = (ledger.spend(TENTH, request=name, reserve=name != "c") for name in "abc")
+    assert plain.token is None
+    assert ledger.spend(TENTH, request="a", reserve=True).token is None  # it is given once
+    assert kept.token is not None
+    assert ran.token is not None
+    for wrong in (ran.token, "", "é"):
+        with pytest.raises(hs.InvalidInputError, match="token must be that of the receipt"):
+            ledger.void("a", wrong)
+    for name in ("c", "none"):
+        with pytest.raises(hs.InvalidInputError, match="id must be that of a reserved release"):
+            ledger.void(name, kept.token)
+    ledger.run("b", ran.token)
+    with pytest.raises(hs.BudgetError, match="'b' is run already"):
+        ledger.void("b", ran.token)
+    assert left(ledger) == Fraction(7, 10)
+    assert ledger.void("a", kept.token) == ledger.void("a", kept.token)
+    with pytest.raises(hs.BudgetError, match="'a' is void already"):
+        ledger.run("a", kept.token)
+    assert left(ledger) == Fraction(8, 10)
+    shown = ledger.show()
+    assert [keys["state"] for keys in shown.last] == ["void", "run", "run"]
+    assert (shown.releases, shown.voids) == (3, 1)
+    assert ledger.verify().sound
+
+
+def test_a_grant_is_set_aside_and_limits_whoever_spends_it(place: str) -> None:
+    ledger = begun(place, "zcdp", rho=1.0)
+    ledger.grant("maps", 0.5)
+    assert (left(ledger), left(ledger, "maps")) == (Fraction(1, 2), Fraction(1, 2))
+    tenth = hs.Round(hs.ZCDP(0.1))
+    for _ in range(5):
+        ledger.spend(tenth, grant="maps")
+    with pytest.raises(hs.BudgetError, match="does not fit in grant maps, 0 x would"):
+        ledger.spend(tenth, grant="maps")
+    ledger.spend(5 * tenth)
+    with pytest.raises(hs.BudgetError, match=r"a grant of 0\.001 does not fit: 0 is left to grant"):
+        ledger.grant("roads", 0.001)
+    with pytest.raises(hs.InvalidInputError, match="grant: there is one of that name already"):
+        ledger.grant("maps", 0.1)
+    with pytest.raises(hs.InvalidInputError, match="did you mean 'maps'"):
+        ledger.spend(tenth, grant="map")
+    assert ledger.verify().sound
+
+
+def test_a_renewal_begins_a_period_and_grants_stay(place: str) -> None:
+    ledger = begun(place)
+    ledger.grant("maps", 0.4)
+    old = ledger.spend(TENTH, request="old", grant="maps", reserve=True)
+    ledger.spend(6 * TENTH)
+    ledger.renew("2027")
+    assert (left(ledger), left(ledger, "maps")) == (Fraction(6, 10), Fraction(4, 10))
+    assert old.token is not None
+    with pytest.raises(hs.BudgetError, match="a period that is over"):
+        ledger.void("old", old.token)
+    with pytest.raises(hs.InvalidInputError, match="a period of that name began before"):
+        ledger.renew("2027")
+    assert ledger.show().state.period == 1
+    assert ledger.verify().sound
+
+
+# prices
+
+
+def test_units_are_decimal_and_prices_are_rounded_up() -> None:
+    """Each price is at least the exact one and less than a unit above; limits are at most the exact ones."""
+    rng = random.Random(1)
+    for _ in range(200):
+        limit = 10 ** rng.uniform(-5, 3)
+        budget = Budget("pure", {"epsilon": limit})
+        (whole,), (unit,) = budget.limits, budget.units
+        assert 10**11 <= whole < 10**12
+        assert 0 <= Fraction(repr(limit)) - whole * unit < unit
+        cost = Fraction(repr(rng.uniform(0.0, 2 * limit)))
+        (price,) = budget.whole((cost,))
+        assert 0 <= price * unit - cost < unit
+    assert Budget("pure", {"epsilon": 1.0}).whole((Fraction(10) ** 400,)) == (CEILING,)
+
+
+def test_the_default_budget_takes_normal_noise_and_the_sum_of_losses(tmp_path: Path) -> None:
+    """Either rule suffices; each is used up to its end."""
+    both = begun(tmp_path / "a.db", "approximate-dp", epsilon=3.0, delta=1e-6)
+    made = hs.filters.ApproximateDpFilter(3.0, 1e-6)
+    for item in (hs.Round(hs.Gaussian(10.0)), hs.Round(hs.DiscreteGaussian(10.0)), hs.Round(hs.Laplace(1.0))):
+        assert both.price(item).more == made.more_of(item)
+    assert both.price(hs.Round(hs.Laplace(1.0))).more == 3
+    many = both.price(hs.Round(hs.Gaussian(10.0))).more
+    assert many is not None
+    both.spend(many * hs.Round(hs.Gaussian(10.0)))
+    with pytest.raises(hs.BudgetError):
+        both.spend(hs.Round(hs.Gaussian(10.0)))
+    assert both.verify().sound
+    with pytest.raises(hs.InvalidInputError, match="has no parts that add up"):
+        both.grant("maps", 0.1)
+
+
+# regions
+
+
+def test_regions_are_spent_side_by_side(place: str) -> None:
+    ledger = begun(place, "pure", epsilon=1.0, regions=("north", "south"))
+    ledger.spend(5 * TENTH, region="north")
+    ledger.spend(5 * TENTH, region="south")
+    assert left(ledger) == Fraction(1, 2)
+    ledger.spend(3 * TENTH)
+    assert left(ledger) == Fraction(2, 10)
+    with pytest.raises(hs.BudgetError, match="2 x would"):
+        ledger.spend(3 * TENTH, region="south")
+    with pytest.raises(hs.InvalidInputError, match="did you mean 'south'"):
+        ledger.spend(TENTH, region="souht")
+    assert ledger.verify().sound
+
+
+def test_a_record_that_moves_between_regions_pays_in_both() -> None:
+    """Against all pairs of regions by hand, for random prices in each direction."""
+    rng = random.Random(2)
+    directions = ("replace-one", "remove", "add")
+    for _ in range(200):
+        names = [f"r{number}" for number in range(rng.randint(1, 5))]
+        account = Account((10**12,))
+        prices = {name: {way: (rng.randint(0, 100),) for way in directions} for name in names}
+        whole = rng.randint(0, 100)
+        account.add(WHOLE, {"replace-one": (whole,)}, 1)
+        for name in names:
+            account.add(name, prices[name], 1)
+        stays = [prices[name]["replace-one"][0] for name in names]
+        moves = [prices[a]["remove"][0] + prices[b]["add"][0] for a, b in permutations(names, 2)]
+        ends = [prices[name][way][0] for name in names for way in ("remove", "add")]  # to or from an empty region
+        assert account.total(hs.Direction.REPLACE_ONE) == (whole + max([*stays, *moves, *ends]),)
+
+
+def test_replacing_records_of_two_regions_costs_the_sum_of_both(tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "a.db", "zcdp", rho=1.0, adjacency="replace-one", regions=("north", "south"))
+    item = hs.Round(hs.Gaussian(10.0))  # replaced: 2/10 squared, halved; removed or added: a quarter of that
+    ledger.spend(item, region="north")
+    assert 1 - left(ledger) == Fraction(2, 100)
+    ledger.spend(7 * item, region="south")
+    assert 1 - left(ledger) == Fraction(14, 100)
+    assert ledger.verify().sound
+
+
+# the database
+
+
+def test_the_database_itself_refuses_an_account_above_its_limit(place: str) -> None:
+    ledger = begun(place)
+    ledger.spend(9 * TENTH)
+    store = ledger._store
+    with pytest.raises(hs.InvalidInputError, match=r"(?i)check constraint"):
+        store.write(lambda transaction: transaction.ask("UPDATE ledger_account SET spent_1 = limit_1 + 1"))
+    with pytest.raises(hs.InvalidInputError, match=r"(?i)unique"):
+        store.write(
+            lambda transaction: transaction.ask(
+                "INSERT INTO ledger_entry SELECT 99, kind, name, body, hash FROM ledger_entry"
+            )
+        )
+    assert ledger.verify().sound
+
+
+def test_a_full_disk_records_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = begun(tmp_path / "a.db")
+    connected = SQLite.connected
+
+    def full(self: SQLite) -> sqlite3.Connection:
+        found = connected(self)
+        pages = found.execute("PRAGMA page_count").fetchone()[0]
+        found.execute(f"PRAGMA max_page_count = {pages}")
+        return found
+
+    big = hs.Round(hs.Laplace(1e4), note="x" * 2000)
+    monkeypatch.setattr(SQLite, "connected", full)
+    with pytest.raises(hs.InvalidInputError, match=r"a\.db: database or disk is full$"):
+        ledger.spend(50 * [big])
+    monkeypatch.setattr(SQLite, "connected", connected)
+    assert ledger.show().releases == 0
+    assert ledger.verify().sound
+    ledger.spend(big)
+
+
+def test_nothing_is_recorded_where_the_work_fails_half_way(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hockeystick.questions.ledger.store import Transaction
+
+    ledger = begun(place)
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "append", broken)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.spend(TENTH)
+    assert left(ledger) == 1
+    assert ledger.verify().sound
+
+
+def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a database, but long enough to be looked at as if it were one" * 20)
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (x)").connection.commit()
+    for name, reason in (
+        ("none.db", "there is no such file"),
+        ("text.db", "it is no ledger"),
+        ("other.db", "it is no ledger"),
+    ):
+        for ask in (hs.Ledger.show, hs.Ledger.verify, lambda ledger: ledger.spend(TENTH)):
+            with pytest.raises(hs.InvalidInputError, match=f"{name}: {reason}.*budget init"):
+                ask(hs.Ledger(tmp_path / name))
+    for name in ("a.toml", "a.json"):
+        with pytest.raises(hs.InvalidInputError, match="a ledger is a database"):
+            hs.Ledger(tmp_path / name)
+    begun(tmp_path / "a.db")
+    with pytest.raises(hs.InvalidInputError, match="a ledger is there"):
+        begun(tmp_path / "a.db", "pure", epsilon=100.0)
+    assert left(hs.Ledger(tmp_path / "a.db")) == 1
+
+
+# verification
+
+
+def attacked(place: Path, statements: list[str]) -> Verification:
+    with sqlite3.connect(place) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return hs.Ledger(place).verify()
+
+
+def replaced(old: str, new: str, number: int = 2) -> str:
+    return f"UPDATE ledger_entry SET body = replace(body, '{old}', '{new}') WHERE number = {number}"
+
+
+EDITS = {
+    "cut off": ["DELETE FROM ledger_entry WHERE number = 6"],
+    "cut off by two": ["DELETE FROM ledger_entry WHERE number > 4"],
+    "cut off with its head": [
+        "DELETE FROM ledger_entry WHERE number = 6",
+        "UPDATE ledger_head SET number = 5, hash = (SELECT hash FROM ledger_entry WHERE number = 5)",
+    ],
+    "first one gone": ["DELETE FROM ledger_entry WHERE number = 1"],
+    "one in the middle gone": ["DELETE FROM ledger_entry WHERE number = 3"],
+    "renumbered": [
+        "DELETE FROM ledger_entry WHERE number = 3",
+        "UPDATE ledger_entry SET number = number - 1 WHERE number > 3",
+    ],
+    "reordered": [
+        "UPDATE ledger_entry SET number = 100 WHERE number = 2",
+        "UPDATE ledger_entry SET number = 2 WHERE number = 3",
+        "UPDATE ledger_entry SET number = 3 WHERE number = 100",
+    ],
+    "scale edited": [replaced('"scale":10.0', '"scale":90.0')],
+    "price edited": [replaced("10000000000", "1")],
+    "name edited": ["UPDATE ledger_entry SET name = 'other' WHERE number = 2"],
+    "person edited": [replaced("ann", "bob")],
+    "budget edited": [replaced('"epsilon":1.0', '"epsilon":9.0', 0)],
+    "hash edited": ["UPDATE ledger_entry SET hash = replace(hash, 'a', 'b') WHERE number = 2"],
+    "state lowered": ["UPDATE ledger_account SET body = replace(body, '60000000000', '10000000000')"],
+    "limit raised": ["UPDATE ledger_account SET body = replace(body, '100000000000', '900000000000')"],
+    "account gone": ["DELETE FROM ledger_account"],
+    "head edited": ["UPDATE ledger_head SET number = 5"],
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_whatever_is_changed_is_noticed(edit: str, tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "a.db")
+    for number in range(6):
+        ledger.spend(TENTH, request=f"q{number}", who="ann")
+    assert ledger.verify().sound
+    found = attacked(tmp_path / "a.db", EDITS[edit])
+    assert not found.sound
+    assert found.findings
+
+
+def test_a_database_put_back_is_noticed_by_a_later_receipt(tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "a.db")
+    ledger.spend(TENTH)
+    kept = sqlite3.connect(tmp_path / "kept.db")
+    sqlite3.connect(tmp_path / "a.db").backup(kept)
+    kept.close()
+    receipt = json.loads(json.dumps(ledger.spend(TENTH).json()))
+    assert ledger.verify([receipt]).sound
+    back = hs.Ledger(tmp_path / "kept.db")
+    assert back.verify().sound
+    assert back.verify([receipt]).findings == ("the log has no entry 2 with the hash of the receipt",)
+    back.spend(2 * TENTH)
+    assert not back.verify([receipt]).sound
+    assert not back.verify([{}]).sound
+
+
+def rechained(change: Callable[[list[dict[str, Any]]], None], ledger: hs.Ledger) -> Verification:
+    """What verification says of a log of which someone computed all hashes again."""
+    from hockeystick.questions.ledger.entries import FIRST, Entry, chained, spelled
+
+    log = [entry.keys for entry in ledger.entries()]
+    change(log)
+    entries, last = [], FIRST
+    for keys in log:
+        body = spelled(keys)
+        last = chained(last, body)
+        entries.append(Entry(keys["number"], keys["kind"], str(keys.get("id", "")), body, last))
+    return verified(entries)
+
+
+def test_a_log_with_new_hashes_still_has_to_add_up(tmp_path: Path) -> None:
+    """Prices are computed again, limits hold, ids are used once, and a release is given back once."""
+    ledger = begun(tmp_path / "a.db")
+    for number in range(3):
+        ledger.spend(3 * TENTH, request=f"q{number}", reserve=number == 0)
+
+    def lower(log: list[dict[str, Any]]) -> None:
+        log[2]["prices"] = {way: [1] for way in log[2]["prices"]}
+
+    def raise_count(log: list[dict[str, Any]]) -> None:
+        log[3]["rounds"][0]["count"] = 5
+
+    def over(log: list[dict[str, Any]]) -> None:
+        log[3]["rounds"][0]["count"] = 5
+        log[3]["prices"] = {way: [50_000_000_000] for way in log[3]["prices"]}
+
+    def again(log: list[dict[str, Any]]) -> None:
+        log[3]["id"] = "q1"
+
+    def void_twice(log: list[dict[str, Any]]) -> None:
+        said = {"kind": "void", "id": "q0", "who": "a", "when": "now"}
+        log += [{**said, "number": 4}, {**said, "number": 5}]
+
+    def void_plain(log: list[dict[str, Any]]) -> None:
+        log.append({"kind": "void", "id": "q1", "who": "a", "when": "now", "number": 4})
+
+    def limit(log: list[dict[str, Any]]) -> None:
+        log[0]["limits"] = [2 * 10**11]
+
+    assert rechained(lambda log: None, ledger).sound
+    for change, reason in (
+        (lower, "its prices are"),
+        (raise_count, "its prices are"),
+        (over, "does not fit"),
+        (again, "was recorded before"),
+        (void_twice, "is settled already"),
+        (void_plain, "was not reserved"),
+        (limit, "its limits are"),
+    ):
+        found = rechained(change, ledger)
+        assert len(found.findings) == 1, change
+        assert reason in found.findings[0]
+
+
+def test_an_export_is_verified_by_itself(place: str) -> None:
+    ledger = begun(place, "zcdp", epsilon=2.0, delta=1e-6, regions=("north",))
+    ledger.grant("maps", 0.01)
+    token = ledger.spend(hs.Round(hs.Gaussian(20.0)), request="a", region="north", reserve=True).token
+    assert token is not None
+    ledger.void("a", token)
+    ledger.renew("2027")
+    text = json.dumps(exported(ledger.entries()))
+    assert verified(entries_of(json.loads(text))).sound
+    assert not verified(entries_of(json.loads(text.replace("north", "south")))).sound
+    wrong: Any
+    for wrong in ({}, {"entries": 3}, {"entries": [{"number": 1}]}, []):
+        with pytest.raises(hs.InvalidInputError, match="it is no log"):
+            entries_of(wrong)
+
+
+# against the truth
+
+
+def test_what_a_ledger_allowed_is_private_as_its_budget_says(tmp_path: Path) -> None:
+    """For rounds fixed beforehand, a special case, the certified epsilon is known: random spends of every filter."""
+    rng = random.Random(5)
+    kinds = {
+        "approximate-dp": {"epsilon": 2.0, "delta": 1e-6},
+        "zcdp": {"epsilon": 2.0, "delta": 1e-6},
+        "gdp": {"epsilon": 2.0, "delta": 1e-6},
+        "rdp": {"epsilon": 2.0, "delta": 1e-6},
+    }
+    for kind, budget in kinds.items():
+        ledger = begun(tmp_path / f"{kind}.db", kind, **budget)
+        rounds = []
+        for _ in range(60):
+            sigma = rng.uniform(5.0, 40.0)
+            made = [hs.Gaussian(sigma), hs.DiscreteGaussian(sigma), hs.Laplace(sigma), hs.ZCDP(0.5 / sigma**2)]
+            item = hs.Round(made[0] if kind == "gdp" else rng.choice(made[:3]), count=rng.randint(1, 4))
+            with contextlib.suppress(hs.BudgetError):
+                ledger.spend(item)
+                rounds.append(item)
+        assert hs.Plan(rounds).epsilon(1e-6).lower <= 2.0
+        assert ledger.verify().sound
+
+
+def test_a_state_never_exceeds_its_limits_whatever_is_asked() -> None:
+    """Random grants, spends, renewals and refunds of all kinds of budgets; totals by hand."""
+    rng = random.Random(7)
+    for _ in range(40):
+        state = State(Budget("zcdp", {"rho": 1.0}), ("a", "b", "c"))
+        spent: list[tuple[str, str, dict[str, tuple[int, ...]]]] = []
+        for _ in range(60):
+            account = rng.choice(list(state.accounts))
+            region = rng.choice(["", "a", "b", "c"])
+            prices: dict[str, tuple[int, ...]] = {way: (rng.randint(0, 10**10),) for way in ("remove", "add")}
+            move = rng.random()
+            with contextlib.suppress(hs.BudgetError):
+                if move < 0.1:
+                    state.grant(f"g{rng.getrandbits(40)}", (rng.randint(1, 3 * 10**10),))
+                elif move < 0.3 and spent:
+                    state.give_back(*spent.pop(rng.randrange(len(spent))))
+                else:
+                    state.spend(account, region, prices)
+                    spent.append((account, region, prices))
+        for name, account_ in state.accounts.items():
+            for way in ("remove", "add"):
+                mine = [(region, prices[way][0]) for where, region, prices in spent if where == name]
+                whole = sum(price for region, price in mine if region == "")
+                parts = max(sum(price for region, price in mine if region == part) for part in "abc")
+                grants = sum(each.limits[0] for each in state.accounts.values()) - 10**11 if name == "" else 0
+                assert account_.total(hs.Direction(way)) == (whole + parts + grants,)
+                assert whole + parts + grants <= account_.limits[0]
