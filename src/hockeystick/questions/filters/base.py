@@ -135,7 +135,7 @@ class Spending(ABC):
                 takes it, if there is one.
         """
         try:
-            return tuple(item.count * cost for cost in self.costs(item, direction))
+            return self._priced(item, direction, spent)
         except UnsupportedError as error:
             from hockeystick.questions.filters import takers  # late: it knows all filters
 
@@ -145,6 +145,9 @@ class Spending(ABC):
             raise UnsupportedError(
                 f"the {self.name} filter takes no {item.mechanism.name} like this: {error}; filters that do: {names}"
             ) from None
+
+    def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
+        return tuple(item.count * cost for cost in self.costs(item, direction))
 
     @abstractmethod
     def costs(self, item: Round, direction: Direction) -> Amounts:

@@ -48,6 +48,7 @@ import numpy.typing as npt
 from hockeystick.directions.curve import DirectionCurve
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import Composition
+from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.plan import Plan, Round
@@ -66,7 +67,7 @@ SHARES = 1000  # of the slack, one for each round that is no reference
 MOST_ROUNDS = 10**6
 NODES = 1000  # epsilons at which both sides are compared
 PART = 100  # of delta is the slack by default
-FAR = np.geomspace(1e-3, 1e3, 200)  # epsilons among which the last node is looked for
+FAR = np.geomspace(1e-3, 500.0, 200)  # epsilons among which the last node is looked for; no budget is larger
 
 ROUNDS = domains.whole_numbers(1, MOST_ROUNDS).of("rounds of the reference")
 """Domain of a budget."""
@@ -92,7 +93,7 @@ class CurrencyFilter(PrivacyFilter):
     >>> budget.spend(Round(Gaussian(1.0), Poisson(0.01), count=500))
     >>> budget.spend(Round(Gaussian(20.0)))
     >>> budget.said()
-    'rounds of gaussian: 523 of 873 is spent'
+    'rounds of gaussian: 525 of 873 is spent'
     """
 
     name: ClassVar[str] = "currency"
@@ -187,14 +188,13 @@ class CurrencyFilter(PrivacyFilter):
         plan = Plan([self.reference.changed(count=int(self.limits[0]))], self.adjacency)
         return plan.epsilon(rest).upper if rest > 0 else math.inf
 
-    def price(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
-        """Return the least price known, in rounds and slack, at what is left; above the budget if there is none.
+    def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
+        """The least price known, in rounds and slack, at what is left; above the budget if there is none.
 
-        The price is the same in every direction.
-
-        Raises:
-            UnsupportedError: the round has no dominating pair in both orders.
+        It is the same in every direction.
         """
+        if any(item.claim(each).status is Status.RENYI for each in self.adjacency.both):
+            raise UnsupportedError("only its moments are known")
         if not item.count:
             return Fraction(0), Fraction(0)
         left, share = math.floor(self.limits[0] - spent[0]), self._slack / SHARES
@@ -212,7 +212,7 @@ class CurrencyFilter(PrivacyFilter):
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
         """Return the price at the beginning."""
-        return self.price(item, direction, (Fraction(0), Fraction(0)))
+        return self._priced(item, direction, (Fraction(0), Fraction(0)))
 
 
 def dominated(item: Round, reference: Round) -> bool:
