@@ -6,6 +6,7 @@ import copy
 import math
 import random
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +79,15 @@ def test_a_curve_is_covered_only_if_it_is_everywhere() -> None:
     assert not covered(nodes, straight, kinked, kinked, 0.11)
 
 
+def test_what_is_not_known_of_a_curve_is_on_its_lower_side() -> None:
+    """Between the second and the third node it may be 0.15, through 0.6 and 0.3, where the other one is 0.2."""
+    nodes = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    lower = np.array([0.5, 0.3, 0.1, 0.05, 0.0])
+    above = np.array([0.4, 0.3, 0.1, 0.05, 0.0])
+    assert not covered(nodes, above, lower, lower + 0.1, 0.04)
+    assert covered(nodes, above, lower, lower + 0.1, 0.08)
+
+
 def test_what_lies_beyond_the_last_node_counts() -> None:
     nodes = np.exp(np.linspace(0.0, 1.0, 50))
     g = gaussian(1.0, nodes)
@@ -106,6 +116,16 @@ def test_the_reference_costs_one_and_so_does_more_noise() -> None:
     assert not dominated(hs.Round(hs.Laplace(9.0), hs.Poisson(0.01)), reference)
     assert not dominated(hs.Round(hs.Gaussian(2.0, replace_one_distance=1.0)), hs.Round(hs.Gaussian(1.0)))
     assert dominated(hs.Round(hs.Laplace(2.0), hs.Poisson(0.01)), hs.Round(hs.Laplace(1.0)))
+
+
+def test_a_price_is_that_at_what_is_left() -> None:
+    """The figures of the referee, whose rounds were spent before."""
+    budget = CurrencyFilter(hs.Round(hs.Gaussian(10.0)), 400, 1e-6)
+    item, prices = hs.Round(hs.RandomizedResponse(0.5)), []
+    for left in (400, 100, 45, 39, 30):
+        spent = (Fraction(400 - left), Fraction(0))
+        prices.append(budget.price(item, hs.Direction.ADD, spent)[0])
+    assert prices == [26, 27, 30, 36, 401]
 
 
 def test_a_budget_of_training_rounds_is_that_of_the_plan_less_the_slack() -> None:

@@ -7,6 +7,8 @@ import math
 import pickle
 import random
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +16,15 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick import filters
+from hockeystick.plan.file import rounds_in_order
+from hockeystick.questions.filters import SAMPLES
 from hockeystick.questions.filters.base import Spending
+from oracle.definitions import DEFINITIONS, OTHER
 
+EVERY: dict[str, dict[str, Any]] = {
+    **{name: dict(each.keys) for name, each in DEFINITIONS.items()},
+    **{name: keys for name, (_, keys) in OTHER.items()},
+}
 Reaching = type[filters.RdpFilter] | type[filters.ZcdpFilter] | type[filters.GdpFilter]
 
 
@@ -73,38 +82,46 @@ def test_sampled_rounds_have_a_renyi_budget() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.sampled_from([0.01, 0.02, 0.05, 0.11, 0.3]), min_size=1, max_size=60), st.floats(0.3, 3.0))
-def test_the_approximate_filter_is_the_better_of_the_published_formulas(epsilons: list[float], target: float) -> None:
-    """The sum of the epsilons, or that of their squares under the root: either will do at any moment."""
+def test_the_approximate_filter_is_the_better_of_two_sums(epsilons: list[float], target: float) -> None:
+    """The sum of the epsilons, or that of the rhos, of which a budget of zcdp is the limit: either will do."""
     budget = filters.ApproximateDpFilter(target, 1e-6)
-    total = squares = 0.0
+    limit = filters.ZcdpFilter.reaching(target, 5e-7).budget
+    total = rho = 0.0
     for epsilon in epsilons:
         item = hs.Round(hs.ApproximateDP(epsilon, 1e-10))
-        with_it = squares + epsilon**2
-        spent = min(total + epsilon, math.sqrt(2 * math.log(2e6) * with_it) + with_it / 2)
-        if abs(spent - target) > 1e-9:
-            assert budget.allows(item) == (spent <= target)
+        with_it = rho + epsilon * math.tanh(epsilon / 2)
+        if abs(total + epsilon - target) > 1e-9 and abs(with_it - limit) > 1e-9:
+            assert budget.allows(item) == (total + epsilon <= target or with_it <= limit)
         if budget.allows(item):
             budget.spend(item)
-            total, squares = total + epsilon, with_it
-            assert budget.spent == pytest.approx(spent)
+            total, rho = total + epsilon, with_it
+            assert 0 < budget.spent <= target
     assert budget.budget_epsilon(1e-6) == target
     assert budget.budget_epsilon(1e-7) == math.inf
 
 
-def test_a_few_large_rounds_fit_as_their_sum_and_many_small_ones_as_their_squares() -> None:
-    """Three releases of epsilon 1 from a budget of 3, exactly; or 2799 of 0.01, which add up to 28."""
+def test_a_few_large_rounds_fit_as_their_sum_and_many_small_ones_as_their_rhos() -> None:
+    """Three releases of epsilon 1 from a budget of 3, exactly; or 3453 of 0.01, which add up to 34."""
     budget = filters.ApproximateDpFilter(3, 1e-6)
     large, small = hs.Round(hs.Laplace(1.0)), hs.Round(hs.RandomizedResponse(0.01))
     assert budget.allows(3 * large)
     assert not budget.allows(4 * large)
-    squares = (math.sqrt(2 * math.log(2e6) + 6) - math.sqrt(2 * math.log(2e6))) ** 2  # where the formula is 3
-    most = int(squares / 1e-4)
-    assert most > 2500
+    most = int(filters.ZcdpFilter.reaching(3.0, 5e-7).budget / (0.01 * math.tanh(0.005)))
+    assert most > 3000
     assert budget.allows(most * small)
     assert not budget.allows((most + 1) * small)
     for _ in range(3):
         budget.spend(large)
     assert not budget.allows(small)
+
+
+def test_the_default_filter_takes_normal_noise() -> None:
+    """As a budget of zcdp at the slack does, beside what may fail."""
+    budget, limit = filters.ApproximateDpFilter(3.0, 1e-6), filters.ZcdpFilter.reaching(3.0, 5e-7)
+    for item in (hs.Round(hs.Gaussian(10.0)), hs.Round(hs.DiscreteGaussian(10.0)), hs.Round(hs.ZCDP(0.01))):
+        assert budget.more_of(item) == limit.more_of(item) > 5
+    threshold = hs.Round(hs.GaussianThreshold(noise_multiplier=10.0, threshold=60.0, keys=1))
+    assert 5 < budget.more_of(threshold) < budget.more_of(hs.Round(hs.Gaussian(10.0))) + 1
 
 
 def test_the_approximate_filter_counts_delta() -> None:
@@ -114,7 +131,7 @@ def test_the_approximate_filter_counts_delta() -> None:
 
 
 def test_the_odometer_is_the_line_through_the_formula_at_the_expected_epsilon() -> None:
-    """It touches sqrt(2 log(1/delta') S) + S/2 where that is the expected epsilon, and lies above elsewhere.
+    """It touches ``R + 2 sqrt(R log(1/delta'))`` where that is the expected epsilon, and lies above elsewhere.
 
     Before the line comes below it, it is the sum of the epsilons.
     """
@@ -124,8 +141,8 @@ def test_the_odometer_is_the_line_through_the_formula_at_the_expected_epsilon() 
     for _ in range(400):
         odometer.spend(hs.Round(hs.RandomizedResponse(0.01)))
         count = len(odometer.history)
-        s = 1e-4 * count
-        best = math.sqrt(2 * log * s) + s / 2
+        rho = 0.01 * math.tanh(0.005) * count
+        best = rho + 2 * math.sqrt(rho * log)
         assert odometer.spent >= min(best, 0.01 * count) * (1 - 1e-12)
         assert odometer.spent <= 0.01 * count * (1 + 1e-15)
         touched = min(touched, abs(odometer.spent - best) if count > 100 else math.inf)
@@ -155,7 +172,8 @@ def test_filters_by_name() -> None:
         (filters.ZcdpFilter(1.0), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1))),
         (filters.ZcdpFilter(1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
         (filters.RdpFilter(order=8.0, budget=1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
-        (filters.ApproximateDpFilter(1.0, 1e-6), hs.Round(hs.Gaussian(1.0))),
+        (filters.ApproximateDpFilter(1.0, 1e-6), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1))),
+        (filters.ApproximateDpFilter(1.0, 1e-6), hs.Round(hs.RDP(orders=(2.0,), epsilons=(0.1,)))),
         (filters.PureDpFilter(1.0), hs.Round(hs.Gaussian(1.0))),
         (filters.PureDpFilter(1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
     ],
@@ -164,6 +182,35 @@ def test_rounds_without_a_proven_cost_are_refused(budget: filters.PrivacyFilter,
     with pytest.raises(hs.UnsupportedError):
         budget.spend(item)
     assert budget.history == ()
+
+
+@pytest.mark.parametrize("budget", [filters.PureDpFilter(1.0), filters.ZcdpFilter(1.0), filters.GdpFilter(1.0),
+                                    filters.RdpFilter(order=8.0, budget=1.0), filters.ApproximateDpFilter(1.0, 1e-6)],
+                         ids=lambda each: each.name)  # fmt: skip
+def test_a_refusal_names_the_filters_that_do_take_the_round(budget: filters.PrivacyFilter) -> None:
+    """Of every mechanism, sampled and not: exactly those that have a price."""
+    named = 0
+    for name, keys in EVERY.items():
+        for sampling in ({}, {"sampling": "poisson", "sample_rate": 0.1}):
+            try:
+                (item,) = rounds_in_order([{"mechanism": name, **keys, **sampling}])
+                prices = {each.name: priced(each, item) for each in SAMPLES}
+            except hs.InvalidInputError:  # a mechanism that is not sampled
+                continue
+            if isinstance(prices[budget.name], str):
+                said = str(prices[budget.name])
+                taking = [f"'{name}'" for name, price in prices.items() if not isinstance(price, str)]
+                assert said.partition("filters that do: ")[2] == ", ".join(taking)
+                named += bool(taking)
+    assert named > 3
+
+
+def priced(budget: filters.PrivacyFilter, item: hs.Round) -> object:
+    """The price of a round, or the reason for which there is none."""
+    try:
+        return budget.price(item, hs.Direction.REMOVE, (Fraction(0),) * len(budget.limits))
+    except hs.UnsupportedError as error:
+        return str(error)
 
 
 def test_bad_input() -> None:

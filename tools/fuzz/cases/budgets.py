@@ -27,25 +27,33 @@ def _exact(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def _rho(item: hs.Round) -> Fraction | None:
+def _rho(item: hs.Round) -> decimal.Decimal | None:
     """rho of one unsampled round of pure epsilon or of Gaussian noise under adding or removing a record."""
     mechanism = item.mechanism
-    if isinstance(mechanism, hs.Gaussian):
-        return 1 / (2 * _exact(mechanism.noise_multiplier) ** 2)
-    if isinstance(mechanism, hs.Laplace):
-        return 1 / (2 * _exact(mechanism.scale) ** 2)
-    if isinstance(mechanism, hs.RandomizedResponse):
-        return _exact(mechanism.epsilon) ** 2 / 2
+    with decimal.localcontext(EXACTLY):
+        if isinstance(mechanism, hs.Gaussian):
+            return 1 / (2 * _decimal(mechanism.noise_multiplier) ** 2)
+        if isinstance(mechanism, hs.Laplace):
+            theta = 1 / _decimal(mechanism.scale)
+            return theta - 1 + (-theta).exp()
+        if isinstance(mechanism, hs.RandomizedResponse | hs.ApproximateDP):
+            epsilon = _decimal(mechanism.epsilon)
+            return epsilon * (1 - (-epsilon).exp()) / (1 + (-epsilon).exp())
     return None
 
 
-def _guarantee(item: hs.Round) -> tuple[Fraction, Fraction] | None:
-    """epsilon^2 and delta of one unsampled round that has them."""
+def _loss(item: hs.Round) -> decimal.Decimal | None:
+    """Largest finite loss of one such round; none of Gaussian noise."""
     mechanism = item.mechanism
-    if isinstance(mechanism, hs.ApproximateDP):
-        return _exact(mechanism.epsilon) ** 2, _exact(mechanism.delta)
-    rho = None if isinstance(mechanism, hs.Gaussian) else _rho(item)
-    return None if rho is None else (2 * rho, Fraction(0))
+    with decimal.localcontext(EXACTLY):
+        if isinstance(mechanism, hs.Laplace):
+            return 1 / _decimal(mechanism.scale)
+        return None if isinstance(mechanism, hs.Gaussian) else _decimal(mechanism.epsilon)  # type: ignore[attr-defined]
+
+
+def _decimal(value: float) -> decimal.Decimal:
+    """The number that a parameter prints as, in sixty digits."""
+    return decimal.Decimal(repr(float(value)))
 
 
 def _pure(draw: Draw, adjacency: str) -> Budget:
@@ -80,6 +88,16 @@ def _approximate(draw: Draw, adjacency: str) -> Budget:
     return filters.ApproximateDpFilter(epsilon=epsilon, delta=delta, slack=slack, adjacency=adjacency)
 
 
+def _currency(draw: Draw, adjacency: str) -> Budget:
+    noise, sampling = draw.note("noise", draw.of(1.0, 2.0, 10.0)), draw.note("rate", draw.of(None, 0.01))
+    reference = hs.Round(hs.Gaussian(noise), hs.NoSampling() if sampling is None else hs.Poisson(sampling))
+    if draw.chance(0.5):
+        epsilon, delta = draw.note("epsilon", draw.of(0.5, 2.0)), draw.note("delta", draw.of(1e-9, 1e-6))
+        return filters.CurrencyFilter.reaching(reference, epsilon, delta, adjacency=adjacency)
+    rounds = draw.note("rounds of the reference", draw.of(1, 30, 500))
+    return filters.CurrencyFilter(reference, rounds, draw.note("slack", draw.of(1e-12, 1e-8, 1e-5)), adjacency)
+
+
 def _odometer(draw: Draw, adjacency: str) -> Budget:
     expected, delta = draw.note("expected", draw.epsilon()), draw.note("delta", draw.delta())
     return filters.Odometer(delta=delta, expected=expected, adjacency=adjacency)
@@ -92,18 +110,19 @@ def _named(draw: Draw, adjacency: str) -> Budget:
 
 MAKERS: dict[str, Callable[[Draw, str], Budget]] = {
     "PureDpFilter": _pure, "ZcdpFilter": _zcdp, "GdpFilter": _gdp, "RdpFilter": _rdp,
-    "ApproximateDpFilter": _approximate, "Odometer": _odometer, "privacy_filter": _named,
+    "ApproximateDpFilter": _approximate, "CurrencyFilter": _currency, "Odometer": _odometer, "privacy_filter": _named,
 }  # fmt: skip
-ASKED = ("allows", "spend", "history", "said", "spent")
+ASKED = ("allows", "spend", "history", "said", "price", "costs", "fits", "more_of")
 OF_A_FILTER = ("currency", "budget", "budget_epsilon")
 METHODS = {
-    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "remaining", "epsilon"),
+    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "spent", "spent_of", "remaining", "epsilon"),
     "PureDpFilter": (*ASKED, *OF_A_FILTER, "remaining"),
     "ZcdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
     "GdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
     "RdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
-    "ApproximateDpFilter": (*ASKED, *OF_A_FILTER, "spent_delta", "budget_delta"),
-    "Odometer": (*ASKED, "epsilon", "spent_delta", "budget_delta"),
+    "ApproximateDpFilter": (*ASKED, *OF_A_FILTER, "spent_of", "spent_delta", "budget_delta"),
+    "CurrencyFilter": (*ASKED, *OF_A_FILTER, "remaining", "spent_slack", "reaching"),
+    "Odometer": (*ASKED, "spent", "epsilon", "spent_delta", "budget_delta"),
 }
 COVERED = tuple(f"filters.{name}.{method}" for name, methods in METHODS.items() for method in methods)
 
@@ -123,6 +142,7 @@ def spend(draw: Draw, held: Held) -> None:
         allowed = held.ask("allows", partial(made.allows, item))
         if allowed is None:
             continue
+        _priced(held, made, item, allowed)
         spent = held.do("spend", partial(made.spend, item))
         held.same("allows and spend", allowed, spent)
         if not spent:
@@ -133,6 +153,19 @@ def spend(draw: Draw, held: Held) -> None:
         twin = draw.of(pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made))
         held.same("a copy", (twin.history, twin.said()), (made.history, made.said()))
     _within(draw, held, made)
+
+
+def _priced(held: Held, made: Budget, item: hs.Round, allowed: bool) -> None:
+    """A price is never negative, and whoever allows a round allows as many as it says."""
+    nothing = (Fraction(0),) * len(made.limits)
+    for direction in made.adjacency.directions:
+        price = held.ask("price", partial(made.price, item, direction, nothing))
+        costs = held.ask("costs", partial(made.costs, item, direction))
+        held.law(price is not None and min(price) >= 0 and costs is not None and min(costs) >= 0, f"price {price}")
+    held.law(made.fits(nothing), "nothing does not fit")
+    if not isinstance(made, filters.CurrencyFilter):
+        more = held.ask("more_of", partial(made.more_of, item))
+        held.law(more is not None and (item.count <= more) is allowed, f"{item.count} of {more} more, {allowed}")
 
 
 def _round(draw: Draw, made: Budget) -> dict[str, object]:
@@ -155,12 +188,13 @@ def _round(draw: Draw, made: Budget) -> dict[str, object]:
 def _within(draw: Draw, held: Held, made: Budget) -> None:
     history = made.history
     if isinstance(made, filters.ZcdpFilter | filters.GdpFilter):
-        costs = [_rho(item) for item in history]
-        if None not in costs:
-            total = sum((item.count * cost for item, cost in zip(history, costs, strict=True) if cost), Fraction(0))
+        costs = [_rho(item) for item in history if item.count]
+        with decimal.localcontext(EXACTLY):
+            total = sum((item.count * (_rho(item) or 0) for item in history), decimal.Decimal(0))
             # a budget that reaches (epsilon, delta) is found by the filter, and printed in its currency
-            most = _exact(made.budget) if isinstance(made, filters.ZcdpFilter) else _exact(made.budget) / 2
-            held.law(total <= most, f"rho spent exceeds the budget by {float(total / most - 1):.1e} of it")
+            most = _decimal(made.budget) / (1 if isinstance(made, filters.ZcdpFilter) else 2)
+            if None not in costs and not any(isinstance(item.mechanism, hs.ApproximateDP) for item in history):
+                held.law(total <= most, f"rho spent exceeds the budget by {total / most - 1:.1e} of it")
     if isinstance(made, filters.RdpFilter):
         directions = hs.Adjacency.parse(draw.said["adjacency"]).directions
         failing = [item for item in history if any(item.pair(direction).infinite_mass for direction in directions)]
@@ -168,8 +202,11 @@ def _within(draw: Draw, held: Held, made: Budget) -> None:
         gaussian = [
             item for item in history if isinstance(item.mechanism, hs.Gaussian) and item.sampling.name == "none"
         ]
-        total = sum((item.count * (_rho(item) or 0) for item in gaussian), Fraction(0)) * Fraction(made.order)
-        held.law(total <= _exact(made.budget), f"order {made.order}: {float(total)!r} exceeds {made.budget!r}")
+        with decimal.localcontext(EXACTLY):
+            total = sum((item.count * (_rho(item) or 0) for item in gaussian), decimal.Decimal(0)) * _decimal(
+                made.order
+            )
+            held.law(total <= _decimal(made.budget), f"order {made.order}: {float(total)!r} exceeds {made.budget!r}")
     if isinstance(made, filters.ApproximateDpFilter | filters.Odometer):
         _approximate_budget(draw, held, made)
     delta = draw.said.get("delta", 1e-6)
@@ -194,30 +231,37 @@ def _within(draw: Draw, held: Held, made: Budget) -> None:
 
 
 def _approximate_budget(draw: Draw, held: Held, made: filters.ApproximateDpFilter | filters.Odometer) -> None:
-    """Deltas within delta - slack, and the better of the sum and of the theorem within epsilon, in sixty digits."""
-    costs = [_guarantee(item) for item in made.history]
-    known = [cost for cost in costs if cost is not None]
-    if len(known) < len(costs):
-        held.law(False, f"a round without an epsilon was allowed: {made.history}")
+    """Deltas within delta - slack, and the sum of losses or of rhos within epsilon, in sixty digits."""
+    run = [item for item in made.history if item.count]
+    rhos, losses = [_rho(item) for item in run], [_loss(item) for item in run]
+    if None in rhos:
+        held.law(False, f"a round without a rho was allowed: {made.history}")
         return
     given = draw.said["delta"]
     slack = draw.said.get("slack")
     slack = 0.5 * given if slack is None else slack
-    pairs = list(zip(made.history, known, strict=True))
-    deltas = sum((item.count * cost[1] for item, cost in pairs), Fraction(0))
+    failing = [item for item in run if isinstance(item.mechanism, hs.ApproximateDP)]
+    deltas = sum((item.count * _exact(item.mechanism.delta) for item in failing), Fraction(0))  # type: ignore[attr-defined]
     held.law(deltas <= _exact(given), f"delta spent is {float(deltas)!r} of {given!r}")
     if isinstance(made, filters.Odometer):
         return
-    squares = sum((item.count * cost[0] for item, cost in pairs), Fraction(0))
     with decimal.localcontext(EXACTLY):
-        total = decimal.Decimal(squares.numerator) / decimal.Decimal(squares.denominator)
-        basic = sum((item.count * _root(cost[0]) for item, cost in pairs), decimal.Decimal(0))
-        least = decimal.Decimal(min(slack, given)) if slack else None
-        advanced = basic if least is None else (-2 * least.ln() * total).sqrt() + total / 2
-        most = decimal.Decimal(repr(float(draw.said["epsilon"])))  # budgets are the decimals that they are written as
-        held.law(min(basic, advanced) <= most * (1 + decimal.Decimal("1e-40")),
-                 f"epsilon spent is {min(basic, advanced):.20g} of {draw.said['epsilon']!r}")  # fmt: skip
+        most = _decimal(draw.said["epsilon"])  # budgets are the decimals that they are written as
+        rho = decimal.Decimal(sum(item.count * (cost or 0) for item, cost in zip(run, rhos, strict=True)))
+        loss = decimal.Decimal(sum(item.count * (cost or 0) for item, cost in zip(run, losses, strict=True)))
+        basic = None not in losses and loss <= most
+        held.law(basic or _implies(rho, most, _decimal(min(slack, given))), f"rho {float(rho)!r} and losses "
+                 f"{float(loss)!r} were allowed for {draw.said['epsilon']!r} at {slack!r}")  # fmt: skip
 
 
-def _root(square: Fraction) -> decimal.Decimal:
-    return (decimal.Decimal(square.numerator) / decimal.Decimal(square.denominator)).sqrt()
+def _implies(rho: decimal.Decimal, epsilon: decimal.Decimal, slack: decimal.Decimal) -> bool:
+    """True if ``t (1 + t) rho - t eps + t log t - (1 + t) log(1 + t) <= log slack`` for some t."""
+
+    def log_delta(t: decimal.Decimal) -> decimal.Decimal:
+        return t * (1 + t) * rho - t * epsilon + t * t.ln() - (1 + t) * (1 + t).ln()
+
+    low, high = decimal.Decimal("1e-12"), decimal.Decimal("1e12")
+    for _ in range(200):  # it is convex in t
+        left, right = low * (high / low) ** (decimal.Decimal(1) / 3), low * (high / low) ** (decimal.Decimal(2) / 3)
+        low, high = (low, right) if log_delta(left) < log_delta(right) else (left, high)
+    return log_delta(low) <= slack.ln() + abs(slack.ln()) * decimal.Decimal("1e-12")

@@ -241,7 +241,10 @@ def about_a_plan(draw: Draw, held: Held) -> None:
             held.same("what was printed is sound", _status(held, path, SECONDS * 8), 0)
 
 
-@case("command", *(f"cli.budget.{verb}" for verb in ("init", "spend", "price", "grant", "show", "verify", "export")))
+LEDGER = ("init", "spend", "price", "grant", "renew", "void", "run", "show", "verify", "export")
+
+
+@case("command", *(f"cli.budget.{verb}" for verb in LEDGER))
 def ledgers(draw: Draw, held: Held) -> None:
     """Releases are recorded until one does not fit, which records nothing; the ledger verifies itself."""
     with tempfile.TemporaryDirectory() as folder:
@@ -272,6 +275,9 @@ def ledgers(draw: Draw, held: Held) -> None:
                 held.same("what was refused is not recorded", _run(held, ["budget", "export", ledger]), before)
             else:
                 held.same("the same request", _run(held, asked, seconds=SECONDS * 2), done)
+            settle = ["budget", draw.of("void", "run"), ledger, str(number), "--token", draw.of("x", "\u00e9")]
+            held.law((_run(held, settle) or (0,))[0] == 2, "a guessed token is taken")
+        _run(held, ["budget", "renew", ledger, draw.of("2027", "", "a\nb")])
         checked = _run(held, ["budget", "verify", ledger], seconds=SECONDS * 2)
         held.law(checked is not None and not checked[0], f"the ledger is not sound: {checked}")
         _run(held, ["budget", "show", ledger, "--json"], seconds=SECONDS * 2)

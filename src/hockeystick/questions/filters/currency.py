@@ -259,9 +259,11 @@ def least_price(reference: Round, item: Round, left: int, share: float, adjacenc
     """
     if left < 1 or any(mass >= share for mass in _infinite(item, adjacency)):
         return None
-    rounds = range(left + 1)
-    found = bisect_left(rounds, True, key=lambda price: _suffices(reference, item, left, price, share, adjacency))
-    return found if found < len(rounds) else None
+
+    def suffices(price: int) -> bool:
+        return _suffices(reference, item, left, price, share, adjacency)
+
+    return bisect_left(range(left), True, key=suffices) if suffices(left) else None
 
 
 def _infinite(item: Round, adjacency: Adjacency) -> list[float]:
@@ -274,7 +276,7 @@ def _suffices(reference: Round, item: Round, left: int, price: int, share: float
     plan = Plan([item, *rest], Adjacency.ADD_OR_REMOVE if adjacency in ONE_SIDED else adjacency)
     for direction in plan.adjacency.directions:
         epsilon, lower, upper = _curve_of(reference, left, share, direction)
-        above = _curve(plan, direction).log_delta(epsilon).upper
+        above = _curve(plan, direction).log_delta(epsilon, _enough(epsilon, share)).upper
         if not covered(np.exp(epsilon), np.exp(above), lower, upper, share):
             return False
     return True
@@ -285,11 +287,16 @@ def _curve_of(reference: Round, left: int, share: float, direction: Direction) -
     """Nodes for rounds of a reference, and both ends of their curve there."""
     adjacency = Adjacency.REPLACE_ONE if direction is Direction.REPLACE_ONE else Adjacency.ADD_OR_REMOVE
     curve = _curve(Plan([reference.changed(count=left)], adjacency), direction)
-    beyond = np.exp(curve.log_delta(FAR).upper) > 0.1 * share
+    beyond = np.exp(curve.log_delta(FAR, _enough(FAR, share)).upper) > 0.1 * share
     last = FAR[min(int(np.flatnonzero(beyond)[-1]) + 1, len(FAR) - 1)] if beyond.any() else FAR[0]
     epsilon = np.linspace(0.0, float(last), NODES)
-    ends = curve.log_delta(epsilon)
+    ends = curve.log_delta(epsilon, _enough(epsilon, share))
     return epsilon, np.exp(ends.lower), np.exp(ends.upper)
+
+
+def _enough(epsilon: Array, share: float) -> Array:
+    """Log delta below which a curve need not be known more closely: a tenth of the slack."""
+    return np.full(len(epsilon), math.log(0.1 * share))
 
 
 def _curve(plan: Plan, direction: Direction) -> DirectionCurve:
