@@ -278,6 +278,8 @@ def test_the_odometer_is_rounded_up() -> None:
         rho = 10**6 * size * mpmath.tanh(size / 2)
         formula = rho + 2 * mpmath.sqrt(rho * log)
         assert 0 <= odometer.spent - formula <= 1e-12 * formula
+        tilt, rho_ = mpmath.mpf(odometer._tilt), Fraction(rng.uniform(0.1, 1.0))
+        assert odometer._line(rho_) >= (1 + tilt) * exactly(rho_) + log / tilt
 
 
 def test_renyi_divergences_become_epsilons_on_the_safe_side() -> None:
