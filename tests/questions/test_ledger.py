@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import hockeystick as hs
+from hockeystick.questions.filters.currency import least_price
 from hockeystick.questions.ledger.budget import CEILING, Budget
 from hockeystick.questions.ledger.entries import entries_of, exported
 from hockeystick.questions.ledger.state import WHOLE, Account, State
@@ -517,3 +518,42 @@ def test_a_state_never_exceeds_its_limits_whatever_is_asked() -> None:
                 grants = sum(each.limits[0] for each in state.accounts.values()) - 10**11 if name == "" else 0
                 assert account_.total(hs.Direction(way)) == (whole + parts + grants,)
                 assert whole + parts + grants <= account_.limits[0]
+
+
+def test_moving_costs_what_leaving_and_entering_cost(tmp_path: Path) -> None:
+    """Where a replaced record costs less than one that is removed and one that is added."""
+    ledger = begun(tmp_path / "a.db", "pure", epsilon=1.0, adjacency="replace-one", regions=("north", "south"))
+    item = hs.Round(hs.RandomizedResponse(0.1))  # whatever a neighbour is
+    for region in ("north", "south"):
+        ledger.spend(item, region=region)
+    assert 1 - left(ledger) == Fraction(2, 10)
+    assert ledger.verify().sound
+
+
+def test_a_currency_is_priced_at_what_an_account_has_left(tmp_path: Path) -> None:
+    """Of a grant, and of rounds in a row: a price holds at what is left, and not at less."""
+    reference = {"mechanism": "gaussian", "noise_multiplier": 10.0}
+    item = hs.Round(hs.RandomizedResponse(0.5))
+    whole = hs.filters.CurrencyFilter.reaching(hs.Round(hs.Gaussian(10.0)), 12.0, 1e-6, slack=1e-7)
+    count = int(whole.limits[0])
+    ledger = begun(tmp_path / "a.db", "currency", reference=reference, epsilon=12.0, delta=1e-6, slack=1e-7)
+    assert left(ledger) == count > 400
+    ledger.grant("small", 45)
+    ledger.grant("tiny", 30)
+    at_45 = least_price(hs.Round(hs.Gaussian(10.0)), item, 45, 1e-10, hs.Adjacency.ADD_OR_REMOVE)
+    assert at_45 is not None
+    ledger.spend(item, grant="small")
+    assert left(ledger, "small") == 45 - at_45
+    with pytest.raises(hs.BudgetError, match="does not fit in grant tiny: 30 rounds of gaussian is left"):
+        ledger.spend(item, grant="tiny")
+    before = left(ledger)
+    prices = []
+    for spent in range(3):
+        price = least_price(
+            hs.Round(hs.Gaussian(10.0)), item, int(before) - sum(prices), 1e-10, hs.Adjacency.ADD_OR_REMOVE
+        )
+        assert price is not None, spent
+        prices.append(price)
+    ledger.spend([item, item.changed(name="b"), item.changed(name="c")])
+    assert before - left(ledger) == sum(prices)
+    assert ledger.verify().sound

@@ -343,6 +343,22 @@ def export(ledger: str, output: str | None) -> None:
         write_text(output, json.dumps(found, indent=1) + "\n")
 
 
+@budget.command()
+@LEDGER
+@output_option(required=True, help="The page to write, an .html file.")
+def report(ledger: str, output: str) -> None:
+    """Write a page about a ledger: what remains and to whom, how it was spent, what an outsider learns.
+
+    Example: hockeystick budget report ledger.db -o budget.html
+    """
+    from hockeystick.report.ledger_page import ledger_page
+    from hockeystick.values.files import write_text
+
+    if Path(output).suffix.lower() not in (".html", ".htm"):
+        raise InvalidInputError(f"--output {place(output)}: the name of a page ends in .html", "output")
+    write_text(output, ledger_page(_opened(ledger)))
+
+
 def _opened(name: str) -> Ledger:
     from hockeystick.questions.ledger.ledger import Ledger
 

@@ -24,6 +24,8 @@ from hockeystick.values.version import __version__
 
 KIND = "budget"  # of answers about a ledger of the first format
 
+LEDGER = ("ledger", "log")  # kinds of what is said of a ledger, which is verified by itself
+
 LISTED_RELEASES = 20  # latest releases that are listed
 MAX_UNROUNDED = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
 MAX_PARAMETER_TEXT = 200  # longest text of one release's parameters, in characters
@@ -55,7 +57,7 @@ def standing_answer(standing: Standing) -> Answer:
     if plan is not None:
         lines += [*assumption_lines(plan), *warning_lines(plan, budget.delta or None)]
     lines += [(str(keys["id"])[:20], release_said(keys)) for keys in standing.last]
-    left = f"{_down(remaining(budget, spent, account.limits))} of {_down(budget.made.budget)}"
+    left = f"{down(remaining(budget, spent, account.limits))} of {down(budget.made.budget)}"
     return Answer(f"{left} remains ({budget.made.currency})", tuple(lines))
 
 
@@ -172,10 +174,10 @@ def remaining(budget: Budget, spent: Whole, limits: Whole) -> float:
 def amount_said(budget: Budget, units: Whole, *, up: bool = True) -> str:
     """Return whole units in the currency, with the delta where there is one."""
     amounts, limit = budget.amounts(units), budget.made
-    rounded = _up if up else _down
+    rounded = _up if up else down
     said = f"{limit.currency} {rounded(limit.spent_of(amounts) if up else float(amounts[0]))}"
     if isinstance(limit, ApproximateDpFilter):
-        return f"{said}, delta {_up(float(amounts[0]))} of {_down(limit.budget_delta)}"
+        return f"{said}, delta {_up(float(amounts[0]))} of {down(limit.budget_delta)}"
     return said
 
 
@@ -258,6 +260,6 @@ def _up(value: float) -> str:
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_up(value, SHOWN_DIGITS)
 
 
-def _down(value: float) -> str:
+def down(value: float) -> str:
     """A short number as it is written, a long one rounded down."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)

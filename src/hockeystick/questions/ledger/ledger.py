@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import uuid
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -383,18 +383,23 @@ class Ledger:
         """
         return self._store.look(lambda transaction: transaction.entries())
 
-    def verify(self, receipts: Iterable[Mapping[str, Any]] = ()) -> Verification:
+    def verify(
+        self,
+        receipts: Iterable[Mapping[str, Any]] = (),
+        watch: Callable[[Entry, State], None] = lambda entry, state: None,
+    ) -> Verification:
         """Compute the state again from the log, with every price, and compare it with the stored one.
 
         Args:
             receipts: receipts that the log must hold, as :meth:`Receipt.json` returns them.
+            watch: receives each entry with the state after it.
 
         Raises:
             InvalidInputError: the ledger cannot be read.
         """
 
         def work(transaction: Transaction) -> Verification:
-            return verified(transaction.entries(), transaction.head(), transaction.accounts(), receipts)
+            return verified(transaction.entries(), transaction.head(), transaction.accounts(), receipts, watch)
 
         return self._store.look(work)
 

@@ -7,7 +7,7 @@ agrees with itself: only a receipt of a later day tells, whose number or hash is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ def verified(
     head: tuple[int, str, int] | None = None,
     accounts: Mapping[str, Account] | None = None,
     receipts: Iterable[Mapping[str, Any]] = (),
+    watch: Callable[[Entry, State], None] = lambda entry, state: None,
 ) -> Verification:
     """Compute the state again, and compare it with the stored one and with receipts.
 
@@ -53,6 +54,7 @@ def verified(
         head: stored number and hash of the last entry, and the period; None if only a log is at hand.
         accounts: stored accounts.
         receipts: receipts that the log must hold, each with its ``number`` and ``hash``.
+        watch: receives each entry with the state after it.
     """
     findings: list[str] = []
     last, state = FIRST, None
@@ -64,6 +66,7 @@ def verified(
             if chained(last, entry.body) != entry.hash:
                 raise ValueError("its hash is not that of its text after the entries before it")
             state = _after(state, entry, spends)
+            watch(entry, state)
         except (HockeystickError, KeyError, TypeError, ValueError) as error:
             findings.append(f"entry {number}: {error}")
             break

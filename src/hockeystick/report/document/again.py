@@ -12,7 +12,7 @@ from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.schema import within
 from hockeystick.report.budget import KIND as BUDGET
-from hockeystick.report.budget import budget_again
+from hockeystick.report.budget import LEDGER, budget_again
 from hockeystick.report.document.record import KIND as REPORT
 from hockeystick.report.document.record import report_record
 from hockeystick.report.kinds import asked
@@ -40,6 +40,11 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
         return several_json([computed_again(answer) for answer in answers])
     if kind == BUDGET:
         return budget_again(stated)
+    if kind in LEDGER:
+        raise InvalidInputError(
+            "a ledger, and the log that `hockeystick budget export` writes: `hockeystick budget verify` verifies both",
+            "answer",
+        )
     if kind is None:
         raise InvalidInputError("it does not say what was asked (key 'answer'); ask again with this version")
     question, keys = stated.get("asked"), stated.get("plan")

@@ -1,0 +1,184 @@
+"""The page about a ledger: what remains, to whom, how it was spent, and what an outsider can learn from all of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from hockeystick.questions.ledger.entries import RUN, SPEND, VOID, Entry
+from hockeystick.questions.ledger.ledger import RESERVED, Ledger, Standing
+from hockeystick.questions.ledger.state import WHOLE, State
+from hockeystick.report.budget import amount_said, down, guarantee_said, release_said, remaining, standing_json
+from hockeystick.report.document import blocks
+from hockeystick.report.document.chart import Axis, Chart, Point
+from hockeystick.report.document.page import page
+from hockeystick.report.document.shares import factor_up
+from hockeystick.report.rounding import exact, round_up
+from hockeystick.values.domains import one_line
+from hockeystick.values.version import __version__
+
+LISTED = 100  # latest releases on the page
+POINTS = 2000  # of the figure; of more entries every so many
+
+WEAK = 5.0
+"""Epsilon from which the page says that the guarantee is weak: whoever guesses well by chance is then right with up to
+1 / (1 + e^-5) = 99.3 % (Kairouz, Oh, Viswanath 2015)."""
+
+
+def ledger_page(ledger: Ledger) -> str:
+    """Return the page of a ledger as HTML, after verifying the ledger.
+
+    Raises:
+        InvalidInputError: the ledger cannot be read.
+    """
+    history = _History()
+    found = ledger.verify(watch=history.see)
+    standing = ledger.show(LISTED)
+    content: list[blocks.Block] = [*_head(standing)]
+    if found.findings:
+        content.append(blocks.Caution([f"the ledger does not agree with itself: {found.findings[0]}"]))
+    content += [*_outsider(standing), *_figure(standing, history), *_accounts(standing, history)]
+    content += [*_releases(standing), *_below(standing, verified=found.sound)]
+    return page(f"Budget: {_name(standing)}", content, standing_json(standing))
+
+
+class _History:
+    """What remained after each entry, and the number of releases of each account and region."""
+
+    def __init__(self) -> None:
+        self.remaining: list[Point] = []
+        self.releases: dict[tuple[str, str], int] = {}
+
+    def see(self, entry: Entry, state: State) -> None:
+        account = state.account(WHOLE)
+        spent = account.worst(state.budget.adjacency.directions)
+        self.remaining.append((float(entry.number), remaining(state.budget, spent, account.limits)))
+        keys = entry.keys
+        if entry.kind == SPEND:
+            place = keys["grant"], keys["region"]
+            self.releases[place] = self.releases.get(place, 0) + 1
+
+    def of(self, grant: str | None = None, region: str | None = None) -> int:
+        return sum(
+            number for (one, other), number in self.releases.items() if grant in (None, one) and region in (None, other)
+        )
+
+
+def _name(standing: Standing) -> str:
+    return one_line(standing.begun["dataset"]) or "a ledger"
+
+
+def _head(standing: Standing) -> list[blocks.Block]:
+    state, budget = standing.state, standing.state.budget
+    account = state.account(WHOLE)
+    left = remaining(budget, account.worst(budget.adjacency.directions), account.limits)
+    title = f"Privacy budget of {_name(standing)}"
+    below = f"A release is declared before it is made, and recorded if it fits. Filter {budget.filter}."
+    lead = f"{down(left)} of {exact(budget.made.budget)} {budget.made.currency} remains"
+    return [blocks.Title(title, ""), blocks.Lead(lead, below)]
+
+
+def _outsider(standing: Standing) -> list[blocks.Block]:
+    """What whoever sees all releases learns, at the most."""
+    budget, unit = standing.state.budget, standing.begun["unit"]
+    said = guarantee_said(standing)
+    out: list[blocks.Block] = [
+        blocks.Heading("What an outsider learns"),
+        blocks.Paragraph(f"{said[0].upper()}{said[1:]}."),
+    ]
+    if budget.epsilon is None or budget.delta is None:
+        out.append(
+            blocks.Paragraph("Its epsilon depends on delta: begin the ledger with --delta to have it said here.")
+        )
+        return out
+    chance = "" if not budget.delta else f", but for a probability of {exact(budget.delta)}"
+    odds = round_up(100 / (1 + math.exp(-budget.epsilon)), 3) if budget.epsilon < 30 else "100"
+    seen = (
+        f"Whatever is seen of all releases together is at most {factor_up(budget.epsilon)} times as likely with one "
+        f"{unit} in the dataset as without{chance}. Who guesses from it whether a {unit} is there, where both are "
+        f"equally likely beforehand, is right with at most {odds} %."
+    )
+    out.append(blocks.Paragraph(seen))
+    if budget.epsilon >= WEAK:
+        weak = (
+            f"an epsilon of {round_up(budget.epsilon, 3)} allows an attack that is nearly certain; by itself it is "
+            f"weak protection of a single {unit}"
+        )
+        out.append(blocks.Caution([weak]))
+    if standing.state.period:
+        periods = (
+            f"This is the guarantee of each of {standing.state.period + 1} periods. A {unit} whose data is in all of "
+            "them has that of their composition, which is weaker."
+        )
+        out.append(blocks.Paragraph(periods))
+    return out
+
+
+def _figure(standing: Standing, history: _History) -> list[blocks.Block]:
+    points = history.remaining[:: max(len(history.remaining) // POINTS, 1)]
+    if len(points) < 2:
+        return []
+    whole, budget = float(standing.state.budget.made.budget), standing.state.budget
+    steps = [point for a, b in pairwise(points) for point in (a, (b[0], a[1]))] + points[-1:]
+    chart = Chart(
+        "burn-down",
+        "What remained after each entry",
+        f"A line that falls from {exact(whole)} to {down(points[-1][1])}; it rises where something "
+        "was given back or a period began.",
+        Axis("entry of the log", 0.0, max(points[-1][0], 1.0)),
+        Axis(f"{budget.made.currency}", 0.0, 1.05 * whole),
+        steps,
+    )
+    caption = "What remained of the budget after each entry of the log; grants count as spent when they are made."
+    return [blocks.Heading("How it was spent"), blocks.Figure(chart, caption)]
+
+
+def _accounts(standing: Standing, history: _History) -> list[blocks.Block]:
+    state, budget = standing.state, standing.state.budget
+    rows = []
+    for name, account in state.accounts.items():
+        spent = account.worst(budget.adjacency.directions)
+        left = down(remaining(budget, spent, account.limits))
+        limit = amount_said(budget, account.limits, up=False).removeprefix(f"{budget.made.currency} ")
+        rows.append((name or "all", limit, left, f"{history.of(grant=name if name else None):,}"))
+    out: list[blocks.Block] = [
+        blocks.Table(f"In {budget.made.currency}", ("whose", "limit", "remains", "releases"), rows)
+    ]
+    if state.regions:
+        regions = [(name, f"{history.of(region=name):,}") for name in state.regions]
+        caption = "Parts of the dataset that no unit shares: their releases are counted side by side"
+        out.append(blocks.Table(caption, ("region", "releases"), regions))
+    return out
+
+
+def _releases(standing: Standing) -> list[blocks.Block]:
+    if not standing.last:
+        return []
+    said = {RUN: "", VOID: "given back", RESERVED: "reserved"}
+    rows = [(str(keys["id"])[:24], release_said({**keys, "state": ""}), said[keys["state"]]) for keys in standing.last]
+    caption = f"The last {len(rows)} of {standing.releases:,}, of which {standing.voids:,} were given back"
+    return [blocks.Heading("Releases"), blocks.Table(caption, ("id", "release", "state"), rows, words=3)]
+
+
+def _below(standing: Standing, *, verified: bool) -> list[blocks.Block]:
+    begun: Mapping[str, Any] = standing.begun
+    budget = standing.state.budget
+    facts = [
+        ("neighbours", f"{budget.adjacency.value}, of a {begun['unit']}"),
+        ("begun", f"{begun['when']}, by {begun['who']}"),
+        ("last entry", f"{standing.number}, hash {standing.hash}"),
+        ("verified", "log, prices and state agree" if verified else "no: see above"),
+        ("version", f"hockeystick {__version__}"),
+    ]
+    note = (
+        "A database that was put back to an earlier day agrees with itself. Keep receipts elsewhere: `hockeystick "
+        "budget verify --receipt` finds the entry of each, or not."
+    )
+    return [
+        blocks.Heading("Where this comes from"),
+        blocks.Facts(facts),
+        blocks.Paragraph(note),
+        blocks.Signature(("name", "date", "signature")),
+    ]
