@@ -17,7 +17,7 @@ import pytest
 import hockeystick as hs
 from hockeystick.questions.filters.currency import least_price
 from hockeystick.questions.ledger.budget import CEILING, Budget
-from hockeystick.questions.ledger.entries import entries_of, exported
+from hockeystick.questions.ledger.entries import FIRST, Entry, chained, entries_of, exported, spelled
 from hockeystick.questions.ledger.state import WHOLE, Account, State
 from hockeystick.questions.ledger.store import SQLite
 from hockeystick.questions.ledger.verification import Verification, verified
@@ -375,6 +375,17 @@ def test_whatever_is_changed_is_noticed(edit: str, tmp_path: Path) -> None:
     assert found.findings
 
 
+def test_a_hash_binds_what_came_before(tmp_path: Path) -> None:
+    """Of an entry that was changed with its own hash the next one tells."""
+    ledger = begun(tmp_path / "a.db")
+    for number in range(3):
+        ledger.spend(TENTH, request=f"q{number}", who="ann")
+    entries = ledger.entries()
+    body = entries[2].body.replace("ann", "bob")
+    entries[2] = entries[2]._replace(body=body, hash=chained(entries[1].hash, body))
+    assert verified(entries).findings[0].startswith("entry 3: its hash is not")
+
+
 def test_a_database_put_back_is_noticed_by_a_later_receipt(tmp_path: Path) -> None:
     ledger = begun(tmp_path / "a.db")
     ledger.spend(TENTH)
@@ -393,8 +404,6 @@ def test_a_database_put_back_is_noticed_by_a_later_receipt(tmp_path: Path) -> No
 
 def rechained(change: Callable[[list[dict[str, Any]]], None], ledger: hs.Ledger) -> Verification:
     """What verification says of a log of which someone computed all hashes again."""
-    from hockeystick.questions.ledger.entries import FIRST, Entry, chained, spelled
-
     log = [entry.keys for entry in ledger.entries()]
     change(log)
     entries, last = [], FIRST
@@ -547,7 +556,7 @@ def test_a_currency_is_priced_at_what_an_account_has_left(tmp_path: Path) -> Non
     with pytest.raises(hs.BudgetError, match="does not fit in grant tiny: 30 rounds of gaussian is left"):
         ledger.spend(item, grant="tiny")
     before = left(ledger)
-    prices = []
+    prices: list[int] = []
     for spent in range(3):
         price = least_price(
             hs.Round(hs.Gaussian(10.0)), item, int(before) - sum(prices), 1e-10, hs.Adjacency.ADD_OR_REMOVE

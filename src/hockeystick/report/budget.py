@@ -39,10 +39,7 @@ def standing_answer(standing: Standing) -> Answer:
     spent = account.worst(budget.adjacency.directions)
     lines = [("proven", guarantee_said(standing)), ("spent", amount_said(budget, spent))]
     grants = [name for name in state.accounts if name != WHOLE]
-    for name in grants[:MANY]:
-        mine = state.account(name)
-        used = mine.worst(budget.adjacency.directions)
-        lines.append((f"grant {name}", f"{amount_said(budget, used)} of {amount_said(budget, mine.limits, up=False)}"))
+    lines += [_grant_line(standing, name) for name in grants[:MANY]]
     if len(grants) > MANY:
         lines.append(("grants", f"{len(grants)}, of which {MANY} are listed; --json has all"))
     if state.regions:
@@ -95,11 +92,18 @@ def standing_json(standing: Standing) -> dict[str, Any]:
     }
 
 
+def _grant_line(standing: Standing, name: str) -> tuple[str, str]:
+    """What remains of a grant."""
+    budget, account = standing.state.budget, standing.state.account(name)
+    left = remaining(budget, account.worst(budget.adjacency.directions), account.limits)
+    limit = amount_said(budget, account.limits, up=False).removeprefix(budget.made.currency)
+    return f"grant {name}", f"{down(left)} of{limit} remains"
+
+
 def price_answer(standing: Standing, price: Price) -> Answer:
     """Return a price for people."""
-    budget = standing.state.budget
-    cost = amount_said(budget, dearest(price))
-    lines = [("price", cost), ("fits", "yes" if price.fits else "no")]
+    cost = amount_said(standing.state.budget, dearest(price))
+    lines = []
     if price.more is not None:
         lines.append(("times", "as often as wanted" if price.more == MAX_COUNT else str(price.more)))
     return Answer(f"{cost}: {'it fits' if price.fits else 'it does not fit'}; nothing was recorded", tuple(lines))
@@ -124,8 +128,9 @@ def receipt_answer(standing: Standing, receipt: Receipt) -> Answer:
         lines.append(("id", str(receipt.keys["id"])))
     if receipt.token is not None:
         lines.append(("token", f"{receipt.token} (shown once: `budget void` or `budget run` needs it)"))
-    shown = standing_answer(standing)
-    return Answer(shown.headline, (*lines, *shown.lines))
+    if receipt.keys.get("grant"):
+        lines.append(_grant_line(standing, str(receipt.keys["grant"])))
+    return Answer(standing_answer(standing).headline, tuple(lines))
 
 
 def verification_answer(found: Verification) -> Answer:
