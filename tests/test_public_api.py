@@ -65,6 +65,7 @@ EXPORTED = [
     "PermuteAndFlip",
     "Exponential",
     "LaplaceThreshold",
+    "Ledger",
     "GaussianThreshold",
     "TruncatedLaplace",
     "UnreachableError",

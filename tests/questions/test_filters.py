@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import hockeystick as hs
 from hockeystick import filters
 from hockeystick.plan.file import rounds_in_order
-from hockeystick.questions.filters import SAMPLES
 from hockeystick.questions.filters.base import Spending
 from oracle.definitions import DEFINITIONS, OTHER
 
@@ -25,6 +24,13 @@ EVERY: dict[str, dict[str, Any]] = {
     **{name: dict(each.keys) for name, each in DEFINITIONS.items()},
     **{name: keys for name, (_, keys) in OTHER.items()},
 }
+SAMPLES: tuple[filters.PrivacyFilter, ...] = (
+    filters.PureDpFilter(1.0),
+    filters.ApproximateDpFilter(1.0, 1e-6),
+    filters.ZcdpFilter(1.0),
+    filters.GdpFilter(1.0),
+    filters.RdpFilter(order=8.0, budget=1.0),
+)
 Reaching = type[filters.RdpFilter] | type[filters.ZcdpFilter] | type[filters.GdpFilter]
 
 

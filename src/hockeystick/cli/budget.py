@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -333,6 +332,8 @@ def export(ledger: str, output: str | None) -> None:
 
     Example: hockeystick budget export ledger.db -o log.json
     """
+    import json  # late: --help does not need it
+
     from hockeystick.questions.ledger.entries import exported
     from hockeystick.values.files import write_text
 
@@ -436,6 +437,8 @@ def _json(name: str) -> dict[str, Any]:
     Raises:
         InvalidInputError: it cannot be read, or is no JSON object.
     """
+    import json
+
     from hockeystick.values.files import cause
 
     try:

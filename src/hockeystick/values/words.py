@@ -22,12 +22,10 @@ def choice(
 ) -> str:
     """The line that refuses a value that is none of the known names, with the one that was meant.
 
-    That is the :func:`nearest` of them, or else the one here of what is called so ``elsewhere``.
+    That is the one here of what is called so ``elsewhere``, or else the :func:`nearest` of them.
     """
-    close = nearest(value, known, cutoff)
-    if close is None and elsewhere and isinstance(value, str):
-        meant = elsewhere.get(value.lower().replace("_", "-"))
-        close = meant if meant in known else None
+    meant = elsewhere.get(value.lower().replace("_", "-")) if elsewhere and isinstance(value, str) else None
+    close = meant if meant in known else nearest(value, known, cutoff)
     hint = "" if close is None else f"; did you mean {close!r}?"
     return f"{key} must be one of {listed(known)}; received {shown(value)}{hint}"
 

@@ -241,7 +241,7 @@ def about_a_plan(draw: Draw, held: Held) -> None:
             held.same("what was printed is sound", _status(held, path, SECONDS * 8), 0)
 
 
-LEDGER = ("init", "spend", "price", "grant", "renew", "void", "run", "show", "verify", "export")
+LEDGER = ("init", "spend", "price", "grant", "renew", "void", "run", "show", "verify", "export", "report")
 
 
 @case("command", *(f"cli.budget.{verb}" for verb in LEDGER))
@@ -281,6 +281,11 @@ def ledgers(draw: Draw, held: Held) -> None:
         checked = _run(held, ["budget", "verify", ledger], seconds=SECONDS * 2)
         held.law(checked is not None and not checked[0], f"the ledger is not sound: {checked}")
         _run(held, ["budget", "show", ledger, "--json"], seconds=SECONDS * 2)
+        _run(
+            held,
+            ["budget", "report", ledger, "-o", str(Path(folder) / draw.of("a.html", "a.txt"))],
+            seconds=SECONDS * 2,
+        )
 
 
 def _status(held: Held, path: Path, seconds: float) -> int | None:

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.approximate import ApproximateDpFilter
 from hockeystick.questions.filters.base import PrivacyFilter
 from hockeystick.questions.filters.currency import CurrencyFilter
@@ -38,7 +37,6 @@ from hockeystick.questions.filters.pure import PureDpFilter
 from hockeystick.questions.filters.rdp import RdpFilter
 from hockeystick.questions.filters.zcdp import ZcdpFilter
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Direction
 from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
@@ -83,25 +81,3 @@ def privacy_filter(name: str, **budget: float) -> PrivacyFilter:
     if name not in FILTERS:
         raise InvalidInputError(domains.choice("filter", name, list(FILTERS)), "filter")
     return FILTERS[name](**budget)
-
-
-SAMPLES: tuple[PrivacyFilter, ...] = (
-    PureDpFilter(1.0),
-    ApproximateDpFilter(1.0, 1e-6),
-    ZcdpFilter(1.0),
-    GdpFilter(1.0),
-    RdpFilter(order=8.0, budget=1.0),
-)
-"""A filter of each kind; which rounds it has a cost for does not depend on its budget."""
-
-
-def takers(item: Round, direction: Direction) -> list[str]:
-    """Return the names of the filters that have a cost for a round in a direction."""
-    names = []
-    for each in SAMPLES:
-        try:
-            each.costs(item, direction)
-        except UnsupportedError:
-            continue
-        names.append(each.name)
-    return names

@@ -17,6 +17,7 @@ from typing import ClassVar, NoReturn, Self
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
+from hockeystick.questions.filters.costs import takers
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
@@ -137,8 +138,6 @@ class Spending(ABC):
         try:
             return self._priced(item, direction, spent)
         except UnsupportedError as error:
-            from hockeystick.questions.filters import takers  # late: it knows all filters
-
             names = ", ".join(f"'{name}'" for name in takers(item, direction))
             if not names:
                 raise

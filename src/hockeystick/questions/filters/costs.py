@@ -17,7 +17,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.numerics.rounding import TINY
+from hockeystick.numerics.rounding import TINY, next_up
 from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.bounded_range import BoundedRangeCurve
 from hockeystick.pairs.composition import RELATIVE
@@ -27,8 +27,8 @@ from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.mechanisms.zcdp import ConcentratedCurve
 from hockeystick.plan.plan import Round
 from hockeystick.plan.sampling import NoSampling
-from hockeystick.questions.filters.gdp import square_of
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import UnsupportedError
 
 BEYOND = Fraction(2**1025)
 """Stands for an infinite cost: above every budget, which is a double."""
@@ -106,6 +106,16 @@ def _of_guarantee(curve: ConcentratedCurve, item: Round) -> Costs:
     return Costs(BEYOND, decimal(curve.rho), Fraction(0))
 
 
+def square_of(pair: GaussianPair, item: Round) -> Fraction:
+    """Return mu^2 of one round: by the noise as written, so that budgets add up, or by the pair, rounded up."""
+    noise = getattr(item.mechanism, "noise_multiplier", None)
+    if noise is not None:
+        for distance in (1, 2):
+            if distance / noise == pair.mu:
+                return (distance / decimal(noise)) ** 2
+    return decimal(next_up(pair.mu, 2)) ** 2
+
+
 def largest_loss(pair: DominatingPair) -> Fraction:
     """Return the largest finite loss of a pair, at least 0; :data:`BEYOND` if the losses are unbounded."""
     high = pair.loss_range[1]
@@ -121,3 +131,19 @@ def failing_mass(pair: DominatingPair) -> Fraction:
         return decimal(pair.worst_of[1])
     lost = pair.infinite_mass
     return Fraction(lost) * (1 + Fraction(RELATIVE)) + 4 * Fraction(TINY) if lost else Fraction(0)
+
+
+def takers(item: Round, direction: Direction) -> list[str]:
+    """Return the names of the filters that have a price for a round, whatever their budgets."""
+    try:
+        found = costs_of(item, direction)
+    except UnsupportedError:
+        return []
+    kinds = {
+        "pure": not found.failing and found.loss < BEYOND,
+        "approximate-dp": min(found.loss, found.rho) < BEYOND,
+        "zcdp": not found.failing and found.rho < BEYOND,
+        "gdp": isinstance(item.curve(direction), GaussianPair),
+        "rdp": not found.failing,
+    }
+    return [name for name, takes in kinds.items() if takes]

@@ -64,7 +64,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 Array = npt.NDArray[np.float64]
 
 SHARES = 1000  # of the slack, one for each round that is no reference
-MOST_ROUNDS = 10**6
+MOST_ROUNDS = 10**6  # of a budget
 NODES = 1000  # epsilons at which both sides are compared
 PART = 100  # of delta is the slack by default
 FAR = np.geomspace(1e-3, 500.0, 200)  # epsilons among which the last node is looked for; no budget is larger

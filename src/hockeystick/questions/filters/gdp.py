@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import ClassVar, Self
 
 from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.numerics.decimals import decimal
-from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.numerics.rounding import next_down
 from hockeystick.pairs import GaussianPair
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import AdditiveFilter, Amounts
 from hockeystick.questions.filters.conversion import TARGET, settled
+from hockeystick.questions.filters.costs import square_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -81,16 +81,6 @@ class GdpFilter(AdditiveFilter):
         """Return the exact, certified epsilon of the whole budget, one Gaussian round of distance mu."""
         log_delta = _log(domains.TARGET_DELTA.check(delta, "delta"))
         return epsilon_ends((log_delta, log_delta), self.mu)[1]
-
-
-def square_of(pair: GaussianPair, item: Round) -> Fraction:
-    """Return mu^2 of one round: by the noise as written, so that budgets add up, or by the pair, rounded up."""
-    noise = getattr(item.mechanism, "noise_multiplier", None)
-    if noise is not None:
-        for distance in (1, 2):
-            if distance / noise == pair.mu:
-                return (distance / decimal(noise)) ** 2
-    return decimal(next_up(pair.mu, 2)) ** 2
 
 
 def _log(delta: float) -> float:

@@ -108,7 +108,8 @@ class Ledger:
         place: name of a file of SQLite, or address of a database of PostgreSQL.
 
     Raises:
-        InvalidInputError: the ending of the name is that of a plan, or the driver is not installed.
+        HockeystickError: the driver of PostgreSQL is not installed.
+        InvalidInputError: the ending of the name is that of a plan.
 
     >>> import tempfile
     >>> from hockeystick import Laplace

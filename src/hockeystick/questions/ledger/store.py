@@ -23,6 +23,7 @@ from hockeystick.questions.ledger.entries import Entry
 from hockeystick.questions.ledger.state import LIMITS, SPENT, Account, columns
 from hockeystick.values.domains import one_line, place
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.needed import need
 
 WAIT = 600.0  # seconds that a writer waits for the others
 TRIES = 20  # of a transaction that met another
@@ -270,7 +271,7 @@ class PostgreSQL(Store):
         address: ``postgresql://user@host/name``; the tables are made in the first schema of the search path.
 
     Raises:
-        InvalidInputError: the driver is not installed.
+        HockeystickError: the driver is not installed.
     """
 
     mark = "%s"
@@ -282,12 +283,9 @@ class PostgreSQL(Store):
     forgets = True
 
     def __init__(self, address: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise InvalidInputError(
-                "a ledger on PostgreSQL needs the driver psycopg: pip install 'hockeystick[postgresql]'"
-            ) from None
+        need("a ledger on PostgreSQL", {"psycopg": "psycopg[binary]"}, "postgresql")
+        import psycopg
+
         self._driver, self._address = psycopg, address
         self.place = re.sub(r"(//[^/@:]*):[^/@]*@", r"\1@", address)  # without the password
 
@@ -315,7 +313,8 @@ def store_of(name: str | Path, *, new: bool = False) -> Store:
     """Return the database by the name of a file, or by an address of PostgreSQL.
 
     Raises:
-        InvalidInputError: the file has the ending of a plan, or the driver is not installed.
+        HockeystickError: the driver is not installed.
+        InvalidInputError: the file has the ending of a plan.
     """
     if str(name).startswith(("postgresql://", "postgres://")):
         return PostgreSQL(str(name))
