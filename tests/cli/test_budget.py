@@ -144,6 +144,7 @@ def test_a_ledger_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
         assert found.stderr.startswith("error: ")
         assert message in found.stderr
         assert found.stderr.count("\n") == 1
+        assert not (tmp_path / "b.db").exists()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick.report.document import chart, page
-from hockeystick.report.document.blocks import Facts, Paragraph
+from hockeystick.report.document.blocks import Caution, Facts, Paragraph
 from hockeystick.report.document.chart import Axis, Chart
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, record_in, report_text
 from hockeystick.report.document.made import made
@@ -460,3 +460,11 @@ def test_numbers_of_an_axis_end_within_the_picture_and_the_mark_keeps_off_them()
     assert float(last.attrib["x"]) + 0.5 * 0.65 * chart.LETTER * len("10,000") <= chart.WIDTH
     (mark,) = [item for item in texts if item.text == "the end"]
     assert float(mark.attrib["y"]) < chart.HEIGHT - chart.BOTTOM < float(last.attrib["y"])
+
+
+@pytest.mark.parametrize(("noise", "said"), [(1.0, False), (0.2, True)])
+def test_a_report_says_first_that_a_guarantee_is_no_protection(noise: float, said: bool) -> None:
+    """From epsilon 7 on, before all other warnings."""
+    record = report_record(hs.Plan([hs.Round(hs.Gaussian(noise))]), 1e-5, None, {})
+    cautions = [text for block in report_blocks(record) if isinstance(block, Caution) for text in block.texts]
+    assert "".join(cautions[:1]).startswith("this is no meaningful protection of a single person") is said

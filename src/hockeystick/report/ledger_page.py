@@ -15,16 +15,13 @@ from hockeystick.report.document import blocks
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.document.page import page
 from hockeystick.report.document.shares import factor_up
+from hockeystick.report.document.wording import weakness
 from hockeystick.report.rounding import exact, round_up
 from hockeystick.values.domains import one_line
 from hockeystick.values.version import __version__
 
 LISTED = 100  # latest releases on the page
 POINTS = 2000  # of the figure; of more entries every so many
-
-WEAK = 5.0
-"""Epsilon from which the page says that the guarantee is weak: whoever guesses well by chance is then right with up to
-1 / (1 + e^-5) = 99.3 % (Kairouz, Oh, Viswanath 2015)."""
 
 
 def ledger_page(ledger: Ledger) -> str:
@@ -101,12 +98,9 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
         f"equally likely beforehand, is right with at most {odds} %."
     )
     out.append(blocks.Paragraph(seen))
-    if budget.epsilon >= WEAK:
-        weak = (
-            f"an epsilon of {round_up(budget.epsilon, 3)} allows an attack that is nearly certain; by itself it is "
-            f"weak protection of a single {unit}"
-        )
-        out.append(blocks.Caution([weak]))
+    weak = weakness(budget.epsilon, unit)
+    if weak:
+        out.append(blocks.Caution(weak))
     if standing.state.period:
         periods = (
             f"This is the guarantee of each of {standing.state.period + 1} periods. A {unit} whose data is in all of "

@@ -194,13 +194,17 @@ class Ledger:
             "regions": list(regions),
         }
 
+        before = _rounds(spent) if spent else []
+        trial = State(made, tuple(regions))
+        if before and not trial.affords(WHOLE, WHOLE, trial.prices(before, WHOLE, WHOLE)):
+            raise BudgetError(refusal(trial, before, WHOLE, WHOLE))  # before a file is made
+
         def work(transaction: Transaction) -> None:
             state = State(made, tuple(regions))
             transaction.keep(WHOLE, state.account(WHOLE), (0,) * len(made.limits), new=True)
             _append(transaction, BEGIN, "", keys, who, state)
-            if spent:
-                asked = _asked("before", WHOLE, WHOLE, _rounds(spent))
-                _spend(transaction, state, asked, _rounds(spent), None, who)
+            if before:
+                _spend(transaction, state, _asked("before", WHOLE, WHOLE, before), before, None, who)
 
         store_of(place, new=True).create(work)
         return cls(place)

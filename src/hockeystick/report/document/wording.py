@@ -143,6 +143,11 @@ USERS: Mapping[str, Attack] = {
 """Words for the error rates if the unit is a user with several records."""
 
 
+WEAK = 7.0
+"""Epsilon from which a guarantee is called meaningless for one person: of two equally likely answers, whoever sees
+the output may be right about 1 / (1 + e^-7) = 99.9 % (Kairouz, Oh, Viswanath 2015)."""
+
+
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
     """Return a report as blocks.
 
@@ -200,13 +205,24 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         f"\u03b5 {relation} {quoted(first)} at \u03b4 = {exact(first['delta'])}",
         f"epsilon at delta, for {_protected(record)}, {record['adjacency']}; {ends(first)} ({first['guarantee']})",
     )
-    cautions = list(record["warnings"])
+    cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
     if first["reason"]:
         cautions.append(_reason(first))
     if str(record["made"].get("doctor", "")).startswith(NOT_WITHIN):
         cautions.append(f"the elementary functions of the machine are {one_line(str(record['made']['doctor']))}")
     if cautions:
         yield blocks.Caution(cautions)
+
+
+def weakness(epsilon: float | None, unit: str) -> list[str]:
+    """Return a warning for an epsilon, infinite if None, from :data:`WEAK` on; none below."""
+    if epsilon is not None and epsilon < WEAK:
+        return []
+    often = "all" if epsilon is None else "more than 99.9%"
+    return [
+        f"this is no meaningful protection of a single {unit}: an attack that the guarantee allows is right in {often} "
+        f"of its guesses whether a {unit} was in the data"
+    ]
 
 
 def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
