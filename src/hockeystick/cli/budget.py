@@ -16,6 +16,7 @@ from hockeystick.cli.options import (
     files,
     flag_names,
     json_option,
+    names,
     number_option,
     output_option,
     print_json,
@@ -68,6 +69,7 @@ def budget(context: click.Context) -> None:
     "--filter",
     "kind",
     metavar="NAME",
+    shell_complete=names,
     help="What adds up: approximate-dp (by default, with --delta), zcdp, gdp, rdp (sampled rounds), currency, or pure "
     "(by default, without).",
 )
@@ -76,7 +78,9 @@ def budget(context: click.Context) -> None:
 @click.option(
     "--reference", metavar="PLAN", shell_complete=files, help="Of currency: file with the round it counts in."
 )
-@click.option("--adjacency", metavar="NAME", help="Neighbouring relation.  [default: add-or-remove]")
+@click.option(
+    "--adjacency", metavar="NAME", shell_complete=names, help="Neighbouring relation.  [default: add-or-remove]"
+)
 @click.option("--dataset", metavar="TEXT", default="", help="What the dataset is called.")
 @click.option("--unit", metavar="TEXT", default="record", show_default=True, help="What neighbours differ in.")
 @click.option("--region", "regions", metavar="TEXT", multiple=True, help="A part that no unit shares; repeatable.")
@@ -196,9 +200,9 @@ def _release(command: Any) -> Any:
     command = click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")(command)
     command = click.option("--name", metavar="TEXT", help="What the release is called.")(command)
     command = number_option("--count", type=float, help="How often.  [default: 1]")(command)
-    command = click.option("--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...")(
-        _numbers(command)
-    )
+    command = click.option(
+        "--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...", shell_complete=names
+    )(_numbers(command))
     return LEDGER(click.argument("plan", required=False, shell_complete=files)(command))
 
 

@@ -77,7 +77,9 @@ def _method(command: Callable[..., Any]) -> Callable[..., Any]:
         command
     )
     route = "Route; see `hockeystick accountants`."
-    command = click.option("--accountant", default="auto", metavar="NAME", show_default=True, help=route)(command)
+    command = click.option(
+        "--accountant", default="auto", metavar="NAME", show_default=True, help=route, shell_complete=options.names
+    )(command)
     return options.with_plan(command)
 
 
@@ -159,7 +161,7 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 
 
 @main.command()
-@click.argument("parameter")
+@click.argument("parameter", shell_complete=options.names)
 @options.plan_source
 @target_options
 @options.number_option("--tolerance", help="Relative, on the parameter.  [default: 1e-6]")
@@ -285,7 +287,7 @@ def accountants() -> None:
 
 
 @main.command()
-@click.argument("mechanism", required=False)
+@click.argument("mechanism", required=False, shell_complete=options.names)
 @options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
     """List the mechanisms, samplings and adjacencies with a proved pair, and the theorems.

@@ -67,6 +67,30 @@ def files(context: click.Context, parameter: click.Parameter, incomplete: str) -
     return [CompletionItem(incomplete, type="file")]
 
 
+NAMES = {
+    "accountant": "hockeystick.accountants:ACCOUNTANTS",
+    "adjacency": "hockeystick.values.adjacency:Adjacency",
+    "filter": "hockeystick.questions.filters:FILTERS",
+    "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
+    "name": "hockeystick.papers:EXPERIMENTS",
+    "parameter": "hockeystick.questions.parameters:PARAMETERS",
+    "sampling": "hockeystick.plan.sampling:SAMPLINGS",
+    "unit": "hockeystick.cli.options:UNITS",
+}
+"""Places of the names that a shell completes, by option or argument."""
+
+
+def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names that begin so, of those that an option or an argument accepts."""
+    from click.shell_completion import CompletionItem
+
+    from hockeystick.values.late import found
+
+    key = (parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)).lstrip("-")
+    known = [str(each.name) if isinstance(each, type) else str(each) for each in found(NAMES[key])]
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 output_option = partial(click.option, "-o", "--output", metavar="FILE", shell_complete=files)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
@@ -76,7 +100,7 @@ delta_option = number_option("--delta", help="Target delta; beats the one in the
 def plan_source(command: Command) -> Command:
     """Add the argument and the flags that describe a plan."""
     for key, text in reversed(TEXTS.items()):
-        command = click.option(f"--{key}", metavar="NAME", help=text)(command)
+        command = click.option(f"--{key}", metavar="NAME", help=text, shell_complete=names)(command)
     command = click.option("--drop-last", "drop_last", is_flag=True, default=None, help=DROPPED)(command)
     for key, text in reversed(FLAGS.items()):
         command = number_option(*names_of(key), key, type=number(key), help=text)(command)

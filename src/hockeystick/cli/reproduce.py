@@ -7,12 +7,13 @@ import time
 
 import click
 
+from hockeystick.cli.options import names
 from hockeystick.cli.progress import progress
 from hockeystick.values.errors import InvalidInputError
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names)
 @click.option("--list", "listing", is_flag=True, help="Say what there is, and compute nothing.")
 @click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG of each; made if need be.")
 @click.option(
