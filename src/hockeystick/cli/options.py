@@ -87,7 +87,7 @@ def names(context: click.Context, parameter: click.Parameter, incomplete: str) -
     from hockeystick.values.late import found
 
     key = (parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)).lstrip("-")
-    known = [str(each.name) if isinstance(each, type) else str(each) for each in found(NAMES[key])]
+    known = [str(vars(each)["name"] if isinstance(each, type) else each) for each in found(NAMES[key])]
     return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 
 
