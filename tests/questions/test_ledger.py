@@ -19,7 +19,7 @@ from hockeystick.questions.filters.currency import least_price
 from hockeystick.questions.ledger.budget import CEILING, Budget
 from hockeystick.questions.ledger.entries import FIRST, Entry, chained, entries_of, exported, spelled
 from hockeystick.questions.ledger.state import WHOLE, Account, State
-from hockeystick.questions.ledger.store import SQLite
+from hockeystick.questions.ledger.store import SQLite, Transaction
 from hockeystick.questions.ledger.verification import Verification, verified
 from postgresql import server
 
@@ -284,8 +284,6 @@ def test_a_full_disk_records_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_nothing_is_recorded_where_the_work_fails_half_way(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hockeystick.questions.ledger.store import Transaction
-
     ledger = begun(place)
 
     def broken(*_: object) -> None:
@@ -566,3 +564,42 @@ def test_a_currency_is_priced_at_what_an_account_has_left(tmp_path: Path) -> Non
     ledger.spend([item, item.changed(name="b"), item.changed(name="c")])
     assert before - left(ledger) == sum(prices)
     assert ledger.verify().sound
+
+
+def test_transactions_that_met_are_tried_again_and_a_lost_answer_is_said(
+    tmp_path: Path, address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a server: another writer may make a transaction fail, and a connection may end after it was recorded."""
+    psycopg = pytest.importorskip("psycopg")
+    if address is None:
+        pytest.skip("no server of PostgreSQL is installed")
+    with psycopg.connect(address + "postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE met")
+    ledger = begun(address + "met")
+    ask, failures = (
+        Transaction.ask,
+        [psycopg.errors.SerializationFailure("met"), psycopg.errors.DeadlockDetected("met")],
+    )
+
+    def meeting(self: Transaction, statement: str, values: Any = ()) -> list[Any]:
+        if statement == "COMMIT" and failures:
+            raise failures.pop()
+        return ask(self, statement, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "ask", meeting)
+        assert ledger.spend(TENTH, request="a").number == 1
+    assert failures == []
+
+    def lost(self: Transaction, statement: str, values: Any = ()) -> list[Any]:
+        found = ask(self, statement, values)
+        if statement == "COMMIT":
+            raise psycopg.OperationalError("the connection is lost")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "ask", lost)
+        with pytest.raises(hs.InvalidInputError, match="not known whether it was recorded: ask again with the same"):
+            ledger.spend(TENTH, request="b")
+    assert ledger.spend(TENTH, request="b").number == 2
+    assert left(ledger) == Fraction(8, 10)
