@@ -114,7 +114,8 @@ class CurrencyFilter(PrivacyFilter):
         both = self.adjacency.both
         tight = Plan([self.reference], self.adjacency).directions.tight
         pairs = {direction: self.reference.pair(direction) for direction in both}
-        if not tight or pairs[both[0]].mirror != pairs[both[1]]:
+        # with other schemes a record may be in a part of a run's rounds, which says nothing of single ones
+        if _rate(self.reference.sampling) is None or not tight or pairs[both[0]].mirror != pairs[both[1]]:
             raise UnsupportedError(
                 f"{self.reference.mechanism.name} with sampling {self.reference.sampling.name!r} under "
                 f"{self.adjacency.value!r} is no reference: it needs a tight pair with a known mirror image, as "
