@@ -35,6 +35,7 @@ from hockeystick.questions.ledger.store import Transaction, store_of
 
 SCALES = (20.0, 50.0, 100.0)  # of the releases, each of which costs 1/scale of pure epsilon
 SHARED = 0.1  # of the ids are those of all processes
+KILLS = 8  # of each process, about: on a slow server it would never come to its end
 SUICIDES = 0.002  # of the spends end in one of the two bad moments
 
 
@@ -78,7 +79,7 @@ def storm(place: str, processes: int, spends: int, seed: int, *, careless: bool 
             time.sleep(0.02)
             for number, process in list(waiting.items()):
                 if process.poll() is None:
-                    if rng.random() < 0.001:
+                    if killed < KILLS * processes and rng.random() < 0.001:
                         process.send_signal(signal.SIGKILL)
                         killed += 1
                 elif process.returncode == 0:

@@ -6,8 +6,7 @@ import copy
 import math
 import pickle
 import random
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 import hockeystick as hs
 from hockeystick import filters
 from hockeystick.plan.file import rounds_in_order
+from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.questions.filters.base import Spending
 from oracle.definitions import DEFINITIONS, OTHER
 
@@ -24,12 +24,18 @@ EVERY: dict[str, dict[str, Any]] = {
     **{name: dict(each.keys) for name, each in DEFINITIONS.items()},
     **{name: keys for name, (_, keys) in OTHER.items()},
 }
-SAMPLES: tuple[filters.PrivacyFilter, ...] = (
-    filters.PureDpFilter(1.0),
-    filters.ApproximateDpFilter(1.0, 1e-6),
-    filters.ZcdpFilter(1.0),
-    filters.GdpFilter(1.0),
-    filters.RdpFilter(order=8.0, budget=1.0),
+SAMPLED: tuple[dict[str, Any], ...] = (
+    {},
+    {"sampling": "poisson", "sample_rate": 0.1},
+    {"sampling": "without-replacement", "dataset_size": 100, "batch_size": 10},
+)
+MAKERS: tuple[Callable[[hs.Adjacency], Spending], ...] = (
+    lambda adjacency: filters.PureDpFilter(1.0, adjacency),
+    lambda adjacency: filters.ApproximateDpFilter(1.0, 1e-6, adjacency=adjacency),
+    lambda adjacency: filters.ZcdpFilter(1.0, adjacency),
+    lambda adjacency: filters.GdpFilter(1.0, adjacency),
+    lambda adjacency: filters.RdpFilter(order=8.0, budget=1.0, adjacency=adjacency),
+    lambda adjacency: filters.Odometer(1e-6, 1.0, adjacency=adjacency),
 )
 Reaching = type[filters.RdpFilter] | type[filters.ZcdpFilter] | type[filters.GdpFilter]
 
@@ -190,33 +196,65 @@ def test_rounds_without_a_proven_cost_are_refused(budget: filters.PrivacyFilter,
     assert budget.history == ()
 
 
-@pytest.mark.parametrize("budget", [filters.PureDpFilter(1.0), filters.ZcdpFilter(1.0), filters.GdpFilter(1.0),
-                                    filters.RdpFilter(order=8.0, budget=1.0), filters.ApproximateDpFilter(1.0, 1e-6)],
-                         ids=lambda each: each.name)  # fmt: skip
-def test_a_refusal_names_the_filters_that_do_take_the_round(budget: filters.PrivacyFilter) -> None:
-    """Of every mechanism, sampled and not: exactly those that have a price."""
-    named = 0
+def rounds_of_every_mechanism() -> Iterator[hs.Round]:
+    """One round of each, and one of each that is sampled, by either scheme."""
     for name, keys in EVERY.items():
-        for sampling in ({}, {"sampling": "poisson", "sample_rate": 0.1}):
+        for sampling in SAMPLED:
             try:
                 (item,) = rounds_in_order([{"mechanism": name, **keys, **sampling}])
-                prices = {each.name: priced(each, item) for each in SAMPLES}
             except hs.InvalidInputError:  # a mechanism that is not sampled
+                assert sampling
                 continue
-            if isinstance(prices[budget.name], str):
-                said = str(prices[budget.name])
-                taking = [f"'{name}'" for name, price in prices.items() if not isinstance(price, str)]
-                assert said.partition("filters that do: ")[2] == ", ".join(taking)
+            yield item
+
+
+@pytest.mark.parametrize("adjacency", hs.Adjacency, ids=lambda each: each.value)
+def test_a_round_has_a_price_or_a_refusal_that_names_the_filters_that_take_it(adjacency: hs.Adjacency) -> None:
+    """Of every mechanism, under each relation: exactly those filters that take it in all of its directions."""
+    budgets = [make(adjacency) for make in MAKERS]
+    named, prices = 0, 0
+    for item in rounds_of_every_mechanism():
+        answers = {budget.name: answer(budget, item) for budget in budgets}
+        taking = [name for name, said in answers.items() if said is None and name != "odometer"]
+        assert (answers["odometer"] is None) is (answers["approximate-dp"] is None)
+        prices += bool(taking)
+        for said in answers.values():
+            if said is not None:
+                assert said.partition("filters that do: ")[2] == ", ".join(f"'{name}'" for name in taking)
                 named += bool(taking)
-    assert named > 3
+    assert prices >= 15
+    assert named >= 15
 
 
-def priced(budget: filters.PrivacyFilter, item: hs.Round) -> object:
-    """The price of a round, or the reason for which there is none."""
+def test_every_mechanism_has_a_price_somewhere() -> None:
+    """None of them, unsampled, is left to no filter under every relation."""
+    taken = {
+        item.mechanism.name
+        for adjacency in hs.Adjacency
+        for item in rounds_of_every_mechanism()
+        if item.sampling.name == "none" and any(answer(make(adjacency), item) is None for make in MAKERS)
+    }
+    assert taken == {mechanism.name for mechanism in MECHANISMS}
+
+
+def test_a_currency_names_the_filters_that_take_a_guarantee() -> None:
+    budget = filters.CurrencyFilter(hs.Round(hs.Gaussian(1.0)), 10, 1e-6)
+    for item, taking in (
+        (hs.Round(hs.ZCDP(0.1)), "'approximate-dp', 'zcdp', 'rdp'"),
+        (hs.Round(hs.RDP(orders=(2.0,), epsilons=(0.1,))), "'rdp'"),
+    ):
+        said = answer(budget, item)
+        assert said is not None
+        assert said.endswith(f"filters that do: {taking}")
+
+
+def answer(budget: Spending, item: hs.Round) -> str | None:
+    """The reason for which a round has no price, or none if it has one."""
     try:
-        return budget.price(item, hs.Direction.REMOVE, (Fraction(0),) * len(budget.limits))
+        budget.allows(item)
     except hs.UnsupportedError as error:
         return str(error)
+    return None
 
 
 def test_bad_input() -> None:

@@ -17,7 +17,8 @@ from fuzz.registry import case
 from hockeystick import filters
 
 EXACTLY = decimal.Context(prec=60, Emax=10**9, Emin=-(10**9))
-
+KINDS = ("gaussian", "gaussian", "laplace", "randomized-response", "approximate-dp", "discrete-gaussian", "exponential")
+MOST = {"discrete-gaussian": 100.0}  # noise of a sum whose sensitivity may be 3
 
 Budget = filters.PrivacyFilter | filters.Odometer
 
@@ -28,11 +29,15 @@ def _exact(value: float) -> Fraction:
 
 
 def _rho(item: hs.Round) -> decimal.Decimal | None:
-    """rho of one unsampled round of pure epsilon or of Gaussian noise under adding or removing a record."""
+    """rho of one unsampled round under adding or removing a record."""
     mechanism = item.mechanism
     with decimal.localcontext(EXACTLY):
-        if isinstance(mechanism, hs.Gaussian):
+        if isinstance(mechanism, hs.Gaussian | hs.DiscreteGaussian):
             return 1 / (2 * _decimal(mechanism.noise_multiplier) ** 2)
+        if isinstance(mechanism, hs.ZCDP):
+            return _decimal(mechanism.rho)
+        if isinstance(mechanism, hs.Exponential):
+            return _decimal(mechanism.epsilon) ** 2 / 8
         if isinstance(mechanism, hs.Laplace):
             theta = 1 / _decimal(mechanism.scale)
             return theta - 1 + (-theta).exp()
@@ -43,12 +48,13 @@ def _rho(item: hs.Round) -> decimal.Decimal | None:
 
 
 def _loss(item: hs.Round) -> decimal.Decimal | None:
-    """Largest finite loss of one such round; none of Gaussian noise."""
+    """Largest finite loss of one such round; none of Gaussian noise, nor of what only its moments are known of."""
     mechanism = item.mechanism
     with decimal.localcontext(EXACTLY):
         if isinstance(mechanism, hs.Laplace):
             return 1 / _decimal(mechanism.scale)
-        return None if isinstance(mechanism, hs.Gaussian) else _decimal(mechanism.epsilon)  # type: ignore[attr-defined]
+        unbounded = isinstance(mechanism, hs.Gaussian | hs.DiscreteGaussian | hs.ZCDP)
+        return None if unbounded else _decimal(mechanism.epsilon)  # type: ignore[attr-defined]
 
 
 def _decimal(value: float) -> decimal.Decimal:
@@ -170,8 +176,10 @@ def _priced(held: Held, made: Budget, item: hs.Round, allowed: bool) -> None:
 
 def _round(draw: Draw, made: Budget) -> dict[str, object]:
     """A round whose count is near to what the budget has room for, as often as not."""
-    kind = draw.of("gaussian", "gaussian", "laplace", "randomized-response", "approximate-dp")
-    table = draw.round(isinstance(made, filters.RdpFilter) and draw.chance(0.5), kind)
+    if not isinstance(made, filters.CurrencyFilter) and draw.chance(0.1):
+        return {"mechanism": "zcdp", "rho": draw.edge((1e-13, 0.5, 1e4), 1e-9, 10.0), "count": draw.count()}
+    kind = draw.of(*KINDS)
+    table = draw.round(isinstance(made, filters.RdpFilter) and kind != "exponential" and draw.chance(0.5), kind)
     budget = draw.said.get("budget", draw.said.get("epsilon", 1.0))
     if draw.chance(0.5):
         count = draw.of(1, 3, 10, 1000)
@@ -181,8 +189,16 @@ def _round(draw: Draw, made: Budget) -> dict[str, object]:
         key = next(key for key in ("noise_multiplier", "scale", "epsilon") if key in table)
         wanted = share if key == "epsilon" else 1 / share if share > 0 else 1.0
         wanted *= draw.of(1.0, 0.5, 2.0, 1 + 2**-52, 0.7071067811865476)
-        table[key] = min(max(wanted, 0.01), 100.0 if key == "epsilon" else 1e6)
+        table[key] = min(max(wanted, 0.01), MOST.get(kind, 100.0 if key == "epsilon" else 1e6))
     return table
+
+
+def _fails(item: hs.Round, direction: hs.Direction) -> bool:
+    """True if a loss may be infinite; what stands in for the far tail of discrete noise is no such loss."""
+    if item.mechanism.name == "zcdp":  # it has no pair
+        return False
+    pair = item.pair(direction)
+    return pair.infinite_mass > 0 and not pair.stands_in
 
 
 def _within(draw: Draw, held: Held, made: Budget) -> None:
@@ -197,7 +213,7 @@ def _within(draw: Draw, held: Held, made: Budget) -> None:
                 held.law(total <= most, f"rho spent exceeds the budget by {total / most - 1:.1e} of it")
     if isinstance(made, filters.RdpFilter):
         directions = hs.Adjacency.parse(draw.said["adjacency"]).directions
-        failing = [item for item in history if any(item.pair(direction).infinite_mass for direction in directions)]
+        failing = [item for item in history if any(_fails(item, direction) for direction in directions)]
         held.law(not failing, f"a Renyi divergence of {failing}")
         gaussian = [
             item for item in history if isinstance(item.mechanism, hs.Gaussian) and item.sampling.name == "none"
@@ -226,12 +242,15 @@ def _within(draw: Draw, held: Held, made: Budget) -> None:
         held.at_most("budget_epsilon of what reaches epsilon", promised, draw.said["epsilon"])
     plan = hs.Plan(history, draw.said["adjacency"])
     found = held.ask("epsilon of the history", lambda: plan.epsilon(delta))
-    if found is not None:
+    if found is not None and not isinstance(found, hs.UpperBound):  # of guarantees there is no lower end
         held.at_most(f"epsilon of the history, which {made.name} allowed", found.lower, promised)
 
 
 def _approximate_budget(draw: Draw, held: Held, made: filters.ApproximateDpFilter | filters.Odometer) -> None:
-    """Deltas within delta - slack, and the sum of losses or of rhos within epsilon, in sixty digits."""
+    """Deltas within delta - slack, and the sum of losses or of rhos within epsilon, in sixty digits.
+
+    An odometer says no less than the sum of the losses, or than ``R + 2 sqrt(R log(1/slack))``, below which no line is.
+    """
     run = [item for item in made.history if item.count]
     rhos, losses = [_rho(item) for item in run], [_loss(item) for item in run]
     if None in rhos:
@@ -243,12 +262,15 @@ def _approximate_budget(draw: Draw, held: Held, made: filters.ApproximateDpFilte
     failing = [item for item in run if isinstance(item.mechanism, hs.ApproximateDP)]
     deltas = sum((item.count * _exact(item.mechanism.delta) for item in failing), Fraction(0))  # type: ignore[attr-defined]
     held.law(deltas <= _exact(given), f"delta spent is {float(deltas)!r} of {given!r}")
-    if isinstance(made, filters.Odometer):
-        return
     with decimal.localcontext(EXACTLY):
-        most = _decimal(draw.said["epsilon"])  # budgets are the decimals that they are written as
         rho = decimal.Decimal(sum(item.count * (cost or 0) for item, cost in zip(run, rhos, strict=True)))
         loss = decimal.Decimal(sum(item.count * (cost or 0) for item, cost in zip(run, losses, strict=True)))
+        if isinstance(made, filters.Odometer):
+            line = rho + 2 * (rho * -_decimal(slack).ln()).sqrt()
+            least = line if None in losses else min(loss, line)
+            held.law(_decimal(made.spent) >= least, f"odometer: {made.spent!r} is below {float(least)!r}")
+            return
+        most = _decimal(draw.said["epsilon"])  # budgets are the decimals that they are written as
         basic = None not in losses and loss <= most
         held.law(basic or _implies(rho, most, _decimal(min(slack, given))), f"rho {float(rho)!r} and losses "
                  f"{float(loss)!r} were allowed for {draw.said['epsilon']!r} at {slack!r}")  # fmt: skip
