@@ -397,7 +397,8 @@ def test_a_database_put_back_is_noticed_by_a_later_receipt(tmp_path: Path) -> No
     assert back.verify([receipt]).findings == ("the log has no entry 2 with the hash of the receipt",)
     back.spend(2 * TENTH)
     assert not back.verify([receipt]).sound
-    assert not back.verify([{}]).sound
+    wrong: list[Any] = [{}, {"number": 1}, {"number": [1], "hash": {}}, "receipt", None]
+    assert all(not back.verify([each]).sound for each in wrong)
 
 
 def rechained(change: Callable[[list[dict[str, Any]]], None], ledger: hs.Ledger) -> Verification:
@@ -603,3 +604,33 @@ def test_transactions_that_met_are_tried_again_and_a_lost_answer_is_said(
             ledger.spend(TENTH, request="b")
     assert ledger.spend(TENTH, request="b").number == 2
     assert left(ledger) == Fraction(8, 10)
+
+
+def test_whatever_stands_in_a_log_is_a_finding_or_a_refusal(tmp_path: Path) -> None:
+    """A file may hold anything: each value in turn is replaced by others."""
+    ledger = begun(tmp_path / "a.db")
+    token = ledger.spend(TENTH, request="a", reserve=True).token
+    assert token is not None
+    ledger.void("a", token)
+    log = exported(ledger.entries())
+    wrong: Any
+    for entry in range(3):
+        for key in log["entries"][entry]["keys"]:
+            for wrong in (None, -1, 1e300, "x", [], {}, [[]], {"x": []}):
+                changed = json.loads(json.dumps(log))
+                changed["entries"][entry]["keys"][key] = wrong
+                last = FIRST
+                for each in changed["entries"]:
+                    last = each["hash"] = chained(last, spelled(each["keys"]))
+                verified(entries_of(changed))
+    budget: Any
+    for budget in (3, None, "epsilon", ["epsilon"], {1: 2.0}, {"epsilon": None}, {"epsilon": float("nan")}):
+        with pytest.raises(hs.InvalidInputError):
+            hs.Ledger.begin(tmp_path / "b.db", "pure", budget)
+    for name in (3, None, ["a"], "a" * 1000):
+        with pytest.raises(hs.InvalidInputError):
+            ledger.spend(TENTH, request=name or [])  # type: ignore[arg-type]
+        with pytest.raises(hs.InvalidInputError):
+            ledger.void(name, "x")  # type: ignore[arg-type]
+    with pytest.raises(hs.InvalidInputError):
+        ledger.void("a", 3)  # type: ignore[arg-type]

@@ -99,7 +99,9 @@ class Budget:
     def __post_init__(self) -> None:
         if self.filter not in tuple(KEYS):  # a file may hold anything, and a list has no hash
             raise InvalidInputError(choice("filter", self.filter, list(KEYS)), "filter")
-        given, sets = set(self.keys), KEYS[self.filter]
+        if not isinstance(self.keys, Mapping):
+            raise InvalidInputError(f"budget must be a table of keys; received {shown(self.keys)}", "budget")
+        given, sets = {str(key) for key in self.keys}, KEYS[self.filter]
         asked = " or ".join(" and ".join(sorted(each)) for each in sets)
         optional = OPTIONAL.get(self.filter, frozenset())
         if not any(each <= given <= each | optional for each in sets):

@@ -172,7 +172,7 @@ class Ledger:
             UnsupportedError: one of them has no cost in this kind of budget.
         """
         relation = Adjacency.parse(adjacency)
-        made = Budget(kind, dict(budget), relation)
+        made = Budget(kind, budget, relation)
         for name in regions:
             _text(name, "region")
         if len(set(regions)) < len(regions):
@@ -390,7 +390,7 @@ class Ledger:
 
     def verify(
         self,
-        receipts: Iterable[Mapping[str, Any]] = (),
+        receipts: Iterable[Any] = (),
         watch: Callable[[Entry, State], None] = lambda entry, state: None,
     ) -> Verification:
         """Compute the state again from the log, with every price, and compare it with the stored one.
@@ -518,4 +518,4 @@ def _person(who: str | None) -> str:
 
 
 def _hashed(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(str(token).encode()).hexdigest()

@@ -15,6 +15,7 @@ from hockeystick.plan.file import rounds_in_order
 from hockeystick.questions.ledger.budget import begun_by
 from hockeystick.questions.ledger.entries import FIRST, GRANT, RENEW, RUN, SPEND, VOID, Entry, chained
 from hockeystick.questions.ledger.state import Account, State
+from hockeystick.values.domains import cut
 from hockeystick.values.errors import HockeystickError
 
 
@@ -44,7 +45,7 @@ def verified(
     entries: Sequence[Entry],
     head: tuple[int, str, int] | None = None,
     accounts: Mapping[str, Account] | None = None,
-    receipts: Iterable[Mapping[str, Any]] = (),
+    receipts: Iterable[Any] = (),
     watch: Callable[[Entry, State], None] = lambda entry, state: None,
 ) -> Verification:
     """Compute the state again, and compare it with the stored one and with receipts.
@@ -67,7 +68,7 @@ def verified(
                 raise ValueError("its hash is not that of its text after the entries before it")
             state = _after(state, entry, spends)
             watch(entry, state)
-        except (HockeystickError, KeyError, TypeError, ValueError) as error:
+        except (HockeystickError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             findings.append(f"entry {number}: {error}")
             break
         last = entry.hash
@@ -80,10 +81,11 @@ def verified(
         )
     if state is not None and accounts is not None and not findings:
         findings += _differences(state, accounts)
-    hashes = {entry.number: entry.hash for entry in entries}
+    known = {f"{entry.number} {entry.hash}" for entry in entries}
     for receipt in receipts:
-        if receipt.get("hash") is None or hashes.get(receipt.get("number", -1)) != receipt["hash"]:
-            findings.append(f"the log has no entry {receipt.get('number')} with the hash of the receipt")
+        said = receipt if isinstance(receipt, Mapping) else {}
+        if f"{said.get('number')} {said.get('hash')}" not in known:
+            findings.append(f"the log has no entry {cut(str(said.get('number')))} with the hash of the receipt")
     return Verification(len(entries), last, state, tuple(findings))
 
 
