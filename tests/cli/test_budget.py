@@ -46,7 +46,7 @@ def test_a_price_records_nothing(path: Path) -> None:
     assert "times  2\n" in said.stdout
     found = json.loads(run("budget", "price", path, *TENTH, "--count", "25", "--json").stdout)
     assert (found["fits"], found["more"], found["price"]) == (False, 0, 2.5)
-    assert hs.Ledger(path).show().number == 0
+    assert hs.Ledger(path).show().state.number == 0
 
 
 def test_a_request_is_recorded_once_and_its_receipt_is_found_again(path: Path, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_bad_input_is_told_in_one_line(
     monkeypatch.chdir(path.parent)
     Path("plan.toml").write_text('[[round]]\nmechanism = "laplace"\nscale = 1\n')
     assert message in refused("budget", *command)
-    assert hs.Ledger(path).show().number == 0
+    assert hs.Ledger(path).show().state.number == 0
     assert not Path("new.db").exists()
 
 

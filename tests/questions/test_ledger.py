@@ -71,7 +71,7 @@ def test_ten_tenths_fit_a_budget_of_one_and_an_eleventh_does_not(place: str) -> 
     assert not ledger.price(TENTH).fits
     with pytest.raises(hs.BudgetError, match="1 x laplace does not fit, 0 x would: 0 pure epsilon is left"):
         ledger.spend(TENTH)
-    assert ledger.show().number == 10
+    assert ledger.show().state.number == 10
     assert ledger.verify().sound
 
 
@@ -359,6 +359,7 @@ EDITS = {
     "limit raised": ["UPDATE ledger_account SET body = replace(body, '100000000000', '900000000000')"],
     "account gone": ["DELETE FROM ledger_account"],
     "head edited": ["UPDATE ledger_head SET number = 5"],
+    "period edited": ["UPDATE ledger_head SET period = 1"],
 }
 
 
@@ -371,6 +372,31 @@ def test_whatever_is_changed_is_noticed(edit: str, tmp_path: Path) -> None:
     found = attacked(tmp_path / "a.db", EDITS[edit])
     assert not found.sound
     assert found.findings
+
+
+def test_what_is_left_of_an_epsilon_and_a_delta_is_an_epsilon(tmp_path: Path) -> None:
+    """Both numbers of the budget are limits; the first one of its amounts is the delta."""
+    ledger = begun(tmp_path / "a.db", "approximate-dp", epsilon=3.0, delta=1e-6)
+    state = ledger.show(0).state
+    assert (state.budget.remaining(state.left(WHOLE)), ledger.budget.delta) == (3.0, 1e-6)
+    ledger.spend(hs.Round(hs.ApproximateDP(1.25, 1e-7)))
+    state = ledger.show(0).state
+    assert state.budget.remaining(state.left(WHOLE)) == 1.75
+    with pytest.raises(hs.BudgetError, match=r"1 x laplace does not fit, 0 x would: 1\.75 epsilon is left"):
+        ledger.spend(hs.Round(hs.Laplace(0.5)))
+
+
+def test_a_ledger_in_another_database_leaves_its_journal_alone(tmp_path: Path) -> None:
+    """Who asks a database that is no ledger changes nothing of it."""
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("CREATE TABLE mine (one INTEGER)")
+    before = (tmp_path / "a.db").read_bytes()
+    with pytest.raises(hs.InvalidInputError, match="it is no ledger"):
+        hs.Ledger(tmp_path / "a.db").show()
+    assert (tmp_path / "a.db").read_bytes() == before
+    begun(tmp_path / "a.db").spend(TENTH)
+    with pytest.raises(hs.InvalidInputError, match="a ledger is there"):
+        begun(tmp_path / "a.db")
 
 
 def test_a_hash_binds_what_came_before(tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ NUMBERS: dict[str, Any] = {
 LEDGER = click.argument("ledger", shell_complete=files)
 
 who_option = click.option("--who", metavar="TEXT", help="Who does it.  [default: the user of the system]")
-token_option = click.option("--token", metavar="TEXT", required=True, help="The one of the receipt.")
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
@@ -220,12 +219,11 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
     from hockeystick.report.tables import print_answer
 
     opened = _opened(ledger)
-    standing = opened.show(0)
     found = opened.price(_rounds(plan, flags, opened), grant=grant, region=region)
     if as_json:
-        print_json(price_json(standing, found))
+        print_json(price_json(opened.budget, found))
     else:
-        print_answer(price_answer(standing, found))
+        print_answer(price_answer(opened.budget, found))
 
 
 @budget.command()
@@ -264,12 +262,16 @@ def spend(
     _receipt(opened, work, as_json)
 
 
+def _settling(command: Any) -> Any:
+    """Add what settles a reserved release."""
+    command = click.option("--token", metavar="TEXT", required=True, help="The one of the receipt.")(
+        who_option(json_option(command))
+    )
+    return LEDGER(click.argument("request", metavar="ID")(command))
+
+
 @budget.command()
-@LEDGER
-@click.argument("request", metavar="ID")
-@token_option
-@who_option
-@json_option
+@_settling
 def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
     """Give the price of a reserved release back: you state that no noise was drawn.
 
@@ -282,11 +284,7 @@ def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) 
 
 
 @budget.command()
-@LEDGER
-@click.argument("request", metavar="ID")
-@token_option
-@who_option
-@json_option
+@_settling
 def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
     """Confirm a reserved release: it can no longer be voided.
 
@@ -395,7 +393,7 @@ def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None
     if as_json:
         print_json(found.json())
     else:
-        print_answer(receipt_answer(ledger.show(), found))
+        print_answer(receipt_answer(ledger.show(0).state, found))
 
 
 def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Round]:
@@ -422,7 +420,7 @@ def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Rou
 def _of_plan(name: str, ledger: Ledger | None) -> list[Round]:
     """Rounds of a plan file under the adjacency of the ledger."""
     plan = chosen_plan(name, {})
-    relation = plan.adjacency if ledger is None else ledger.adjacency
+    relation = plan.adjacency if ledger is None else ledger.budget.adjacency
     if plan.adjacency is not relation:
         raise InvalidInputError(
             f"{place(name)}: adjacency must be that of the ledger, {relation.value!r}; received "

@@ -9,10 +9,10 @@ from hockeystick.plan.file import rounds_in_order, rounds_to_dicts
 from hockeystick.plan.plan import Plan, Round
 from hockeystick.questions.filters import ApproximateDpFilter
 from hockeystick.questions.ledger.budget import Budget, Whole
-from hockeystick.questions.ledger.entries import VOID
+from hockeystick.questions.ledger.entries import RUN, VOID
 from hockeystick.questions.ledger.first_format import first_of
-from hockeystick.questions.ledger.ledger import Price, Receipt, Standing
-from hockeystick.questions.ledger.state import WHOLE
+from hockeystick.questions.ledger.ledger import RESERVED, Price, Receipt, Standing
+from hockeystick.questions.ledger.state import WHOLE, State
 from hockeystick.questions.ledger.verification import Verification
 from hockeystick.report.answer import Answer, assumption_lines, caveats_json, settings_said, warning_lines
 from hockeystick.report.document.envelope import sealed
@@ -35,11 +35,9 @@ MANY = 10  # grants or regions listed
 def standing_answer(standing: Standing) -> Answer:
     """Return what remains of a ledger and its latest releases, for people."""
     state, budget = standing.state, standing.state.budget
-    account = state.account(WHOLE)
-    spent = account.worst(budget.adjacency.directions)
-    lines = [("proven", guarantee_said(standing)), ("spent", amount_said(budget, spent))]
+    lines = [("proven", guarantee_said(standing)), ("spent", amount_said(budget, state.spent(WHOLE)))]
     grants = [name for name in state.accounts if name != WHOLE]
-    lines += [_grant_line(standing, name) for name in grants[:MANY]]
+    lines += [_grant_line(state, name) for name in grants[:MANY]]
     if len(grants) > MANY:
         lines.append(("grants", f"{len(grants)}, of which {MANY} are listed; --json has all"))
     if state.regions:
@@ -48,29 +46,28 @@ def standing_answer(standing: Standing) -> Answer:
     lines += [
         ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
         ("releases", f"{standing.releases}{given_back}"),
-        ("last entry", f"{standing.number}, hash {standing.hash}"),
+        ("last entry", f"{state.number}, hash {state.hash}"),
     ]
     plan = _plan(standing)
     if plan is not None:
         lines += [*assumption_lines(plan), *warning_lines(plan, budget.delta or None)]
-    lines += [(str(keys["id"])[:20], release_said(keys)) for keys in standing.last]
-    left = f"{down(remaining(budget, spent, account.limits))} of {down(budget.made.budget)}"
-    return Answer(f"{left} remains ({budget.made.currency})", tuple(lines))
+    lines += [(str(keys["id"])[:20], release_said(keys, STATES[keys["state"]])) for keys in standing.last]
+    return Answer(_headline(state), tuple(lines))
 
 
 def standing_json(standing: Standing) -> dict[str, Any]:
     """Return a ledger in JSON values, with its latest releases."""
     state, budget = standing.state, standing.state.budget
     plan = _plan(standing)
-    accounts = {}
-    for name, account in state.accounts.items():
-        spent = account.worst(budget.adjacency.directions)
-        accounts[name] = {
-            "spent": budget.made.spent_of(budget.amounts(spent)),
-            "remaining": remaining(budget, spent, account.limits),
-            "units_spent": list(spent),
+    accounts = {
+        name: {
+            "spent": budget.made.spent_of(budget.amounts(state.spent(name))),
+            "remaining": budget.remaining(state.left(name)),
+            "units_spent": list(state.spent(name)),
             "units_of": list(account.limits),
         }
+        for name, account in state.accounts.items()
+    }
     return {
         "answer": "ledger",
         "begun": dict(standing.begun),
@@ -85,33 +82,36 @@ def standing_json(standing: Standing) -> dict[str, Any]:
         "releases": standing.releases,
         "voids": standing.voids,
         "latest": [dict(keys) for keys in standing.last],
-        "number": standing.number,
-        "hash": standing.hash,
+        "number": state.number,
+        "hash": state.hash,
         **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, budget.delta or None)),
         "version": __version__,
     }
 
 
-def _grant_line(standing: Standing, name: str) -> tuple[str, str]:
+def _headline(state: State) -> str:
+    budget = state.budget
+    left = down(budget.remaining(state.left(WHOLE)))
+    return f"{left} of {down(budget.made.budget)} remains ({budget.made.currency})"
+
+
+def _grant_line(state: State, name: str) -> tuple[str, str]:
     """What remains of a grant."""
-    budget, account = standing.state.budget, standing.state.account(name)
-    left = remaining(budget, account.worst(budget.adjacency.directions), account.limits)
-    limit = amount_said(budget, account.limits, up=False).removeprefix(budget.made.currency)
-    return f"grant {name}", f"{down(left)} of{limit} remains"
+    left, limit = state.budget.remaining(state.left(name)), state.budget.remaining(state.account(name).limits)
+    return f"grant {name}", f"{down(left)} of {down(limit)} remains"
 
 
-def price_answer(standing: Standing, price: Price) -> Answer:
+def price_answer(budget: Budget, price: Price) -> Answer:
     """Return a price for people."""
-    cost = amount_said(standing.state.budget, dearest(price))
+    cost = amount_said(budget, dearest(price))
     lines = []
     if price.more is not None:
         lines.append(("times", "as often as wanted" if price.more == MAX_COUNT else str(price.more)))
     return Answer(f"{cost}: {'it fits' if price.fits else 'it does not fit'}; nothing was recorded", tuple(lines))
 
 
-def price_json(standing: Standing, price: Price) -> dict[str, Any]:
+def price_json(budget: Budget, price: Price) -> dict[str, Any]:
     """Return a price in JSON values."""
-    budget = standing.state.budget
     return {
         "currency": budget.made.currency,
         "price": budget.made.spent_of(budget.amounts(dearest(price))),
@@ -121,7 +121,7 @@ def price_json(standing: Standing, price: Price) -> dict[str, Any]:
     }
 
 
-def receipt_answer(standing: Standing, receipt: Receipt) -> Answer:
+def receipt_answer(state: State, receipt: Receipt) -> Answer:
     """Return a receipt for people, under what remains."""
     lines = [("entry", f"{receipt.number}, hash {receipt.hash}")]
     if "id" in receipt.keys:
@@ -129,8 +129,8 @@ def receipt_answer(standing: Standing, receipt: Receipt) -> Answer:
     if receipt.token is not None:
         lines.append(("token", f"{receipt.token} (shown once: `budget void` or `budget run` needs it)"))
     if receipt.keys.get("grant"):
-        lines.append(_grant_line(standing, str(receipt.keys["grant"])))
-    return Answer(standing_answer(standing).headline, tuple(lines))
+        lines.append(_grant_line(state, str(receipt.keys["grant"])))
+    return Answer(_headline(state), tuple(lines))
 
 
 def verification_answer(found: Verification) -> Answer:
@@ -169,27 +169,22 @@ def dearest(price: Price) -> Whole:
     return tuple(map(max, zip(*price.prices.values(), strict=True)))
 
 
-def remaining(budget: Budget, spent: Whole, limits: Whole) -> float:
-    """Return what remains in the currency, rounded down; 0 at least."""
-    if budget.filter == ApproximateDpFilter.name:
-        return max(budget.made.budget - budget.made.spent_of(budget.amounts(spent)), 0.0)
-    return float(budget.amounts(limits)[0] - budget.amounts(spent)[0])
-
-
-def amount_said(budget: Budget, units: Whole, *, up: bool = True) -> str:
-    """Return whole units in the currency, with the delta where there is one."""
+def amount_said(budget: Budget, units: Whole) -> str:
+    """Return whole units that are spent in the currency, rounded up, with the delta where there is one."""
     amounts, limit = budget.amounts(units), budget.made
-    rounded = _up if up else down
-    said = f"{limit.currency} {rounded(limit.spent_of(amounts) if up else float(amounts[0]))}"
+    said = f"{limit.currency} {_up(limit.spent_of(amounts))}"
     if isinstance(limit, ApproximateDpFilter):
         return f"{said}, delta {_up(float(amounts[0]))} of {down(limit.budget_delta)}"
     return said
 
 
-def release_said(keys: Mapping[str, Any]) -> str:
+STATES = {RUN: "", VOID: "given back", RESERVED: RESERVED}
+"""Words for what became of a release."""
+
+
+def release_said(keys: Mapping[str, Any], state: str = "") -> str:
     """Return one line for a release of the log: day, who, grant, region, rounds and what became of it."""
     where = [f"{key} {keys[key]}" for key in ("grant", "region") if keys[key]]
-    state = {VOID: "given back", "reserved": "reserved"}.get(keys["state"], "")
     rounds = "; ".join(round_said(item) for item in rounds_in_order(keys["rounds"])[:3])
     parts = [str(keys["when"])[:10], one_line(keys["who"]), *where, cut(rounds, MAX_PARAMETER_TEXT), state]
     return ", ".join(part for part in parts if part)

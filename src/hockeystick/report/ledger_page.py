@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hockeystick.questions.ledger.entries import RUN, SPEND, VOID, Entry
-from hockeystick.questions.ledger.ledger import RESERVED, Ledger, Standing
+from hockeystick.questions.ledger.entries import SPEND, Entry
+from hockeystick.questions.ledger.ledger import Ledger, Standing
 from hockeystick.questions.ledger.state import WHOLE, State
-from hockeystick.report.budget import amount_said, down, guarantee_said, release_said, remaining, standing_json
+from hockeystick.report.budget import STATES, down, guarantee_said, release_said, standing_json
 from hockeystick.report.document import blocks
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.document.page import page
@@ -49,9 +49,7 @@ class _History:
         self.releases: dict[tuple[str, str], int] = {}
 
     def see(self, entry: Entry, state: State) -> None:
-        account = state.account(WHOLE)
-        spent = account.worst(state.budget.adjacency.directions)
-        self.remaining.append((float(entry.number), remaining(state.budget, spent, account.limits)))
+        self.remaining.append((float(entry.number), state.budget.remaining(state.left(WHOLE))))
         keys = entry.keys
         if entry.kind == SPEND:
             place = keys["grant"], keys["region"]
@@ -69,8 +67,7 @@ def _name(standing: Standing) -> str:
 
 def _head(standing: Standing) -> list[blocks.Block]:
     state, budget = standing.state, standing.state.budget
-    account = state.account(WHOLE)
-    left = remaining(budget, account.worst(budget.adjacency.directions), account.limits)
+    left = budget.remaining(state.left(WHOLE))
     title = f"Privacy budget of {_name(standing)}"
     below = f"A release is declared before it is made, and recorded if it fits. Filter {budget.filter}."
     lead = f"{down(left)} of {exact(budget.made.budget)} {budget.made.currency} remains"
@@ -133,9 +130,7 @@ def _accounts(standing: Standing, history: _History) -> list[blocks.Block]:
     state, budget = standing.state, standing.state.budget
     rows = []
     for name, account in state.accounts.items():
-        spent = account.worst(budget.adjacency.directions)
-        left = down(remaining(budget, spent, account.limits))
-        limit = amount_said(budget, account.limits, up=False).removeprefix(f"{budget.made.currency} ")
+        limit, left = down(budget.remaining(account.limits)), down(budget.remaining(state.left(name)))
         rows.append((name or "all", limit, left, f"{history.of(grant=name if name else None):,}"))
     out: list[blocks.Block] = [
         blocks.Table(f"In {budget.made.currency}", ("whose", "limit", "remains", "releases"), rows)
@@ -150,8 +145,7 @@ def _accounts(standing: Standing, history: _History) -> list[blocks.Block]:
 def _releases(standing: Standing) -> list[blocks.Block]:
     if not standing.last:
         return []
-    said = {RUN: "", VOID: "given back", RESERVED: "reserved"}
-    rows = [(str(keys["id"])[:24], release_said({**keys, "state": ""}), said[keys["state"]]) for keys in standing.last]
+    rows = [(str(keys["id"])[:24], release_said(keys), STATES[keys["state"]]) for keys in standing.last]
     caption = f"The last {len(rows)} of {standing.releases:,}, of which {standing.voids:,} were given back"
     return [blocks.Heading("Releases"), blocks.Table(caption, ("id", "release", "state"), rows, words=3)]
 
@@ -162,7 +156,7 @@ def _below(standing: Standing, *, verified: bool) -> list[blocks.Block]:
     facts = [
         ("neighbours", f"{budget.adjacency.value}, of a {begun['unit']}"),
         ("begun", f"{begun['when']}, by {begun['who']}"),
-        ("last entry", f"{standing.number}, hash {standing.hash}"),
+        ("last entry", f"{standing.state.number}, hash {standing.state.hash}"),
         ("verified", "log, prices and state agree" if verified else "no: see above"),
         ("version", f"hockeystick {__version__}"),
     ]

@@ -119,15 +119,15 @@ MAKERS: dict[str, Callable[[Draw, str], Budget]] = {
     "ApproximateDpFilter": _approximate, "CurrencyFilter": _currency, "Odometer": _odometer, "privacy_filter": _named,
 }  # fmt: skip
 ASKED = ("allows", "spend", "history", "said", "price", "costs", "fits", "more_of")
-OF_A_FILTER = ("currency", "budget", "budget_epsilon")
+OF_A_FILTER = ("currency", "budget_epsilon")
 METHODS = {
-    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "spent", "spent_of", "remaining", "epsilon"),
-    "PureDpFilter": (*ASKED, *OF_A_FILTER, "remaining"),
-    "ZcdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
-    "GdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
-    "RdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
-    "ApproximateDpFilter": (*ASKED, *OF_A_FILTER, "spent_of", "spent_delta", "budget_delta"),
-    "CurrencyFilter": (*ASKED, *OF_A_FILTER, "remaining", "spent_slack", "reaching"),
+    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "budget", "spent", "spent_of", "remaining", "remaining_of", "epsilon"),
+    "PureDpFilter": (*ASKED, *OF_A_FILTER),
+    "ZcdpFilter": (*ASKED, *OF_A_FILTER, "reaching"),
+    "GdpFilter": (*ASKED, *OF_A_FILTER, "reaching"),
+    "RdpFilter": (*ASKED, *OF_A_FILTER, "reaching"),
+    "ApproximateDpFilter": (*ASKED, *OF_A_FILTER, "budget", "spent_of", "remaining_of", "spent_delta", "budget_delta"),
+    "CurrencyFilter": (*ASKED, *OF_A_FILTER, "spent_slack", "reaching"),
     "Odometer": (*ASKED, "spent", "epsilon", "spent_delta", "budget_delta"),
 }
 COVERED = tuple(f"filters.{name}.{method}" for name, methods in METHODS.items() for method in methods)

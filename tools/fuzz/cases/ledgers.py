@@ -12,7 +12,7 @@ from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
 
-VERBS = ("begin", "price", "spend", "run", "void", "grant", "renew", "show", "entries", "verify", "adjacency")
+VERBS = ("begin", "price", "spend", "run", "void", "grant", "renew", "show", "entries", "verify", "budget")
 BUDGETS: tuple[tuple[str, dict[str, float]], ...] = (
     ("pure", {"epsilon": 1.0}),
     ("approximate-dp", {"epsilon": 2.0, "delta": 1e-6}),
@@ -34,14 +34,14 @@ def team(draw: Draw, held: Held) -> None:
         ledger = held.ask("begin", partial(hs.Ledger.begin, place, kind, budget, adjacency=adjacency, regions=regions))
         if ledger is None:
             return
-        held.same("adjacency", ledger.adjacency.value, adjacency)
+        held.same("adjacency", ledger.budget.adjacency.value, adjacency)
         tokens: dict[str, str] = {}
         for number in range(draw.note("steps", draw.random.randint(1, 8))):
             _step(draw, held, ledger, f"q{number}", regions, tokens)
             _within(held, ledger)
         found = held.ask("verify", ledger.verify)
         held.law(found is not None and found.sound, f"it does not add up: {found}")
-        held.same("entries", len(ledger.entries()), ledger.show().number + 1)
+        held.same("entries", len(ledger.entries()), ledger.show().state.number + 1)
 
 
 def _step(

@@ -10,12 +10,12 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import Amounts, PrivacyFilter, Spending
 from hockeystick.questions.filters.conversion import TARGET
-from hockeystick.questions.filters.costs import BEYOND, costs_of
+from hockeystick.questions.filters.costs import BEYOND, charged
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
 from hockeystick.questions.filters.zcdp import ZcdpFilter
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import six_digits
 
 
@@ -37,9 +37,7 @@ class Guarantees(Spending):
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
         """Return the mass that may fail, the largest loss, and the rho."""
-        costs = costs_of(item, direction)
-        if min(costs.loss, costs.rho) >= BEYOND:
-            raise UnsupportedError("it has neither a largest loss nor a rho that is not far above its privacy")
+        costs = charged(ApproximateDpFilter.name, item, direction)
         return costs.failing, costs.loss, costs.rho
 
     @property
@@ -146,6 +144,10 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     def budget(self) -> float:
         """Target epsilon; ``budget_delta`` is the limit of the deltas."""
         return self._epsilon
+
+    def remaining_of(self, sums: Amounts) -> float:
+        """Return the target epsilon less that of sums, rounded down."""
+        return rounded_down(decimal(self._epsilon) - decimal(self.spent_of(sums)))
 
     def budget_epsilon(self, delta: float) -> float:
         """Return the target at its delta or a larger one; infinity below."""

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar, NoReturn, Self
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.costs import takers
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
@@ -183,14 +182,18 @@ class PrivacyFilter(Spending):
         return rounded_up(sums[0])
 
     @property
-    @abstractmethod
     def budget(self) -> float:
-        """Total that may be spent, in the filter's currency."""
+        """Total that may be spent, in the filter's currency, rounded up so that no allowed sum exceeds it."""
+        return rounded_up(self.limits[0])
 
     @property
     def remaining(self) -> float:
-        """Budget less spent, in the filter's currency, rounded down."""
-        return rounded_down(decimal(self.budget) - decimal(self.spent))
+        """Amount left in every direction, in the filter's currency, rounded down."""
+        return self.remaining_of(self._spent)
+
+    def remaining_of(self, sums: Amounts) -> float:
+        """Return what sums, the worst of all directions, leave of the budget, rounded down."""
+        return rounded_down(self.limits[0] - sums[0])
 
     @abstractmethod
     def budget_epsilon(self, delta: float) -> float:
@@ -217,13 +220,3 @@ class AdditiveFilter(PrivacyFilter):
 
     def __init__(self, budget: Fraction, adjacency: Adjacency | str) -> None:
         super().__init__(adjacency, (budget,))
-
-    @property
-    def budget(self) -> float:
-        """Total that may be spent, in the filter's currency, rounded up so that no allowed sum exceeds it."""
-        return rounded_up(self.limits[0])
-
-    @property
-    def remaining(self) -> float:
-        """Amount left in every direction, in the filter's currency, rounded down."""
-        return rounded_down(self.limits[0] - self._spent[0])

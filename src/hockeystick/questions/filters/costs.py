@@ -133,17 +133,40 @@ def failing_mass(pair: DominatingPair) -> Fraction:
     return Fraction(lost) * (1 + Fraction(RELATIVE)) + 4 * Fraction(TINY) if lost else Fraction(0)
 
 
+def charged(name: str, item: Round, direction: Direction) -> Costs:
+    """Return the costs of one run of a round for the filter of a name.
+
+    Raises:
+        UnsupportedError: the filter has no cost for it.
+    """
+    found = costs_of(item, direction)
+    reason = _lacking(name, found)
+    if reason is not None:
+        raise UnsupportedError(reason)
+    return found
+
+
 def takers(item: Round, direction: Direction) -> list[str]:
     """Return the names of the filters that have a price for a round, whatever their budgets."""
     try:
-        found = costs_of(item, direction)
+        found, gaussian = costs_of(item, direction), isinstance(item.curve(direction), GaussianPair)
     except UnsupportedError:
         return []
-    kinds = {
-        "pure": not found.failing and found.loss < BEYOND,
-        "approximate-dp": min(found.loss, found.rho) < BEYOND,
-        "zcdp": not found.failing and found.rho < BEYOND,
-        "gdp": isinstance(item.curve(direction), GaussianPair),
-        "rdp": not found.failing,
-    }
-    return [name for name, takes in kinds.items() if takes]
+    return [name for name in KINDS if (gaussian if name == "gdp" else _lacking(name, found) is None)]
+
+
+KINDS = ("pure", "approximate-dp", "zcdp", "gdp", "rdp")
+"""Names of the filters whose prices depend on the round alone."""
+
+
+def _lacking(name: str, found: Costs) -> str | None:
+    """Why a filter has no cost for a round, by the costs of the round; None if it has one."""
+    if found.failing and name != "approximate-dp":
+        return "it may fail (delta > 0)"
+    if name == "pure" and found.loss >= BEYOND:
+        return "its losses are unbounded, or only their moments are known"
+    if name == "zcdp" and found.rho >= BEYOND:
+        return "it has no rho that is not far above its privacy"
+    if name == "approximate-dp" and min(found.loss, found.rho) >= BEYOND:
+        return "it has neither a largest loss nor a rho that is not far above its privacy"
+    return None

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Self
@@ -168,16 +169,6 @@ class CurrencyFilter(PrivacyFilter):
         return f"rounds of {self.reference.mechanism.name}"
 
     @property
-    def budget(self) -> float:
-        """Rounds of the reference that may be spent."""
-        return float(self.limits[0])
-
-    @property
-    def remaining(self) -> float:
-        """Rounds of the reference that are left."""
-        return float(self.limits[0] - self._spent[0])
-
-    @property
     def spent_slack(self) -> float:
         """Slack that prices have taken so far, rounded up."""
         return rounded_up(self._spent[1])
@@ -274,10 +265,9 @@ def _infinite(item: Round, adjacency: Adjacency) -> list[float]:
 def _suffices(reference: Round, item: Round, left: int, price: int, share: float, adjacency: Adjacency) -> bool:
     """True if the inequality is certified at a price, in both orders."""
     rest = [reference.changed(count=left - price)] if price < left else []
-    plan = Plan([item, *rest], Adjacency.ADD_OR_REMOVE if adjacency in ONE_SIDED else adjacency)
-    for direction in plan.adjacency.directions:
+    for direction in dict.fromkeys(adjacency.both):
         epsilon, lower, upper = _curve_of(reference, left, share, direction)
-        above = _curve(plan, direction).log_delta(epsilon, _enough(epsilon, share)).upper
+        above = _curve([item, *rest], direction).log_delta(epsilon, _enough(epsilon, share)).upper
         if not covered(np.exp(epsilon), np.exp(above), lower, upper, share):
             return False
     return True
@@ -286,8 +276,7 @@ def _suffices(reference: Round, item: Round, left: int, price: int, share: float
 @lru_cache(maxsize=64)
 def _curve_of(reference: Round, left: int, share: float, direction: Direction) -> tuple[Array, Array, Array]:
     """Nodes for rounds of a reference, and both ends of their curve there."""
-    adjacency = Adjacency.REPLACE_ONE if direction is Direction.REPLACE_ONE else Adjacency.ADD_OR_REMOVE
-    curve = _curve(Plan([reference.changed(count=left)], adjacency), direction)
+    curve = _curve([reference.changed(count=left)], direction)
     beyond = np.exp(curve.log_delta(FAR, _enough(FAR, share)).upper) > 0.1 * share
     last = FAR[min(int(np.flatnonzero(beyond)[-1]) + 1, len(FAR) - 1)] if beyond.any() else FAR[0]
     epsilon = np.linspace(0.0, float(last), NODES)
@@ -300,8 +289,9 @@ def _enough(epsilon: Array, share: float) -> Array:
     return np.full(len(epsilon), math.log(0.1 * share))
 
 
-def _curve(plan: Plan, direction: Direction) -> DirectionCurve:
-    return DirectionCurve(Composition(plan.directions.together(direction)), None)
+def _curve(rounds: Sequence[Round], direction: Direction) -> DirectionCurve:
+    """Curve of rounds in one direction, which their plan composes under whatever relation."""
+    return DirectionCurve(Composition(Plan(rounds).directions.together(direction)), None)
 
 
 def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) -> bool:
@@ -339,7 +329,3 @@ def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) ->
             if not (above[:-1] + chord * x - least + SLACK * size <= share).all():
                 return False
     return True
-
-
-ONE_SIDED = (Adjacency.ADD, Adjacency.REMOVE)
-"""Relations of one order, of which both are asked: the price then holds for either."""

@@ -7,10 +7,9 @@ from typing import ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import AdditiveFilter, Amounts
-from hockeystick.questions.filters.costs import BEYOND, costs_of
+from hockeystick.questions.filters.costs import charged
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import UnsupportedError
 
 
 class PureDpFilter(AdditiveFilter):
@@ -43,12 +42,7 @@ class PureDpFilter(AdditiveFilter):
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
         """Return the largest loss of one round."""
-        costs = costs_of(item, direction)
-        if costs.failing:
-            raise UnsupportedError("it may fail (delta > 0)")
-        if costs.loss >= BEYOND:
-            raise UnsupportedError("its losses are unbounded, or only their moments are known")
-        return (costs.loss,)
+        return (charged(self.name, item, direction).loss,)
 
     def budget_epsilon(self, delta: float = 0.0) -> float:
         """The target, at every delta."""

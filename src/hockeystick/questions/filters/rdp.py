@@ -10,10 +10,10 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import AdditiveFilter, Amounts
 from hockeystick.questions.filters.conversion import TARGET, divergence_within, epsilon_of
-from hockeystick.questions.filters.costs import BEYOND, costs_of
+from hockeystick.questions.filters.costs import BEYOND, charged
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import InvalidInputError
 
 ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
 """Domain of the order at which a filter counts."""
@@ -92,8 +92,7 @@ class RdpFilter(AdditiveFilter):
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
         """Return a certified divergence of the filter's order."""
-        if costs_of(item, direction).failing:
-            raise UnsupportedError("it may fail (delta > 0), which no Renyi divergence allows")
+        charged(self.name, item, direction)  # refuses a round that may fail
         t = self.order - 1
         moment = max(item.curve(direction).log_moment(t), 0.0)
         return (Fraction(moment) / Fraction(t) if moment < math.inf else BEYOND,)

@@ -16,10 +16,9 @@ from hockeystick.questions.filters.conversion import (
     least,
     settled,
 )
-from hockeystick.questions.filters.costs import BEYOND, costs_of
+from hockeystick.questions.filters.costs import charged
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import UnsupportedError
 
 
 class ZcdpFilter(AdditiveFilter):
@@ -72,12 +71,7 @@ class ZcdpFilter(AdditiveFilter):
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
         """Return rho of one round."""
-        costs = costs_of(item, direction)
-        if costs.failing:
-            raise UnsupportedError("it may fail (delta > 0)")
-        if costs.rho >= BEYOND:
-            raise UnsupportedError("it has no rho that is not far above its privacy")
-        return (costs.rho,)
+        return (charged(self.name, item, direction).rho,)
 
     def budget_epsilon(self, delta: float) -> float:
         """Return the epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""

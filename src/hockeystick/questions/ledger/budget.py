@@ -146,6 +146,14 @@ class Budget:
         """Return whole units as amounts."""
         return tuple(number * unit for number, unit in zip(whole, self.units, strict=True))
 
+    def spent_at(self, left: Whole) -> Amounts:
+        """Return what the filter has spent when whole units are left of it."""
+        return tuple(limit - each for limit, each in zip(self.made.limits, self.amounts(left), strict=True))
+
+    def remaining(self, left: Whole) -> float:
+        """Return whole units that are left in the currency, rounded down."""
+        return self.made.remaining_of(self.spent_at(left))
+
     def part(self, value: float) -> Whole:
         """Return the limits of a part of the budget that is said in its currency, rounded down.
 

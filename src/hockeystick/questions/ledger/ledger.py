@@ -19,7 +19,6 @@ from hockeystick.questions.filters.currency import CurrencyFilter
 from hockeystick.questions.ledger.budget import FORMAT, Budget, begun_by
 from hockeystick.questions.ledger.entries import (
     BEGIN,
-    FIRST,
     GRANT,
     RENEW,
     RUN,
@@ -35,6 +34,7 @@ from hockeystick.questions.ledger.verification import Verification, verified
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import MAX_COUNT, one_line, shown
 from hockeystick.values.errors import BudgetError, InvalidInputError
+from hockeystick.values.outward import DIGITS, DOWN, rounded
 
 RESERVED = "reserved"
 """State of a release whose token may still give it back; the others are those of the entries that settle it."""
@@ -84,9 +84,7 @@ class Standing:
 
     Attributes:
         begun: keys of the first entry.
-        state: accounts.
-        number: number of the last entry.
-        hash: hash of the last entry.
+        state: accounts, and the end of the log.
         releases: number of releases recorded.
         voids: number of releases that were given back.
         last: keys of the latest releases in order, each with its ``state``.
@@ -94,8 +92,6 @@ class Standing:
 
     begun: Mapping[str, Any]
     state: State
-    number: int
-    hash: str
     releases: int
     voids: int
     last: Sequence[Mapping[str, Any]]
@@ -131,13 +127,13 @@ class Ledger:
         return self._store.place
 
     @property
-    def adjacency(self) -> Adjacency:
-        """Neighbouring relation.
+    def budget(self) -> Budget:
+        """Limit of the ledger.
 
         Raises:
             InvalidInputError: the ledger cannot be read.
         """
-        return self.show(0).state.budget.adjacency
+        return self._store.look(_begun)[1]
 
     @classmethod
     def begin(
@@ -201,7 +197,7 @@ class Ledger:
 
         def work(transaction: Transaction) -> None:
             state = State(made, tuple(regions))
-            transaction.keep(WHOLE, state.account(WHOLE), (0,) * len(made.limits), new=True)
+            transaction.keep(WHOLE, state.account(WHOLE), state.spent(WHOLE), new=True)
             _append(transaction, BEGIN, "", keys, who, state)
             if before:
                 _spend(transaction, state, _asked("before", WHOLE, WHOLE, before), before, None, who)
@@ -330,10 +326,10 @@ class Ledger:
             try:
                 state.grant(name, limits)
             except BudgetError:
-                left = state.budget.amounts(state.left(WHOLE))[0]
-                raise BudgetError(f"a grant of {amount:g} does not fit: {float(left):.6g} is left to grant") from None
+                left = rounded(state.budget.remaining(state.left(WHOLE)), DIGITS, DOWN)
+                raise BudgetError(f"a grant of {amount:g} does not fit: {left} is left to grant") from None
             _keep(transaction, state, WHOLE)
-            transaction.keep(name, state.account(name), (0,) * len(limits), new=True)
+            transaction.keep(name, state.account(name), state.spent(name), new=True)
             return _append(transaction, GRANT, name, {"grant": name, "limits": limits}, who, state)
 
         return self._store.write(work)
@@ -369,14 +365,13 @@ class Ledger:
 
         def work(transaction: Transaction) -> Standing:
             begun, state = _loaded(transaction)
-            number, last_hash, _ = transaction.head()
             latest = []
             for entry in transaction.latest(SPEND, last):
                 settled = settling(transaction, entry.name)
                 reserved = RUN if entry.keys["token"] is None else RESERVED
                 latest.append({**entry.keys, "state": settled.kind if settled else reserved})
             releases, voids = transaction.count(SPEND), transaction.count(VOID)
-            return Standing(begun, state, number, last_hash, releases, voids, latest)
+            return Standing(begun, state, releases, voids, latest)
 
         return self._store.look(work)
 
@@ -426,21 +421,24 @@ def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Pr
 def refusal(state: State, rounds: Sequence[Round], grant: str, region: str) -> str:
     """Return the reason for which rounds do not fit."""
     names = " and ".join(f"{item.count} x {item.mechanism.name}" for item in rounds[:3])
-    left, unit = state.budget.amounts(state.left(grant)), state.budget.made.currency
+    left = rounded(state.budget.remaining(state.left(grant)), DIGITS, DOWN)
     where = f" in grant {grant}" if grant else ""
     one = [item.changed(count=1) for item in rounds]
     room = priced(state, one, grant, region).more if len(rounds) == 1 else None
     more = "" if room is None else f", {room} x would"
-    return f"{one_line(names)} does not fit{where}{more}: {float(left[0]):.6g} {unit} is left"
+    return f"{one_line(names)} does not fit{where}{more}: {left} {state.budget.made.currency} is left"
 
 
-def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
+def _begun(transaction: Transaction) -> tuple[Mapping[str, Any], Budget]:
     first = transaction.entry(BEGIN, "")
     if first is None:
         raise InvalidInputError("the log has no beginning: entries were removed")
-    begun, budget = begun_by(first.body)
-    state = State(budget, tuple(begun["regions"]), transaction.accounts(), transaction.head()[2])
-    return begun, state
+    return begun_by(first.body)
+
+
+def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
+    begun, budget = _begun(transaction)
+    return begun, State(budget, tuple(begun["regions"]), transaction.accounts(), *transaction.head())
 
 
 def _asked(name: str, grant: str, region: str, rounds: Sequence[Round]) -> dict[str, Any]:
@@ -482,17 +480,16 @@ def _append(
     state: State,
     token: str | None = None,
 ) -> Receipt:
-    before, last = (-1, FIRST) if kind == BEGIN else transaction.head()[:2]
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    body = spelled({**keys, "kind": kind, "number": before + 1, "when": when, "who": _person(who)})
-    entry = Entry(before + 1, kind, name, body, chained(last, body))
+    when, number = datetime.now(UTC).isoformat(timespec="seconds"), state.number + 1
+    body = spelled({**keys, "kind": kind, "number": number, "when": when, "who": _person(who)})
+    entry = Entry(number, kind, name, body, chained(state.hash, body))
     transaction.append(entry, state.period)
+    state.number, state.hash = entry.number, entry.hash
     return Receipt(entry.number, entry.hash, entry.keys, token)
 
 
 def _keep(transaction: Transaction, state: State, name: str) -> None:
-    account = state.account(name)
-    transaction.keep(name, account, account.worst(state.budget.adjacency.directions))
+    transaction.keep(name, state.account(name), state.spent(name))
 
 
 def _rounds(releases: Round | Iterable[Round]) -> list[Round]:

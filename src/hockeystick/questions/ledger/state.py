@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 from hockeystick.plan.plan import Round
 from hockeystick.questions.ledger.budget import Budget, Whole
+from hockeystick.questions.ledger.entries import FIRST
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import choice
 from hockeystick.values.errors import BudgetError, InvalidInputError
@@ -99,12 +100,16 @@ class State:
         budget: limit of the ledger.
         regions: names of the disjoint parts of the dataset.
         accounts: by name.
+        number: number of the last entry of the log.
+        hash: its hash.
         period: number of renewals so far.
     """
 
     budget: Budget
     regions: tuple[str, ...] = ()
     accounts: dict[str, Account] = field(default_factory=dict)
+    number: int = -1
+    hash: str = FIRST
     period: int = 0
 
     def __post_init__(self) -> None:
@@ -139,9 +144,8 @@ class State:
             left = first = _sum(mine.limits, mine.total(direction, region), -1)
             for item in rounds:
                 # the budget's own filter, with as much left as the account has
-                rest = self.budget.amounts(left)
-                spent = tuple(limit - each for limit, each in zip(made.limits, rest, strict=True))
-                left = _sum(left, self.budget.whole(made.price(item, direction, spent)), -1)
+                price = made.price(item, direction, self.budget.spent_at(left))
+                left = _sum(left, self.budget.whole(price), -1)
             found[direction.value] = _sum(first, left, -1)
         return found
 
@@ -184,8 +188,7 @@ class State:
 
     def fits(self, account: Account) -> bool:
         """Return True if what is spent of an account is within its limits."""
-        spent = account.worst(self.budget.adjacency.directions)
-        return within(spent, account.limits)
+        return within(account.worst(self.budget.adjacency.directions), account.limits)
 
     def affords(self, name: str, region: str, prices: Prices) -> bool:
         """Return True if prices fit an account now."""
@@ -196,10 +199,13 @@ class State:
         self.give_back(name, region, prices)
         return True
 
+    def spent(self, name: str) -> Whole:
+        """Return what is spent of an account in its worst direction."""
+        return self.account(name).worst(self.budget.adjacency.directions)
+
     def left(self, name: str) -> Whole:
         """Return what is left of an account in its worst direction."""
-        mine = self.account(name)
-        return _sum(mine.limits, mine.worst(self.budget.adjacency.directions), -1)
+        return _sum(self.account(name).limits, self.spent(name), -1)
 
     def of_all_directions(self, limits: Whole) -> Prices:
         """Return the same price in every direction."""

@@ -29,6 +29,7 @@ WAIT = 600.0  # seconds that a writer waits for the others
 TRIES = 20  # of a transaction that met another
 LARGEST = 2**62  # number that the database is shown in place of a larger one
 NONE = "it is no ledger; `hockeystick budget init` begins one"
+THERE = "a ledger is there, which may be in use; give another place"
 UNKNOWN = "; it is not known whether it was recorded: ask again with the same id"
 
 TABLES = (
@@ -55,7 +56,6 @@ class Store(ABC):
         reading: statements that begin a transaction that only reads.
         writing: statements that begin one that writes, after all others that do.
         begins: statements that begin the one that makes the tables.
-        exists: statement that finds the tables.
         forgets: True if the database may have recorded what it did not acknowledge.
     """
 
@@ -64,7 +64,6 @@ class Store(ABC):
     reading: ClassVar[tuple[str, ...]]
     writing: ClassVar[tuple[str, ...]]
     begins: ClassVar[tuple[str, ...]]
-    exists: ClassVar[str]
     forgets: ClassVar[bool]
 
     @property
@@ -90,7 +89,7 @@ class Store(ABC):
         Raises:
             InvalidInputError: there is no ledger, or the database cannot be reached or read.
         """
-        return self._within(self.reading, lambda transaction: work(self._checked(transaction)))
+        return self._within(self.reading, work)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         """Do all of some work in one transaction that no other writer interleaves with, or nothing of it.
@@ -99,7 +98,7 @@ class Store(ABC):
             InvalidInputError: there is no ledger, or the database cannot be reached, read or written; nothing was
                 recorded, unless the message says that this is not known.
         """
-        return self._within(self.writing, lambda transaction: work(self._checked(transaction)))
+        return self._within(self.writing, work)
 
     def create(self, work: Callable[[Transaction], Result]) -> Result:
         """Make the tables, and do some work in the same transaction.
@@ -109,20 +108,11 @@ class Store(ABC):
         """
 
         def both(transaction: Transaction) -> Result:
-            if transaction.ask(self.exists):
-                raise InvalidInputError(
-                    f"{place(self.place)}: a ledger is there, which may be in use; give another place"
-                )
             for statement in TABLES:
                 transaction.ask(statement)
             return work(transaction)
 
         return self._within(self.begins, both)
-
-    def _checked(self, transaction: Transaction) -> Transaction:
-        if not transaction.ask(self.exists):
-            raise InvalidInputError(f"{place(self.place)}: {NONE}")
-        return transaction
 
     def _within(self, begin: Sequence[str], work: Callable[[Transaction], Result]) -> Result:
         for left in reversed(range(TRIES)):
@@ -227,7 +217,6 @@ class SQLite(Store):
     mark = "?"
     reading = ("BEGIN",)
     writing = begins = ("BEGIN IMMEDIATE",)
-    exists = "SELECT name FROM sqlite_master WHERE name = 'ledger_head'"
     forgets = False  # what was not committed is gone with the connection
 
     def __init__(self, file: str | Path, *, new: bool = False) -> None:
@@ -252,7 +241,8 @@ class SQLite(Store):
             raise InvalidInputError(f"{place(self.place)}: there is no such file; `hockeystick budget init` begins one")
         connection = sqlite3.connect(self.place, timeout=WAIT, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            if self._new:
+                connection.execute("PRAGMA journal_mode=WAL")  # which the file keeps
             connection.execute("PRAGMA synchronous=FULL")
         except BaseException:
             connection.close()
@@ -261,7 +251,10 @@ class SQLite(Store):
 
     def said(self, error: Exception) -> str:
         """Return the message of SQLite."""
-        return NONE if "not a database" in str(error) else one_line(str(error))
+        said = str(error)
+        if "not a database" in said or "no such table: ledger" in said:
+            return NONE
+        return THERE if "already exists" in said else one_line(said)
 
 
 class PostgreSQL(Store):
@@ -279,7 +272,6 @@ class PostgreSQL(Store):
     begins = ("BEGIN ISOLATION LEVEL SERIALIZABLE",)
     # the lock comes before the transaction sees the tables, so that it sees what those wrote that it waited for
     writing = (*begins, "LOCK TABLE ledger_head IN EXCLUSIVE MODE")
-    exists = "SELECT 1 FROM pg_tables WHERE tablename = 'ledger_head' AND schemaname = current_schema()"
     forgets = True
 
     def __init__(self, address: str) -> None:
@@ -306,7 +298,9 @@ class PostgreSQL(Store):
 
     def said(self, error: Exception) -> str:
         """Return the message of the database."""
-        return NONE if isinstance(error, self._driver.errors.UndefinedTable) else one_line(str(error))
+        if isinstance(error, self._driver.errors.UndefinedTable):
+            return NONE
+        return THERE if isinstance(error, self._driver.errors.DuplicateTable) else one_line(str(error))
 
 
 def store_of(name: str | Path, *, new: bool = False) -> Store:

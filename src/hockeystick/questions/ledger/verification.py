@@ -79,8 +79,11 @@ def verified(
             f"the log ends with entry {entries[-1].number} and hash {entries[-1].hash[:16]}..., the state was written "
             f"after entry {head[0]} and hash {head[1][:16]}..."
         )
-    if state is not None and accounts is not None and not findings:
-        findings += _differences(state, accounts)
+    if state is not None and not findings:
+        if head is not None and head[2] != state.period:
+            findings.append(f"period {head[2]} is stored, and it is {state.period} by the log")
+        if accounts is not None:
+            findings += _differences(state, accounts)
     known = {f"{entry.number} {entry.hash}" for entry in entries}
     for receipt in receipts:
         said = receipt if isinstance(receipt, Mapping) else {}
