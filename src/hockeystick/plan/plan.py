@@ -254,8 +254,8 @@ class Plan(metaclass=NamedArguments):
             times, records = self.partitions_per_unit or 1, self.records_per_unit
             of_unit = ((OfUnit(item, records) if records > 1 else item, times * count) for item, count in self.kinds)
             return Directions(self.adjacency, tuple((kind, count) for kind, count in of_unit if count))
-        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in self.kinds]
-        uneven = [at for at, (item, count) in enumerate(self.kinds) if not item.sampling.same_for_all(count)]
+        kinds: list[tuple[Kind, int]] = [(item, item.participations(count)) for item, count in self.kinds]
+        uneven = [at for at, (item, count) in enumerate(self.kinds) if not item.same_for_all(count)]
         if len(uneven) > 1:
             from hockeystick.directions.kinds import FromAbove
 

@@ -10,9 +10,9 @@ from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.labels import LABELS, checked_label
-from hockeystick.plan.mechanisms import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling import Sampling
-from hockeystick.plan.sampling.base import asked, claimed_of
+from hockeystick.plan.sampling.base import Zeroed, asked, claimed_of
 from hockeystick.plan.sampling.none import NO_SAMPLING as NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -74,9 +74,13 @@ class Round(metaclass=NamedArguments):
             raise InvalidInputError(reason, "replace_one_distance")
 
     def _count_epochs(self) -> None:
+        if self.of_run:
+            raise InvalidInputError(
+                f"epochs is not said of correlated noise, whose count counts runs; received {self.epochs!r}", "epochs"
+            )
         self._refuse_broken_epochs()
         epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
-        each, together = steps_of_epoch(self.sampling), self.sampling.steps_per_round
+        each, together = steps_of_epoch(self.sampling), self.steps_per_round
         count, left = divmod(epochs * each, together)
         if left:
             raise InvalidInputError(
@@ -135,7 +139,20 @@ class Round(metaclass=NamedArguments):
     @property
     def steps(self) -> int:
         """Number of steps of the program: the count, times the steps that one round stands for."""
-        return self.count * self.sampling.steps_per_round
+        return self.count * self.steps_per_round
+
+    @property
+    def steps_per_round(self) -> int:
+        """Number of steps of the program in one round, as the scheme has it; a run of correlated noise is one."""
+        return 1 if self.of_run else self.sampling.steps_per_round
+
+    def participations(self, count: int) -> int:
+        """Return the largest number of so many rounds in which a record can be."""
+        return count if self.of_run else self.sampling.participations(count)
+
+    def same_for_all(self, count: int) -> bool:
+        """Return True if every record can be in equally many of so many rounds; groups of a run have other columns."""
+        return not self.of_run and self.sampling.same_for_all(count)
 
     def changed(self, **changes: Any) -> Round:
         """The round with other fields: epochs are kept unless ``epochs`` or ``count`` is among them.
@@ -161,9 +178,24 @@ class Round(metaclass=NamedArguments):
             return replace(self, count=self.count + other.count)
         return None
 
+    @property
+    def null_record(self) -> bool:
+        """True if the pair under replacement covers a record that comes or goes, and none takes its place."""
+        absent = vars(type(self.sampling)).get("zeroed") is Zeroed.AS_ABSENT
+        return absent and self.mechanism.null_record
+
+    @property
+    def of_run(self) -> bool:
+        """True if the round is a whole run of correlated noise, whose steps the scheme samples."""
+        return self.sampling.samples_runs and Property.RUN in self.mechanism.properties
+
+    def _scheme(self, direction: Direction) -> Sampling:
+        """The scheme whose claims and pairs the round has."""
+        return self.sampling if self.of_run else self.sampling.effective(direction)
+
     def claim(self, direction: Direction) -> Claim:
         """Return the claim for the round in one direction, with its source."""
-        return self.mechanism.qualified(claimed_of(self.sampling.effective(direction), self.mechanism, direction))
+        return self.mechanism.qualified(claimed_of(self._scheme(direction), self.mechanism, direction))
 
     def known(self, direction: Direction) -> Known:
         """The pair of one round in one direction, or the pairs, with the side of the truth that each is on.
@@ -171,7 +203,7 @@ class Round(metaclass=NamedArguments):
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
-        claim, sampling = self._check(direction), self.sampling.effective(direction)
+        claim, sampling = self._check(direction), self._scheme(direction)
         found = sampling.known(self.mechanism, asked(sampling, direction))
         if claim.status is Status.UPPER and isinstance(found, Tight):
             return Above(found.pair)  # this instance claims less than its class
@@ -214,7 +246,7 @@ class Round(metaclass=NamedArguments):
             UnsupportedError: nothing is proven for the combination.
         """
         self._check(direction)
-        sampling = self.sampling.effective(direction)
+        sampling = self._scheme(direction)
         return sampling.curve(self.mechanism, asked(sampling, direction))
 
     def exact(self, direction: Direction) -> ExactRound:
@@ -224,7 +256,7 @@ class Round(metaclass=NamedArguments):
             UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.
         """
         self.pair(direction)  # refuses what has no dominating pair
-        sampling = self.sampling.effective(direction)
+        sampling = self._scheme(direction)
         found = sampling.exact(self.mechanism, asked(sampling, direction))
         if found is None:
             raise UnsupportedError(

@@ -168,8 +168,7 @@ def check_unit(plan: Plan) -> None:
     if plan.adjacency is not Adjacency.REPLACE_ONE or plan.of_records:
         return
     for item in rounds:
-        absent = vars(type(item.sampling)).get("zeroed") is Zeroed.AS_ABSENT
-        if not (absent and item.mechanism.null_record):
+        if not item.null_record:
             differ = (
                 "have different numbers of records"
                 if plan.partitions_per_unit is None

@@ -305,7 +305,7 @@ def _refused_whole(plan: Plan) -> bool:
 def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
     """Steps of the only kind of round; a started round of several steps counts whole."""
     item = _only(plan, "steps", plan.rounds)
-    together = item.sampling.steps_per_round
+    together = item.steps_per_round
     return replace(parameter, start=item.steps), lambda new: _each(
         plan, lambda item: item.changed(count=-(-int(new) // together))
     )

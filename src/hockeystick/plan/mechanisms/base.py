@@ -97,7 +97,8 @@ class Property(StrEnum):
     known. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement is
     that of two opposite vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss,
     and then no Renyi divergence is finite. ``joint``: a round is several releases at once, and its pair a product,
-    which is not sampled. ``laws``: the two laws themselves are given, to within a pair above and one below.
+    which is not sampled. ``run``: a round is a whole run of steps with correlated normal noise, which schemes for the
+    steps of a run sample. ``laws``: the two laws themselves are given, to within a pair above and one below.
     """
 
     GAUSSIAN = "gaussian"
@@ -105,6 +106,7 @@ class Property(StrEnum):
     SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
     JOINT = "joint"
+    RUN = "run"
     LAWS = "laws"
 
 

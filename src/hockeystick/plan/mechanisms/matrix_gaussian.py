@@ -96,7 +96,7 @@ class MatrixGaussian(Mechanism):
     name = "matrix-gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BETWEEN, _REPLACED)
     zeroed = AS_ABSENT
-    properties = frozenset({Property.JOINT})
+    properties = frozenset({Property.JOINT, Property.RUN})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,19 +111,19 @@ class MatrixGaussian(Mechanism):
         ):
             raise InvalidInputError("blt_decay and blt_scale go together, and must be equally many", "blt_scale")
         room = -(-self.steps // self.min_separation)
-        if self._participations > MOST_PARTICIPATIONS:
+        if self.participations > MOST_PARTICIPATIONS:
             raise InvalidInputError(
                 f"max_participations is missing: with {room} it would be more than {MOST_PARTICIPATIONS}; give it, or "
                 "a larger min_separation",
                 "max_participations",
             )
-        if self._participations > room:
+        if self.participations > room:
             raise InvalidInputError(
                 f"max_participations must be at most {room}: {self.steps} steps have no room for more at distances "
                 f"of {self.min_separation}; received {self.max_participations}",
                 "max_participations",
             )
-        _ = self._strategy  # refuses what gives no strategy
+        _ = self.strategy  # refuses what gives no strategy
 
     def __repr__(self) -> str:
         return f"MatrixGaussian({self.noise_multiplier!r}, <{self.steps} steps, {self._given}>)"
@@ -133,23 +133,25 @@ class MatrixGaussian(Mechanism):
         return next(key for key in GIVEN if getattr(self, key) is not None)
 
     @property
-    def _participations(self) -> int:
+    def participations(self) -> int:
+        """Most steps in which a record takes part."""
         return self.max_participations or -(-self.steps // self.min_separation)
 
     @property
-    def _strategy(self) -> Strategy:
+    def strategy(self) -> Strategy:
+        """The products of the columns of C."""
         return _strategy(self.steps, self.norm, self._given, getattr(self, self._given), self.blt_scale)
 
     @property
     def sensitivity(self) -> Sensitivity:
         """The sensitivity to one record, in units of the norm bound of one gradient."""
-        return _ends(self._strategy, self.min_separation, self._participations)
+        return _ends(self.strategy, self.min_separation, self.participations)
 
     @property
     def premises(self) -> Mapping[str, str]:
         """What the program must do with the records."""
         return {
-            "participation": f"a record takes part in at most {self._participations} of the {self.steps} steps, "
+            "participation": f"a record takes part in at most {self.participations} of the {self.steps} steps, "
             f"{self.min_separation} or more apart, and its part changes nothing about who else takes part"
         }
 

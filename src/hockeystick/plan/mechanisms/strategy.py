@@ -70,7 +70,7 @@ class Strategy:
 
     Attributes:
         steps: number n of steps.
-        bands: products of columns this far apart, or farther, are 0.
+        bands: number of diagonals of C with entries; products of columns as far apart, or farther, are 0.
         products: of a distance d < bands, ``G[p, p + d]`` for p < n - d.
         error: bound e on the error of each of them, relative to the norms of both columns as computed.
     """
@@ -99,7 +99,7 @@ class Strategy:
     def dense(cls, matrix: Array) -> Strategy:
         """Return the strategy with a matrix."""
         gram, n = matrix.T @ matrix, len(matrix)
-        bands = 1 + max((d for d in range(n) if np.diagonal(gram, d).any()), default=0)
+        bands = 1 + max((d for d in range(n) if np.diagonal(matrix, -d).any()), default=0)
         return cls(n, bands, lambda d: np.diagonal(gram, d).astype(np.float64), (n + 4) * UNIT_ROUNDOFF)
 
     @classmethod

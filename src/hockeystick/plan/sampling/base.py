@@ -158,6 +158,7 @@ class Sampling(metaclass=NamedArguments):
         key_rules: JSON Schema keywords on combinations of its keys.
         zeroed: behaviour if a record's contribution is set to zero; by default unknown, which is refused. It is not
             inherited.
+        samples_runs: True if it samples the steps within a whole run, a round of correlated noise.
     """
 
     name: ClassVar[str]
@@ -165,6 +166,7 @@ class Sampling(metaclass=NamedArguments):
     distance_suffices: ClassVar[bool] = False
     key_rules: ClassVar[Mapping[str, Any]] = {}
     zeroed: ClassVar[Zeroed] = Zeroed.UNSAID
+    samples_runs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the fields against their domains.

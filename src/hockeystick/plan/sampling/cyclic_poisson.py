@@ -27,7 +27,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from hockeystick.pairs import DominatingPair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.pairs.sides import Known
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling import grouped
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
@@ -54,6 +56,7 @@ class CyclicPoisson(Sampling):
 
     name = "cyclic-poisson"
     zeroed = Zeroed.AS_ABSENT
+    samples_runs = True
     assumption = (
         "each record has a group of its own, whichever the others are; the steps of each kind of rounds take the "
         "groups in turn, and each record of the group enters the batch independently with the sample rate (cyclic "
@@ -68,6 +71,8 @@ class CyclicPoisson(Sampling):
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Return the claim of Poisson sampling for a step of the record's group."""
+        if Property.RUN in mechanism.properties:
+            return grouped.GROUPED
         base = Poisson.claim(mechanism, direction)
         proof = "proof in plan/sampling/cyclic_poisson.py"  # starts from the pair of a step
         return inherited(base, Claim(base.status, f"{base.cited}; {proof}" if base.status is Status.TIGHT else proof))
@@ -76,9 +81,20 @@ class CyclicPoisson(Sampling):
         """Return the sampling of a step of the record's group."""
         return self.within.effective(direction)
 
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """Return the scheme's claim; of correlated noise by its strategy."""
+        found = self.claim(type(mechanism), direction)
+        return grouped.banded(grouped.run_of(mechanism), self.groups) if found is grouped.GROUPED else found
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """Return the pair of a step of the record's group; of correlated noise those of all of them."""
+        if Property.RUN not in mechanism.properties:
+            return self.within.known(mechanism, direction)
+        return grouped.poisson(grouped.run_of(mechanism), self.groups, lambda base: self.within.mixed(base, direction))
+
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair of a step of the record's group."""
-        return self.within.pair(mechanism, direction)
+        """Return the pair above of :meth:`known`."""
+        return self.known(mechanism, direction).above
 
     def participations(self, steps: int) -> int:
         """Return the steps of one group, ``ceil(steps / groups)``."""

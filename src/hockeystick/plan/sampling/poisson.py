@@ -131,9 +131,12 @@ class Poisson(Sampling):
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the mixture pair."""
+        return self.mixed(mechanism.with_against_without(), direction)
+
+    def mixed(self, base: DominatingPair, direction: Direction) -> DominatingPair:
+        """Return the mixture pair of the pair of a batch with a record against one without it."""
         rate = self.sample_rate
         assert rate is not None  # derived from the sizes, if these are given
-        base = mechanism.with_against_without()
         if direction is Direction.REMOVE:
             return PoissonRemovePair(base, rate)
         if direction is not Direction.REPLACE_ONE:

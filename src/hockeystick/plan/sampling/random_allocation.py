@@ -43,18 +43,22 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling import grouped
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, sampled_base
 from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
 
 _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pairs/sampled/allocation.py")
 """Claim for adding and removing a record that takes part once an epoch, with Gaussian noise."""
@@ -129,6 +133,7 @@ class RandomAllocation(Sampling):
 
     name = "random-allocation"
     zeroed = Zeroed.AS_ABSENT
+    samples_runs = True
     assumption = (
         "each record takes part in exactly one step of each epoch (or in the given number of them, or, with check_in, "
         "in none), drawn uniformly or as the batch sizes say, in secret and independently of all other records, anew "
@@ -227,6 +232,8 @@ class RandomAllocation(Sampling):
         """Return a tight claim for Gaussian noise; other noise, and replacing a record, are refused."""
         if direction is Direction.REPLACE_ONE:
             return _REPLACED
+        if Property.RUN in mechanism.properties:
+            return grouped.GROUPED
         if Property.GAUSSIAN not in mechanism.properties:
             return _NOT_GAUSSIAN
         return inherited(sampled_base(mechanism, direction), _ONCE)
@@ -239,8 +246,22 @@ class RandomAllocation(Sampling):
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
         """Return the scheme's claim, a bracket if a record takes part several times."""
         found = self.claim(type(mechanism), direction)
+        if found is grouped.GROUPED:
+            return self._claim_of_run(grouped.run_of(mechanism))
         often = 1 < self.participations_per_epoch < self.steps
         return _OFTEN if found.status is Status.TIGHT and often else found
+
+    def _claim_of_run(self, run: MatrixGaussian) -> Claim:
+        """Return the claim of a run of whole epochs, in each of which a record draws one of its group's steps."""
+        places = run.steps // run.min_separation
+        plain = RandomAllocation(self.steps, dataset_size=self.dataset_size)
+        if self != plain or not places or places % self.steps:
+            return Claim(
+                Status.REFUSED,
+                f"with correlated noise random allocation has steps_per_epoch alone, which divides the {places} steps "
+                f"of the smallest group (steps {run.steps}, min_separation {run.min_separation}); received {self}",
+            )
+        return grouped.banded(run, run.min_separation)
 
     @property
     def _probabilities(self) -> tuple[tuple[tuple[Fraction, int], ...], Fraction]:
@@ -263,7 +284,9 @@ class RandomAllocation(Sampling):
         return base.mu * math.sqrt(self.epochs_per_assignment)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair of one epoch, or of all epochs of an assignment."""
+        """Return the pair of one epoch, or of all epochs of an assignment; of correlated noise that of the run."""
+        if Property.RUN in mechanism.properties:
+            return self.known(mechanism, direction).above
         mu = self._mu(mechanism)
         if 1 < self.participations_per_epoch == self.steps:  # all of several steps: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
@@ -279,7 +302,18 @@ class RandomAllocation(Sampling):
                 yield epoch(mu, ((Fraction(1, steps), steps),), Fraction(0), add), blocks
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair."""
+        """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair.
+
+        Of correlated noise: those of its run.
+        """
+        if Property.RUN in mechanism.properties:
+            run = grouped.run_of(mechanism)
+            return grouped.allocated(
+                run,
+                run.min_separation,
+                run.steps // run.min_separation // self.steps,
+                lambda base: epoch(base.mu, *self._probabilities, direction is Direction.ADD),
+            )
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
         summed = self._mu(mechanism) * self.participations_per_epoch / math.sqrt(self.steps)

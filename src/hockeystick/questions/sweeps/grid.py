@@ -109,7 +109,7 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
     for parameter in [*grid.parameters, *([] if free is None else [free])]:
         if parameter != DELTA:
             build_of(template, parameter)  # refuses a parameter that the plan lacks
-    several = max(item.sampling.steps_per_round for item in template.rounds)
+    several = max(item.steps_per_round for item in template.rounds)
     if COUNT in axes and several > 1:
         raise InvalidInputError(
             f"grid: count is ambiguous where a round is {several} steps: give steps or epochs", "grid"

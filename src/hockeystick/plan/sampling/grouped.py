@@ -1,0 +1,112 @@
+"""Correlated noise within groups: a run whose strategy has at most as many bands as there are groups of records.
+
+A record belongs to one of b groups, and takes part in steps g, g + b, g + 2b, .. of a run at most, by a law that is
+fixed beforehand and independent of data, noise and all other records. Let ``c_i`` be the columns of the strategy C,
+lower triangular with at most b bands, and ``B_j = 1`` if the record takes part in its j-th step ``i_j = g + j b``.
+
+**Theorem.** The run is dominated by ``v_j = |c_{i_j}| B_j + s Z_j`` against ``s Z_j``, with independent standard normal
+Z: a round with noise ``s / |c_{i_j}|`` for each step of the group, sampled by the law of B. *Proof*: subtract what the
+others contribute. Row t of the release is ``<B_j c_{i_j}(t) x_{i_j}> + s z_t`` for the one j with ``i_j <= t < i_j +
+b``, since C has b bands. Given the past the gradient ``x_{i_j}``, of norm at most 1, is fixed before row ``i_j``, so
+that these b rows are a randomised function of ``B_j |c_{i_j}| + s Z_j`` (the direction of ``c_{i_j}`` times x, noise
+across it, and noise for a shorter x), the same one whatever B is; and the blocks of rows are independent given B. It is
+attained by gradients along one direction. Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023 [CGM+23]
+prove the case of cyclic Poisson sampling.
+
+**Groups differ** in the norms of their columns, and by one step where b does not divide n. More noise is a
+post-processing: above, the j-th round of every group has the largest norm of them. *Poisson sampling*: a group with
+fewer steps is that of one with more, of which the rest is not looked at. *Random allocation*: the more steps there are
+to draw from, the less it costs (as larger batches in ``random_allocation.py``), so that the groups with ``floor(n /
+b)`` steps count, with the largest norm of all. Below is one of the groups itself, for random allocation with its
+smallest norm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair, GaussianPair
+from hockeystick.pairs.joint import JointPair
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+
+if TYPE_CHECKING:
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
+
+Array = npt.NDArray[np.float64]
+Sampled = Callable[[GaussianPair], DominatingPair]
+"""Pair of one step of the record's group, from that of its noise."""
+
+GROUPED = Claim(Status.BRACKET, "proof in plan/sampling/grouped.py, after Choquette-Choo et al. 2023 [CGM+23]")
+"""Claim for correlated noise with at most as many bands as groups."""
+
+WHY = "columns of the strategy differ in their norms, or these are known to rounding alone"
+
+
+def run_of(mechanism: Mechanism) -> MatrixGaussian:
+    """Return a mechanism whose properties say that it is a run."""
+    return cast("MatrixGaussian", mechanism)
+
+
+def refusal(run: MatrixGaussian, groups: int, name: str) -> Claim | None:
+    """Return why a run has no theorem for records in groups, or None."""
+    places = -(-run.steps // groups)
+    reason = None
+    if run.min_separation != groups:
+        reason = (
+            f"min_separation of correlated noise must be the number of {name}, {groups}, as a record takes part in "
+            f"every {groups}-th step at most; received {run.min_separation}"
+        )
+    elif run.participations < places:
+        reason = (
+            f"max_participations must not be less than the {places} steps in which a record may take part; leave it out"
+        )
+    return None if reason is None else Claim(Status.REFUSED, reason)
+
+
+def banded(run: MatrixGaussian, groups: int) -> Claim:
+    """Return the claim for sampling within groups."""
+    bands = run.strategy.bands
+    found = refusal(run, groups, "groups")
+    if found is None and bands > groups:
+        reason = f"within {groups} groups a strategy may have {groups} bands at most; received {bands}"
+        return Claim(Status.REFUSED, f"{reason}: use sampling 'balls-in-bins', 'none', or fewer bands")
+    return found or GROUPED
+
+
+def poisson(run: MatrixGaussian, groups: int, sampled: Sampled) -> Between:
+    """Return the pairs of a run in which each step samples from its group by itself."""
+    grid = _squares(run, groups)
+    one = grid[:, int(grid.sum(axis=0).argmax())]
+    return Between(_product(run, grid.max(axis=1), 1, sampled), (_product(run, one, -1, sampled),), WHY)
+
+
+def allocated(run: MatrixGaussian, groups: int, epochs: int, sampled: Sampled) -> Between:
+    """Return the pairs of a run in which a record draws one step of its group in each of so many epochs."""
+    grid = _squares(run, groups)
+    least = grid[: run.steps // groups, run.steps % groups :].min(axis=0).max()
+    ends = (_product(run, np.full(epochs, square), side, sampled) for square, side in ((grid.max(), 1), (least, -1)))
+    above, below = ends
+    return Between(above, (below,), WHY)
+
+
+def _squares(run: MatrixGaussian, groups: int) -> Array:
+    """Squares of the norms of the columns, a column for each group; 0 where a group has no step."""
+    found = run.strategy.products(0)
+    out = np.zeros((-(-len(found) // groups), groups))
+    out.ravel()[: len(found)] = found
+    return out
+
+
+def _product(run: MatrixGaussian, squares: Array, side: int, sampled: Sampled) -> JointPair:
+    """Product of sampled rounds, at distances rounded up (side 1) or down (-1)."""
+    known = 1 + side * (run.strategy.error + 8 * UNIT_ROUNDOFF)
+    counts = Counter(math.sqrt(max(square * known, 0.0)) / run.noise_multiplier for square in squares[squares > 0])
+    return JointPair(tuple((sampled(GaussianPair(mu)), count) for mu, count in counts.items()))
