@@ -43,7 +43,7 @@ def test_a_price_records_nothing(path: Path) -> None:
     said = run("budget", "price", path, *TENTH, "--count", "4")
     assert said.exit_code == 0
     assert said.stdout.startswith("pure epsilon 0.4: it fits; nothing was recorded\n")
-    assert "times  2\n" in said.stdout
+    assert "fits  2 times\n" in said.stdout
     found = json.loads(run("budget", "price", path, *TENTH, "--count", "25", "--json").stdout)
     assert (found["fits"], found["more"], found["price"]) == (False, 0, 2.5)
     assert hs.Ledger(path).show().state.number == 0
@@ -136,7 +136,7 @@ def test_a_ledger_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
         ("scale = 10.0", "scale = -1.0", "scale must be"),
         ("[budget]", "[bdget]", "unknown key 'bdget'"),
         ('filter = "approximate-dp"', 'filter = ["zcdp"]', "filter must be one of"),
-        ("epsilon = 3.0", "epsilon = 3.0\nrho = 1.0", "the budget of filter 'approximate-dp' has delta and epsilon"),
+        ("epsilon = 3.0", "epsilon = 3.0\nrho = 1.0", "filter 'approximate-dp' takes epsilon with delta"),
     ):
         (tmp_path / "changed.toml").write_text(text.replace(old, new))
         found = run("budget", "init", tmp_path / "b.db", "--from", tmp_path / "changed.toml")
@@ -150,13 +150,13 @@ def test_a_ledger_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["init", "new.db"], "the budget of filter 'pure' has epsilon; received none"),
+        (["init", "new.db"], "filter 'pure' takes epsilon; received none"),
         (["init", "new.db", "--epsilon", "-1"], "--epsilon must be"),
         (["init", "new.toml", "--epsilon", "1"], "a ledger is a database"),
         (["init", "new.db", "--epsilon", "1", "--filter", "zdcp"], "did you mean 'zcdp'?"),
-        (["init", "new.db", "--epsilon", "1", "--filter", "gdp"], "has delta and epsilon or mu"),
+        (["init", "new.db", "--epsilon", "1", "--filter", "gdp"], "takes epsilon with delta, or mu"),
         (["init", "new.db", "--epsilon", "1", "--filter", "gdp", "--delta", "0"], "--delta must be"),
-        (["init", "new.db", "--epsilon", "1", "--slack", "1e-7"], "the budget of filter 'pure' has epsilon"),
+        (["init", "new.db", "--epsilon", "1", "--slack", "1e-7"], "filter 'pure' takes epsilon"),
         (["init", "new.db", "--rho", "1", "--mu", "1"], "received mu, rho"),
         (["init", "new.db", "--epsilon", "1", "--adjacency", "other"], "--adjacency must be"),
         (["init", "new.db", "--epsilon", "1", "--region", "a", "--region", "a"], "must differ"),
@@ -217,3 +217,61 @@ def test_what_remains_is_rounded_down(tmp_path: Path) -> None:
         said = run("budget", "spend", path, "--mechanism", "laplace", "--scale", scale)
         shown = said.stdout.split()[0]
         assert Fraction(shown) <= 1 - 1 / Fraction(scale)
+
+
+def test_a_ledger_is_not_written_over(path: Path) -> None:
+    page = path.with_suffix(".html")
+    page.symlink_to(path)
+    for command in (("export",), ("report",)):
+        assert "that is the ledger; give another name" in refused("budget", *command, page, "-o", page)
+    assert run("budget", "verify", path).exit_code == 0
+
+
+def test_what_a_region_has_left_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "regions.db"
+    run("budget", "init", path, "--rho", "1", "--region", "north", "--region", "south")
+    run("budget", "spend", path, "--mechanism", "zcdp", "--rho", "0.75", "--region", "north")
+    assert "north 0.25, south 1 remains" in run("budget", "show", path).stdout
+    found = run("budget", "spend", path, "--mechanism", "zcdp", "--rho", "2", "--region", "south")
+    assert "does not fit in region south, 0 x would: 1 rho is left" in found.stderr
+    for name in ("grant", "region", "id"):
+        command = ("spend", path, "--mechanism", "zcdp", "--rho", "0.1", f"--{name}", "")
+        assert name in refused("budget", *command)
+
+
+def test_a_price_above_the_budget_is_no_number(tmp_path: Path) -> None:
+    """Of an epsilon and a delta, and of a currency, which have no prices beyond what is left."""
+    step = tmp_path / "step.toml"
+    hs.Plan([hs.Round(hs.Gaussian(10.0))]).save(step)
+    for budget in (("--epsilon", "1", "--delta", "1e-6"), ("--reference", step, "--epsilon", "1", "--delta", "1e-6")):
+        path = tmp_path / f"{len(budget)}.db"
+        run("budget", "init", path, *budget)
+        asked = ("budget", "price", path, "--mechanism", "gaussian", "--sigma", "0.1")
+        assert run(*asked).stdout.startswith("more than the whole budget: it does not fit")
+        assert json.loads(run(*asked, "--json").stdout)["price"] is None
+
+
+def test_a_reference_is_one_round_under_the_adjacency_of_the_ledger(tmp_path: Path) -> None:
+    path, step = tmp_path / "new.db", tmp_path / "step.toml"
+    command = ("budget", "init", path, "--reference", step, "--epsilon", "1", "--delta", "1e-6")
+    hs.Plan([hs.Round(hs.Gaussian(10.0)), hs.Round(hs.Gaussian(20.0))]).save(step)
+    assert "a reference is one round; received 2" in refused(*command)
+    hs.Plan([hs.Round(hs.Gaussian(20.0))], "replace-one").save(step)
+    assert "adjacency must be that of the ledger, 'add-or-remove'" in refused(*command)
+    assert run(*command, "--adjacency", "replace-one").exit_code == 0
+
+
+def test_partitions_of_a_plan_are_refused(path: Path, tmp_path: Path) -> None:
+    """What a budget pays for one run on disjoint parts it would have to pay for the parts that a record changes."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text('partitions_per_unit = 1\n[[round]]\nmechanism = "laplace"\nscale = 10.0\n')
+    assert "received partitions_per_unit" in refused("budget", "spend", path, plan)
+
+
+def test_a_receipt_is_told_from_another_file(path: Path, tmp_path: Path) -> None:
+    spent = run("budget", "spend", path, "--mechanism", "laplace", "--scale", "10", "--json")
+    receipt = tmp_path / "receipt.json"
+    receipt.write_text(spent.stdout)
+    assert "receipts    1 found" in run("budget", "verify", path, "--receipt", receipt).stdout
+    receipt.write_text("{}")
+    assert "it is no receipt" in refused("budget", "verify", path, "--receipt", receipt)

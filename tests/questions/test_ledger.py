@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 
 import hockeystick as hs
+from hockeystick.plan.file import rounds_in_order
 from hockeystick.questions.filters.currency import least_price
 from hockeystick.questions.ledger.budget import CEILING, Budget
 from hockeystick.questions.ledger.entries import FIRST, Entry, chained, entries_of, exported, spelled
@@ -124,6 +127,8 @@ def test_a_token_gives_back_once_and_only_before_it_was_confirmed(place: str) ->
     with pytest.raises(hs.BudgetError, match="'a' is void already"):
         ledger.run("a", kept.token)
     assert left(ledger) == Fraction(8, 10)
+    with pytest.raises(hs.BudgetError, match="recorded before and voided"):
+        ledger.spend(TENTH, request="a", reserve=True)
     shown = ledger.show()
     assert [keys["state"] for keys in shown.last] == ["void", "run", "run"]
     assert (shown.releases, shown.voids) == (3, 1)
@@ -157,8 +162,11 @@ def test_a_renewal_begins_a_period_and_grants_stay(place: str) -> None:
     ledger.renew("2027")
     assert (left(ledger), left(ledger, "maps")) == (Fraction(6, 10), Fraction(4, 10))
     assert old.token is not None
-    with pytest.raises(hs.BudgetError, match="a period that is over"):
-        ledger.void("old", old.token)
+    for settle in (ledger.void, ledger.run):
+        with pytest.raises(hs.BudgetError, match="a period that is over"):
+            settle("old", old.token)
+    with pytest.raises(hs.BudgetError, match="recorded before in a period that is over"):
+        ledger.spend(TENTH, request="old", grant="maps", reserve=True)
     with pytest.raises(hs.InvalidInputError, match="a period of that name began before"):
         ledger.renew("2027")
     assert ledger.show().state.period == 1
@@ -354,12 +362,13 @@ EDITS = {
     "name edited": ["UPDATE ledger_entry SET name = 'other' WHERE number = 2"],
     "person edited": [replaced("ann", "bob")],
     "budget edited": [replaced('"epsilon":1.0', '"epsilon":9.0', 0)],
-    "hash edited": ["UPDATE ledger_entry SET hash = replace(hash, 'a', 'b') WHERE number = 2"],
+    "hash edited": ["UPDATE ledger_entry SET hash = '0' || hash WHERE number = 2"],
     "state lowered": ["UPDATE ledger_account SET body = replace(body, '60000000000', '10000000000')"],
     "limit raised": ["UPDATE ledger_account SET body = replace(body, '100000000000', '900000000000')"],
     "account gone": ["DELETE FROM ledger_account"],
     "head edited": ["UPDATE ledger_head SET number = 5"],
     "period edited": ["UPDATE ledger_head SET period = 1"],
+    "check edited": ["UPDATE ledger_account SET limit_1 = 9 * limit_1"],
 }
 
 
@@ -442,8 +451,9 @@ def rechained(change: Callable[[list[dict[str, Any]]], None], ledger: hs.Ledger)
 def test_a_log_with_new_hashes_still_has_to_add_up(tmp_path: Path) -> None:
     """Prices are computed again, limits hold, ids are used once, and a release is given back once."""
     ledger = begun(tmp_path / "a.db")
-    for number in range(3):
-        ledger.spend(3 * TENTH, request=f"q{number}", reserve=number == 0)
+    token = ledger.spend(3 * TENTH, request="q0", reserve=True).token
+    for number in (1, 2):
+        ledger.spend(3 * TENTH, request=f"q{number}")
 
     def lower(log: list[dict[str, Any]]) -> None:
         log[2]["prices"] = {way: [1] for way in log[2]["prices"]}
@@ -460,7 +470,16 @@ def test_a_log_with_new_hashes_still_has_to_add_up(tmp_path: Path) -> None:
 
     def void_twice(log: list[dict[str, Any]]) -> None:
         said = {"kind": "void", "id": "q0", "who": "a", "when": "now"}
-        log += [{**said, "number": 4}, {**said, "number": 5}]
+        log += [{**said, "number": 4, "token": token}, {**said, "number": 5, "token": token}]
+
+    def void_without_token(log: list[dict[str, Any]]) -> None:
+        log.append({"kind": "void", "id": "q0", "who": "a", "when": "now", "number": 4, "token": "f" * 32})
+
+    def negative_grant(log: list[dict[str, Any]]) -> None:
+        log.append({"kind": "grant", "grant": "", "limits": [-(10**11)], "who": "a", "when": "now", "number": 4})
+
+    def another_period(log: list[dict[str, Any]]) -> None:
+        log[2]["period"] = 1
 
     def void_plain(log: list[dict[str, Any]]) -> None:
         log.append({"kind": "void", "id": "q1", "who": "a", "when": "now", "number": 4})
@@ -476,6 +495,9 @@ def test_a_log_with_new_hashes_still_has_to_add_up(tmp_path: Path) -> None:
         (again, "was recorded before"),
         (void_twice, "is settled already"),
         (void_plain, "was not reserved"),
+        (void_without_token, "its token is not that of the reservation"),
+        (negative_grant, "its limits are [-100000000000]"),
+        (another_period, "it says period 1, and it is period 0"),
         (limit, "its limits are"),
     ):
         found = rechained(change, ledger)
@@ -554,14 +576,73 @@ def test_a_state_never_exceeds_its_limits_whatever_is_asked() -> None:
                 assert whole + parts + grants <= account_.limits[0]
 
 
-def test_moving_costs_what_leaving_and_entering_cost(tmp_path: Path) -> None:
-    """Where a replaced record costs less than one that is removed and one that is added."""
+def test_a_region_takes_no_guarantee_for_replaced_records_alone(tmp_path: Path) -> None:
+    """The number of records of a region is 0-private under replacement, and tells who moves."""
     ledger = begun(tmp_path / "a.db", "pure", epsilon=1.0, adjacency="replace-one", regions=("north", "south"))
-    item = hs.Round(hs.RandomizedResponse(0.1))  # whatever a neighbour is
+    for item in (hs.Round(hs.RandomizedResponse(0.1)), hs.Round(hs.ApproximateDP(0.1, 0.0))):
+        for rounds in (item, [TENTH, item]):
+            with pytest.raises(hs.UnsupportedError, match="moves to another region"):
+                ledger.spend(rounds, region="north")
+        ledger.spend(item)
     for region in ("north", "south"):
-        ledger.spend(item, region=region)
-    assert 1 - left(ledger) == Fraction(2, 10)
+        ledger.spend(TENTH, region=region)
+    assert 1 - left(ledger) == Fraction(4, 10)  # 2 x 0.1, and 0.2 of a record that is replaced or moves
     assert ledger.verify().sound
+
+
+def test_prices_of_a_region_are_those_of_a_move_too(tmp_path: Path) -> None:
+    """Of a record that is replaced within the region, leaves it, or enters it."""
+    ledger = begun(tmp_path / "a.db", "zcdp", rho=1.0, adjacency="replace-one", regions=("north", "south"))
+    found = ledger.price(hs.Round(hs.Gaussian(10.0)), region="north").prices
+    assert {way: price for way, (price,) in found.items()} == {
+        "replace-one": 2_000_000_000,
+        "remove": 500_000_000,
+        "add": 500_000_000,
+    }
+    assert set(ledger.price(hs.Round(hs.Gaussian(10.0))).prices) == {"replace-one"}
+
+
+def test_a_reservation_in_a_currency_is_given_back_only_before_the_next_release(tmp_path: Path) -> None:
+    """Whoever sees later results, and then chooses between the release and as many rounds, spends more than the budget.
+
+    Here by a third: a release whose loss is 1.7, 0 or -1.7 (in a hundredth of all cases not 0), 612 of 1,300 rounds of
+    the reference, and then the release or the rounds that its price would give back, whichever is worse at the loss
+    that was seen.
+    """
+    reference = hs.Round(hs.Gaussian(50.0))
+    ledger = begun(tmp_path / "a.db", "currency", reference=reference, epsilon=3.0, delta=1.07e-5)
+    rare = 0.01 / (1 + math.exp(1.7))
+    p = [rare, 1 - rare - rare * math.exp(1.7), rare * math.exp(1.7)]
+    (release,) = rounds_in_order([{"mechanism": "pmf", "p": p, "q": p[::-1]}])
+    token = ledger.spend(release, request="x", reserve=True).token
+    price = 1300 - int(left(ledger))
+    rounds = 1300 - price
+    shift, loss = math.sqrt(rounds) / 50, NormalDist()
+
+    def tail(log_a: float, mu: float) -> float:
+        return loss.cdf(mu / 2 - log_a / mu) - math.exp(log_a) * loss.cdf(-mu / 2 - log_a / mu)
+
+    def worse(y: float) -> float:
+        log_a = 3.0 - (shift * y - shift * shift / 2)
+        run = sum(max(a - math.exp(log_a) * b, 0.0) for a, b in zip(p, p[::-1], strict=True))
+        return NormalDist(shift).pdf(y) * max(run, tail(log_a, math.sqrt(price) / 50))
+
+    assert 1.3 < 0.01 * sum(worse(-8 + 0.01 * i) for i in range(1800)) / 1.07e-5 < 1.4
+    ledger.spend(rounds * reference)
+    assert token is not None
+    with pytest.raises(hs.BudgetError, match="given back only before the next release is recorded"):
+        ledger.void("x", token)
+    assert ledger.verify().sound
+    said = {"kind": "void", "id": "x", "who": "a", "when": "now", "number": 3, "token": token}
+    body = spelled(said)
+    forged = [*ledger.entries(), Entry(3, "void", "x", body, chained(ledger.entries()[-1].hash, body))]
+    assert "after a later one" in verified(forged).findings[0]
+    other = begun(tmp_path / "b.db", "currency", reference=reference, epsilon=3.0, delta=1.07e-5)
+    token = other.spend(release, request="x", reserve=True).token
+    assert token is not None
+    other.void("x", token)
+    assert left(other) == 1300
+    assert other.verify().sound
 
 
 def test_a_currency_is_priced_at_what_an_account_has_left(tmp_path: Path) -> None:
@@ -660,3 +741,84 @@ def test_whatever_stands_in_a_log_is_a_finding_or_a_refusal(tmp_path: Path) -> N
             ledger.void(name, "x")  # type: ignore[arg-type]
     with pytest.raises(hs.InvalidInputError):
         ledger.void("a", 3)  # type: ignore[arg-type]
+
+
+def test_a_database_that_keeps_nothing_is_noticed_at_once(tmp_path: Path) -> None:
+    """A trigger may ignore what is written, and say nothing."""
+    for table, verb in (("entry", "INSERT"), ("account", "UPDATE"), ("head", "UPDATE")):
+        ledger = begun(tmp_path / f"{table}.db")
+        with sqlite3.connect(tmp_path / f"{table}.db") as connection:
+            trigger = f"CREATE TRIGGER mine BEFORE {verb} ON ledger_{table} BEGIN SELECT RAISE(IGNORE); END"
+            connection.execute(trigger)
+        with pytest.raises(hs.InvalidInputError, match="does not keep what is written"):
+            ledger.spend(TENTH)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE ledger_account SET body = 'x'",
+        "UPDATE ledger_account SET body = '[]'",
+        """UPDATE ledger_account SET body = '{"limits": ["x"], "spent": {}}'""",
+        "DELETE FROM ledger_head",
+        "UPDATE ledger_head SET period = 'a'",
+        "UPDATE ledger_entry SET body = 'x' WHERE number = 0",
+        "UPDATE ledger_entry SET body = '[]' WHERE number = 0",
+        "UPDATE ledger_entry SET body = '{}' WHERE number = 1",
+        "UPDATE ledger_entry SET hash = x'00ff' WHERE number = 1",
+    ],
+)
+def test_damaged_tables_are_an_error_in_one_line(damage: str, tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "a.db")
+    ledger.spend(TENTH, request="a")
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute(damage)
+    for verb in (ledger.show, ledger.verify, lambda: ledger.spend(TENTH, request="a"), lambda: ledger.price(TENTH)):
+        with contextlib.suppress(hs.HockeystickError):
+            verb()
+    with contextlib.suppress(hs.InvalidInputError):
+        assert not ledger.verify().sound
+
+
+def test_silly_arguments_are_refused_by_name(tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "a.db")
+    silly: Any
+    for silly in (None, 1, [], "x", [TENTH, None]):
+        with pytest.raises(hs.InvalidInputError, match="releases must be"):
+            ledger.spend(silly)
+    for silly in (None, "", ":memory:", "a\0.db", 5):
+        with pytest.raises(hs.InvalidInputError, match="a ledger is a file"):
+            begun(silly)
+    for silly in (5, "north", None):
+        with pytest.raises(hs.InvalidInputError, match="regions must be a list"):
+            begun(tmp_path / "b.db", regions=silly)
+    keys: dict[str, Any]
+    for keys in ({"grant": []}, {"request": 5}, {"who": "\n"}, {"region": "elsewhere"}, {"grant": "\udcff"}):
+        with pytest.raises(hs.InvalidInputError):
+            ledger.spend(TENTH, **keys)
+    for silly in (-1, 2**70, "x", 0.5):
+        with pytest.raises(hs.InvalidInputError, match="latest releases"):
+            ledger.show(silly)
+    with pytest.raises(hs.InvalidInputError, match="no such file"):
+        hs.Ledger("x" * 5000).show()
+    with pytest.raises(hs.InvalidInputError, match="epsilon must be a plain number"):
+        begun(tmp_path / "c.db", epsilon=Fraction(1, 3))
+    with pytest.raises(hs.InvalidInputError, match="id must be"):
+        ledger.void("\udcff", "\udcff")
+    ledger.spend(TENTH, request="a", reserve=True)
+    with pytest.raises(hs.InvalidInputError, match="token must be"):
+        ledger.void("a", "\udcff")
+
+
+def test_the_place_of_a_ledger_on_a_server_is_said_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    for address in (
+        "postgresql://office:geheim@db.example.org/budget",
+        "postgresql://office@db.example.org/budget?password=geheim",
+        "postgresql://office:geh%40eim@db.example.org/budget",
+    ):
+        assert str(hs.Ledger(address)) == "postgresql://db.example.org/budget"
+    for address in ("postgresql:///%ff", "postgresql://%zz"):
+        with pytest.raises(hs.InvalidInputError, match="like postgresql://user@host/name") as caught:
+            hs.Ledger(address)
+        assert address not in str(caught.value)

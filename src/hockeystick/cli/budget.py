@@ -27,6 +27,7 @@ from hockeystick.values.words import one_line, place
 if TYPE_CHECKING:
     from hockeystick.plan.round import Round
     from hockeystick.questions.ledger.ledger import Ledger, Receipt
+    from hockeystick.values.adjacency import Adjacency
 
 REFUSED = UNSOUND  # exit status of a release that does not fit: a valid question with a negative answer
 
@@ -61,7 +62,7 @@ def budget(context: click.Context) -> None:
 @budget.command()
 @LEDGER
 @number_option("--epsilon", help="Of all releases together.")
-@number_option("--delta", help="Of all releases together; beside --rho or --mu the one at which epsilon is said.")
+@number_option("--delta", help="Of all releases together; with --rho or --mu the delta at which to state epsilon.")
 @number_option("--rho", help="The budget in zero-concentrated privacy, in place of epsilon.")
 @number_option("--mu", help="The budget in Gaussian privacy, in place of epsilon.")
 @click.option(
@@ -72,7 +73,7 @@ def budget(context: click.Context) -> None:
     help="What adds up: approximate-dp (by default, with --delta), zcdp, gdp, rdp (sampled rounds), currency, or pure "
     "(by default, without).",
 )
-@number_option("--slack", help="Of approximate-dp and currency: part of delta not for the releases.")
+@number_option("--slack", help="Of approximate-dp and currency: part of delta kept for composition or prices.")
 @number_option("--order", type=float, help="Of rdp: the one order that is counted in.")
 @click.option(
     "--reference", metavar="PLAN", shell_complete=files, help="Of currency: file with the round it counts in."
@@ -117,8 +118,12 @@ def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
         with flag_names():
             if reference is not None:
                 from hockeystick.plan.file import rounds_to_dicts
+                from hockeystick.values.adjacency import Adjacency
 
-                limits["reference"] = rounds_to_dicts(_of_plan(reference, None))[0]
+                rounds = rounds_to_dicts(_of_plan(reference, Adjacency.parse(adjacency or "add-or-remove")))
+                if len(rounds) > 1:
+                    raise InvalidInputError(f"{place(reference)}: a reference is one round; received {len(rounds)}")
+                limits["reference"] = rounds[0]
             chosen = kind or _default(limits)
             if limits.get("delta") == 0 and chosen == "pure":
                 del limits["delta"]  # a delta of 0 means no delta; other filters say what they need
@@ -192,10 +197,18 @@ def _numbers(command: Any) -> Any:
     return command
 
 
+def _named(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Refuse a name that was given and is empty, as of a variable of the shell that is not set."""
+    given = context.get_parameter_source(option.name or "") is not click.core.ParameterSource.DEFAULT
+    if given and not value.strip():
+        raise InvalidInputError(f"--{option.name}: the name is empty; leave the option out for none", option.name)
+    return value
+
+
 def _release(command: Any) -> Any:
     """Add the flags that describe releases, and where they are paid for."""
-    command = click.option("--region", metavar="TEXT", default="", help="The region that is looked at.")(command)
-    command = click.option("--grant", metavar="TEXT", default="", help="The grant that pays.")(command)
+    for key, said in (("region", "The region whose records it looks at."), ("grant", "The grant that pays.")):
+        command = click.option(f"--{key}", metavar="TEXT", default="", callback=_named, help=said)(command)
     command = click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")(command)
     command = click.option("--name", metavar="TEXT", help="What the release is called.")(command)
     command = number_option("--count", type=float, help="How often.  [default: 1]")(command)
@@ -312,6 +325,9 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
     from hockeystick.report.tables import print_answer
 
     known = [_json(name) for name in receipts]
+    for name, content in zip(receipts, known, strict=True):
+        if not {"number", "hash"} <= content.keys():
+            raise InvalidInputError(f"--receipt {place(name)}: it is no receipt, which `budget spend --json` prints")
     if Path(ledger).suffix.lower() == ".json":
         from hockeystick.questions.ledger.entries import entries_of
 
@@ -321,7 +337,7 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json({"entries": found.entries, "hash": found.hash, "findings": list(found.findings)})
     else:
-        print_answer(verification_answer(found))
+        print_answer(verification_answer(found, len(known)))
     if not found.sound:
         click.get_current_context().exit(REFUSED)
 
@@ -343,7 +359,7 @@ def export(ledger: str, output: str | None) -> None:
     if output is None:
         print_json(found)
     else:
-        write_text(output, json.dumps(found, indent=1) + "\n")
+        write_text(_apart(output, ledger), json.dumps(found, indent=1) + "\n")
 
 
 @budget.command()
@@ -359,7 +375,14 @@ def report(ledger: str, output: str) -> None:
 
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise InvalidInputError(f"--output {place(output)}: the name of a page ends in .html", "output")
-    write_text(output, ledger_page(_opened(ledger)))
+    write_text(_apart(output, ledger), ledger_page(_opened(ledger)))
+
+
+def _apart(output: str, ledger: str) -> str:
+    """Return the file to write, which must not be the ledger."""
+    if Path(output).exists() and Path(ledger).exists() and Path(output).samefile(ledger):
+        raise InvalidInputError(f"--output {place(output)}: that is the ledger; give another name", "output")
+    return output
 
 
 def _opened(name: str) -> Ledger:
@@ -404,7 +427,7 @@ def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Rou
         if given:
             names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
             raise InvalidInputError(f"give a PLAN or the flags of one release; received {place(plan)} and {names}")
-        return [item.changed(**{**item.labels, **labels}) for item in _of_plan(plan, ledger)]
+        return [item.changed(**{**item.labels, **labels}) for item in _of_plan(plan, ledger.budget.adjacency)]
     if "mechanism" not in given:
         raise InvalidInputError("--mechanism is missing: give it with its parameters, or a PLAN file", "mechanism")
     from hockeystick.plan.file import rounds_in_order
@@ -417,18 +440,18 @@ def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Rou
             raise within("the release", InvalidInputError(str(error).removeprefix("round 1: "), error.field)) from None
 
 
-def _of_plan(name: str, ledger: Ledger | None) -> list[Round]:
+def _of_plan(name: str, relation: Adjacency) -> list[Round]:
     """Rounds of a plan file under the adjacency of the ledger."""
     plan = chosen_plan(name, {})
-    relation = plan.adjacency if ledger is None else ledger.budget.adjacency
     if plan.adjacency is not relation:
         raise InvalidInputError(
             f"{place(name)}: adjacency must be that of the ledger, {relation.value!r}; received "
             f"{plan.adjacency.value!r}",
             "adjacency",
         )
-    if plan.unit != "record" or plan.best_of is not None:
-        what = "a selection" if plan.best_of is not None else f"unit {plan.unit!r}"
+    if plan.unit != "record" or plan.best_of is not None or not plan.of_records:
+        unit = "partitions_per_unit" if plan.partitions_per_unit else f"unit {plan.unit!r}"
+        what = "a selection" if plan.best_of is not None else unit
         raise InvalidInputError(f"{place(name)}: a budget is for rounds of single records; received {what}")
     return list(plan.rounds)
 

@@ -12,7 +12,7 @@ from hockeystick.questions.ledger.budget import Budget, Whole
 from hockeystick.questions.ledger.entries import RUN, VOID
 from hockeystick.questions.ledger.first_format import first_of
 from hockeystick.questions.ledger.ledger import RESERVED, Price, Receipt, Standing
-from hockeystick.questions.ledger.state import WHOLE, State
+from hockeystick.questions.ledger.state import WHOLE, State, within
 from hockeystick.questions.ledger.verification import Verification
 from hockeystick.report.answer import Answer, assumption_lines, caveats_json, settings_said, warning_lines
 from hockeystick.report.document.envelope import sealed
@@ -35,13 +35,15 @@ MANY = 10  # grants or regions listed
 def standing_answer(standing: Standing) -> Answer:
     """Return what remains of a ledger and its latest releases, for people."""
     state, budget = standing.state, standing.state.budget
-    lines = [("proven", guarantee_said(standing)), ("spent", amount_said(budget, state.spent(WHOLE)))]
     grants = [name for name in state.accounts if name != WHOLE]
+    spent = "spent or granted" if grants else "spent"
+    lines = [("proven", guarantee_said(standing)), (spent, amount_said(budget, state.spent(WHOLE)))]
     lines += [_grant_line(state, name) for name in grants[:MANY]]
     if len(grants) > MANY:
         lines.append(("grants", f"{len(grants)}, of which {MANY} are listed; --json has all"))
     if state.regions:
-        lines.append(("regions", cut(", ".join(state.regions), MAX_PARAMETER_TEXT)))
+        left = ", ".join(f"{name} {down(budget.remaining(state.left(WHOLE, name)))}" for name in state.regions)
+        lines.append(("regions", cut(f"{left} remains", MAX_PARAMETER_TEXT)))
     given_back = f", {standing.voids} given back" if standing.voids else ""
     lines += [
         ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
@@ -103,10 +105,12 @@ def _grant_line(state: State, name: str) -> tuple[str, str]:
 
 def price_answer(budget: Budget, price: Price) -> Answer:
     """Return a price for people."""
-    cost = amount_said(budget, dearest(price))
+    beyond = _beyond(budget, price)
+    cost = "more than the whole budget" if beyond else amount_said(budget, dearest(price))
     lines = []
     if price.more is not None:
-        lines.append(("times", "as often as wanted" if price.more == MAX_COUNT else str(price.more)))
+        times = {1: "once", MAX_COUNT: "as often as wanted"}.get(price.more, f"{price.more} times")
+        lines.append(("fits", times))
     return Answer(f"{cost}: {'it fits' if price.fits else 'it does not fit'}; nothing was recorded", tuple(lines))
 
 
@@ -114,11 +118,17 @@ def price_json(budget: Budget, price: Price) -> dict[str, Any]:
     """Return a price in JSON values."""
     return {
         "currency": budget.made.currency,
-        "price": budget.made.spent_of(budget.amounts(dearest(price))),
+        "price": None if _beyond(budget, price) else budget.made.spent_of(budget.amounts(dearest(price))),
         "units": {direction: list(units) for direction, units in price.prices.items()},
         "fits": price.fits,
         "more": price.more,
     }
+
+
+def _beyond(budget: Budget, price: Price) -> bool:
+    """True if a price is above the whole budget, and says no more than that."""
+    simple = not budget.ordered and budget.filter != ApproximateDpFilter.name
+    return not (simple or within(dearest(price), budget.limits))
 
 
 def receipt_answer(state: State, receipt: Receipt) -> Answer:
@@ -133,8 +143,8 @@ def receipt_answer(state: State, receipt: Receipt) -> Answer:
     return Answer(_headline(state), tuple(lines))
 
 
-def verification_answer(found: Verification) -> Answer:
-    """Return the result of a verification for people."""
+def verification_answer(found: Verification, receipts: int) -> Answer:
+    """Return the result of a verification against so many receipts, for people."""
     headline = (
         f"{found.entries} entries agree with the log, their prices and what is stored"
         if found.sound
@@ -142,7 +152,9 @@ def verification_answer(found: Verification) -> Answer:
     )
     lines = [("last entry", f"{found.entries - 1}, hash {found.hash}")]
     lines += [("finding", one_line(finding)) for finding in found.findings]
-    if found.sound:
+    if found.sound and receipts:
+        lines.append(("receipts", f"{receipts} found"))
+    elif found.sound:
         lines.append(("not seen", "a database put back to an earlier day; --receipt with a later receipt shows it"))
     return Answer(headline, tuple(lines))
 

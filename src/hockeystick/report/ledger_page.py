@@ -136,9 +136,12 @@ def _accounts(standing: Standing, history: _History) -> list[blocks.Block]:
         blocks.Table(f"In {budget.made.currency}", ("whose", "limit", "remains", "releases"), rows)
     ]
     if state.regions:
-        regions = [(name, f"{history.of(region=name):,}") for name in state.regions]
+        regions = [
+            (name, down(budget.remaining(state.left(WHOLE, name))), f"{history.of(region=name):,}")
+            for name in state.regions
+        ]
         caption = "Parts of the dataset that no unit shares: their releases are counted side by side"
-        out.append(blocks.Table(caption, ("region", "releases"), regions))
+        out.append(blocks.Table(caption, ("region", "remains", "releases"), regions))
     return out
 
 

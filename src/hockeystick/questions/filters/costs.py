@@ -166,7 +166,7 @@ def _lacking(name: str, found: Costs) -> str | None:
     if name == "pure" and found.loss >= BEYOND:
         return "its losses are unbounded, or only their moments are known"
     if name == "zcdp" and found.rho >= BEYOND:
-        return "it has no rho that is not far above its privacy"
+        return "no rho near its privacy is known of it"
     if name == "approximate-dp" and min(found.loss, found.rho) >= BEYOND:
-        return "it has neither a largest loss nor a rho that is not far above its privacy"
+        return "it has no largest loss, and no rho near its privacy is known of it"
     return None

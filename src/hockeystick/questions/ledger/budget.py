@@ -16,7 +16,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.plan.file import rounds_in_order
+from hockeystick.plan.file import rounds_in_order, rounds_to_dicts
+from hockeystick.plan.plan import Round
 from hockeystick.questions.filters import (
     ApproximateDpFilter,
     GdpFilter,
@@ -80,7 +81,7 @@ class Budget:
 
     Args:
         filter: name of a privacy filter.
-        keys: its keys, see :data:`KEYS`; ``reference`` is a round in the keys of a plan file.
+        keys: its keys, see :data:`KEYS`; ``reference`` is a round, or one in the keys of a plan file.
         adjacency: neighbouring relation.
 
     Raises:
@@ -102,16 +103,22 @@ class Budget:
         if not isinstance(self.keys, Mapping):
             raise InvalidInputError(f"budget must be a table of keys; received {shown(self.keys)}", "budget")
         given, sets = {str(key) for key in self.keys}, KEYS[self.filter]
-        asked = " or ".join(" and ".join(sorted(each)) for each in sets)
+        asked = ", or ".join(" with ".join(sorted(each, reverse=True)) for each in sets)
         optional = OPTIONAL.get(self.filter, frozenset())
+        optional_said = " and ".join(sorted(optional))
         if not any(each <= given <= each | optional for each in sets):
             raise InvalidInputError(
-                f"the budget of filter {self.filter!r} has {asked}"
-                f"{', and may have ' + ' and '.join(sorted(optional)) if optional else ''}; received "
-                f"{', '.join(sorted(given)) or 'none'}",
+                f"filter {self.filter!r} takes {asked}{f' ({optional_said} may be added)' if optional else ''}; "
+                f"received {', '.join(sorted(given)) or 'none'}",
                 next(iter(sorted(given - optional - frozenset().union(*sets))), "budget"),
             )
+        if isinstance(self.keys.get("reference"), Round):
+            (reference,) = rounds_to_dicts([self.keys["reference"]])
+            object.__setattr__(self, "keys", {**self.keys, "reference": reference})
         self.made  # noqa: B018  # refuses values outside their domains
+        for key, value in self.keys.items():
+            if not isinstance(value, int | float | Mapping):
+                raise InvalidInputError(f"{key} must be a plain number; received {shown(value)}", key)
 
     @cached_property
     def made(self) -> PrivacyFilter:
@@ -168,7 +175,15 @@ class Budget:
                 "amount",
             )
         share = decimal(POSITIVE.of("part of the budget").check(value, "amount")) / self.made.limits[0]
-        return tuple(math.floor(share * limit) for limit in self.limits)
+        found = tuple(math.floor(share * limit) for limit in self.limits)
+        if not found[0]:
+            raise InvalidInputError(f"amount is less than a unit of the budget; received {value!r}", "amount")
+        return found
+
+    @property
+    def ordered(self) -> bool:
+        """True if prices depend on what is left, so that they hold in the order in which they were recorded."""
+        return self.filter == CurrencyFilter.name
 
     @property
     def delta(self) -> float | None:

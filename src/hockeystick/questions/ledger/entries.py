@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.words import one_line
 
 FIRST = "0" * 64
 """Hash before the first entry."""
@@ -15,6 +17,17 @@ FIRST = "0" * 64
 
 BEGIN, GRANT, RENEW, SPEND, RUN, VOID = "begin", "grant", "renew", "spend", "run", "void"
 """Kinds of entries; the last two settle a reserved release."""
+
+
+@contextlib.contextmanager
+def undamaged() -> Iterator[None]:
+    """Refuse what stands in the tables of a ledger and belongs to none."""
+    try:
+        yield
+    except HockeystickError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise InvalidInputError(f"what the database holds of the ledger is damaged: {one_line(repr(error))}") from None
 
 
 class Entry(NamedTuple):
@@ -53,6 +66,11 @@ def spelled(keys: Mapping[str, Any]) -> str:
 def chained(before: str, body: str) -> str:
     """Return the hash of an entry after another."""
     return hashlib.sha256((before + body).encode()).hexdigest()
+
+
+def hashed(token: str) -> str:
+    """Return the hash of a token, which a reservation keeps in its place."""
+    return hashlib.sha256(str(token).encode(errors="backslashreplace")).hexdigest()
 
 
 def exported(entries: Iterable[Entry]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import hashlib
 import secrets
 import uuid
 from bisect import bisect_left
@@ -26,13 +25,15 @@ from hockeystick.questions.ledger.entries import (
     VOID,
     Entry,
     chained,
+    hashed,
     spelled,
+    undamaged,
 )
 from hockeystick.questions.ledger.state import WHOLE, Prices, State
 from hockeystick.questions.ledger.store import Transaction, store_of
 from hockeystick.questions.ledger.verification import Verification, verified
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.domains import MAX_COUNT, one_line, shown
+from hockeystick.values.domains import MAX_COUNT, one_line, shown, whole_numbers
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.outward import DIGITS, DOWN, rounded
 
@@ -154,7 +155,8 @@ class Ledger:
         Args:
             place: name of a new file, or address of a database without a ledger.
             kind: name of a privacy filter.
-            budget: its keys; see :data:`hockeystick.questions.ledger.budget.KEYS`.
+            budget: its keys; see :data:`hockeystick.questions.ledger.budget.KEYS`. The reference of a currency is a
+                round.
             adjacency: neighbouring relation.
             dataset: name of the dataset, for people.
             unit: who or what a neighbouring dataset has more, less or another of, for people.
@@ -169,6 +171,8 @@ class Ledger:
         """
         relation = Adjacency.parse(adjacency)
         made = Budget(kind, budget, relation)
+        if isinstance(regions, str) or not isinstance(regions, Sequence):
+            raise InvalidInputError(f"regions must be a list of names; received {shown(regions)}", "regions")
         for name in regions:
             _text(name, "region")
         if len(set(regions)) < len(regions):
@@ -181,7 +185,7 @@ class Ledger:
         keys = {
             "format": FORMAT,
             "filter": kind,
-            "budget": dict(budget),
+            "budget": dict(made.keys),
             "adjacency": relation.value,
             "limits": list(made.limits),
             "units": [str(unit) for unit in made.units],
@@ -200,7 +204,7 @@ class Ledger:
             transaction.keep(WHOLE, state.account(WHOLE), state.spent(WHOLE), new=True)
             _append(transaction, BEGIN, "", keys, who, state)
             if before:
-                _spend(transaction, state, _asked("before", WHOLE, WHOLE, before), before, None, who)
+                _spend(transaction, state, _asked(uuid.uuid4().hex, WHOLE, WHOLE, before), before, None, who)
 
         store_of(place, new=True).create(work)
         return cls(place)
@@ -213,6 +217,7 @@ class Ledger:
             UnsupportedError: a release has no cost in this kind of budget.
         """
         rounds = _rounds(releases)
+        _text(grant, "grant", empty=True)
 
         def work(transaction: Transaction) -> Price:
             _, state = _loaded(transaction)
@@ -243,23 +248,34 @@ class Ledger:
                 drawn, or :meth:`run` confirms it.
 
         Raises:
-            BudgetError: they do not fit, or the id was recorded for something else; nothing is recorded.
+            BudgetError: they do not fit, or the id was recorded for something else, voided, or in an earlier period;
+                nothing is recorded.
             InvalidInputError: the ledger cannot be read or written, or has no such grant or region.
             UnsupportedError: a release has no cost in this kind of budget.
         """
         rounds = _rounds(releases)
         name = uuid.uuid4().hex if request is None else _text(request, "id")
         token = secrets.token_hex(16) if reserve else None
-        asked = _asked(name, grant, region, rounds)
+        asked = _asked(name, _text(grant, "grant", empty=True), region, rounds)
 
         def work(transaction: Transaction) -> Receipt:
             old = transaction.entry(SPEND, name)
             if old is None:
                 return _spend(transaction, _loaded(transaction)[1], asked, rounds, token, who)
-            said = old.keys
-            if spelled({key: said[key] for key in asked}) != spelled(asked) or (said["token"] is None) == reserve:
-                raise BudgetError(f"id {shown(name)} was recorded before for something else (entry {old.number})")
-            return Receipt(old.number, old.hash, said)
+            _, state = _loaded(transaction)
+            with undamaged():
+                said = old.keys
+                same = spelled({key: said[key] for key in asked}) == spelled(asked)
+                same, period = same and (said["token"] is None) != reserve, said["period"]
+            if not same:
+                before = "for something else"
+            elif period != state.period:
+                before = "in a period that is over"
+            elif transaction.entry(VOID, name) is not None:
+                before = "and voided"
+            else:
+                return Receipt(old.number, old.hash, said)
+            raise BudgetError(f"id {shown(name)} was recorded before {before} (entry {old.number}): take another id")
 
         return self._store.write(work)
 
@@ -267,7 +283,7 @@ class Ledger:
         """Confirm a reserved release: noise was drawn, and it is never given back.
 
         Raises:
-            BudgetError: it was voided.
+            BudgetError: it was voided, or its period is over.
             InvalidInputError: there is no reserved release of that id, or the token is not that of its receipt.
         """
         return self._settle(RUN, request, token, who)
@@ -276,32 +292,37 @@ class Ledger:
         """Give the price of a reserved release back, by the statement of the holder that no noise was drawn.
 
         Raises:
-            BudgetError: it was confirmed, or its period is over.
+            BudgetError: it was confirmed, its period is over, or, in a currency, a later release was recorded.
             InvalidInputError: there is no reserved release of that id, or the token is not that of its receipt.
         """
         return self._settle(VOID, request, token, who)
 
     def _settle(self, kind: str, request: str, token: str, who: str | None) -> Receipt:
+        _text(request, "id")
+
         def work(transaction: Transaction) -> Receipt:
             spent, settled = transaction.entry(SPEND, request), settling(transaction, request)
             said = {} if spent is None else spent.keys
             if said.get("token") is None:
                 raise InvalidInputError(f"id must be that of a reserved release; received {shown(request)}", "id")
-            if not secrets.compare_digest(_hashed(token), said["token"]):
+            if not secrets.compare_digest(hashed(token), said["token"]):
                 raise InvalidInputError("token must be that of the receipt of the reservation", "token")
             if settled is not None:
                 if settled.kind != kind:
                     raise BudgetError(f"id {shown(request)} is {settled.kind} already (entry {settled.number})")
                 return Receipt(settled.number, settled.hash, settled.keys)
             _, state = _loaded(transaction)
+            if said["period"] != state.period:
+                raise BudgetError(f"id {shown(request)} was reserved in a period that is over, and counts there")
             if kind == VOID:
-                if said["period"] != state.period:
+                if state.budget.ordered and transaction.latest(SPEND, 1)[0].name != request:
                     raise BudgetError(
-                        f"id {shown(request)} was reserved in a period that is over: nothing is given back"
+                        f"id {shown(request)} is given back only before the next release is recorded: the prices of a "
+                        "currency hold at what was left then"
                     )
                 state.give_back(said["grant"], said["region"], said["prices"])
                 _keep(transaction, state, said["grant"])
-            return _append(transaction, kind, request, {"id": request}, who, state)
+            return _append(transaction, kind, request, {"id": request, "token": token}, who, state)
 
         return self._store.write(work)
 
@@ -310,8 +331,8 @@ class Ledger:
 
         Args:
             name: name of the grant.
-            amount: part of the budget, in its currency: rho of zcdp, mu squared of gdp, epsilon of pure, whole rounds
-                of a currency, divergence of rdp.
+            amount: part of the budget, in its currency: rho of zcdp, mu squared of gdp, epsilon of pure, rounds of a
+                currency, divergence of rdp.
             who: who grants it; by default the user of the system.
 
         Raises:
@@ -359,17 +380,22 @@ class Ledger:
     def show(self, last: int = 20) -> Standing:
         """Return the ledger as it is now, with its latest releases.
 
+        Args:
+            last: how many of the latest releases.
+
         Raises:
             InvalidInputError: the ledger cannot be read.
         """
+        last = int(whole_numbers(0, 10**6).of("latest releases").check(last, "last"))
 
         def work(transaction: Transaction) -> Standing:
             begun, state = _loaded(transaction)
             latest = []
             for entry in transaction.latest(SPEND, last):
                 settled = settling(transaction, entry.name)
-                reserved = RUN if entry.keys["token"] is None else RESERVED
-                latest.append({**entry.keys, "state": settled.kind if settled else reserved})
+                with undamaged():
+                    reserved = RUN if entry.keys["token"] is None else RESERVED
+                    latest.append({**entry.keys, "state": settled.kind if settled else reserved})
             releases, voids = transaction.count(SPEND), transaction.count(VOID)
             return Standing(begun, state, releases, voids, latest)
 
@@ -407,7 +433,7 @@ class Ledger:
 def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
     """Return the price of rounds, and if they fit."""
     prices = state.prices(rounds, grant, region)
-    if state.budget.filter == CurrencyFilter.name:
+    if state.budget.ordered:
         return Price(prices, state.affords(grant, region, prices), None)
 
     def times(count: int) -> Prices:
@@ -421,8 +447,8 @@ def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Pr
 def refusal(state: State, rounds: Sequence[Round], grant: str, region: str) -> str:
     """Return the reason for which rounds do not fit."""
     names = " and ".join(f"{item.count} x {item.mechanism.name}" for item in rounds[:3])
-    left = rounded(state.budget.remaining(state.left(grant)), DIGITS, DOWN)
-    where = f" in grant {grant}" if grant else ""
+    left = rounded(state.budget.remaining(state.left(grant, region)), DIGITS, DOWN)
+    where = "".join(f" in {key} {name}" for key, name in (("grant", grant), ("region", region)) if name)
     one = [item.changed(count=1) for item in rounds]
     room = priced(state, one, grant, region).more if len(rounds) == 1 else None
     more = "" if room is None else f", {room} x would"
@@ -433,7 +459,8 @@ def _begun(transaction: Transaction) -> tuple[Mapping[str, Any], Budget]:
     first = transaction.entry(BEGIN, "")
     if first is None:
         raise InvalidInputError("the log has no beginning: entries were removed")
-    return begun_by(first.body)
+    with undamaged():
+        return begun_by(first.body)
 
 
 def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
@@ -461,8 +488,8 @@ def _spend(
     except BudgetError:
         raise BudgetError(refusal(state, rounds, grant, region)) from None
     _keep(transaction, state, grant)
-    hashed = None if token is None else _hashed(token)
-    keys = {**asked, "prices": prices, "token": hashed, "period": state.period}
+    kept = None if token is None else hashed(token)
+    keys = {**asked, "prices": prices, "token": kept, "period": state.period}
     return _append(transaction, SPEND, asked["id"], keys, who, state, token)
 
 
@@ -493,7 +520,8 @@ def _keep(transaction: Transaction, state: State, name: str) -> None:
 
 
 def _rounds(releases: Round | Iterable[Round]) -> list[Round]:
-    found = [releases] if isinstance(releases, Round) else list(releases)
+    given: Any = [releases] if isinstance(releases, Round) else releases
+    found = list(given) if isinstance(given, Iterable) else []
     if not found or not all(isinstance(item, Round) for item in found):
         raise InvalidInputError(f"releases must be one Round or several; received {shown(releases)}", "releases")
     return found
@@ -512,7 +540,3 @@ def _person(who: str | None) -> str:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # no such user, or a system without users
         return "unknown"
-
-
-def _hashed(token: str) -> str:
-    return hashlib.sha256(str(token).encode()).hexdigest()

@@ -10,10 +10,16 @@ its records only. Let W be what was spent on the whole dataset, in one direction
 is added or removed is in one region, so that all releases cost at most ``W + max_r S_r``. A record that is replaced
 either stays in its region, which costs ``W + max_r S_r``, or moves: it is removed from a region and added to another,
 which costs ``W + max_(r != s) (removal_r + addition_s)``, as the releases of both regions see it. The larger of the two
-counts.
+counts. A guarantee for replaced records alone says nothing of one that moves (a region's number of records is private
+under replacement, and tells the move), so that regions take rounds that say it (``Round.null_record``).
+
+**Reservations.** What is reserved counts as run until it is given back. In budgets that add up, whoever looks at later
+results before giving back has spent no more than the sum of what was run. The prices of a currency hold at what was
+left when they were made: one is given back only while no later release was recorded, when it leaves what it found.
 
 **Periods.** A renewal begins a period in which nothing is spent. Each period is private as the budget says; a person
-whose data is in several periods has the guarantee of their composition.
+whose data is in several periods has the guarantee of their composition. Noise is drawn in the period in which it was
+declared.
 """
 
 from __future__ import annotations
@@ -26,10 +32,13 @@ from hockeystick.questions.ledger.budget import Budget, Whole
 from hockeystick.questions.ledger.entries import FIRST
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import choice
-from hockeystick.values.errors import BudgetError, InvalidInputError
+from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 
 WHOLE = ""
 """Account of the budget itself, and region of releases that look at the whole dataset."""
+
+LARGEST = 2**62
+"""Number that the database is shown in place of a larger one."""
 
 Prices = Mapping[str, Whole]
 """Price in each direction."""
@@ -42,10 +51,12 @@ class Account:
     Attributes:
         limits: whole units that may be spent.
         spent: whole units by region and direction; :data:`WHOLE` for the whole dataset.
+        checked: numbers of the columns that the database checks, as they are stored; None if they are not.
     """
 
     limits: Whole
     spent: dict[str, dict[str, Whole]] = field(default_factory=dict)
+    checked: Whole | None = None
 
     def total(self, direction: Direction, region: str = WHOLE) -> Whole:
         """Return what is spent in a direction, with the dearest region, or with one region."""
@@ -80,9 +91,9 @@ class Account:
             for number in range(len(self.limits))
         )
 
-    def worst(self, directions: Iterable[Direction]) -> Whole:
-        """Return the largest total of the directions, number by number."""
-        return _most([self.total(direction) for direction in directions])
+    def worst(self, directions: Iterable[Direction], region: str = WHOLE) -> Whole:
+        """Return the largest total of the directions, number by number, with the dearest region or with one region."""
+        return _most([self.total(direction, region) for direction in directions])
 
     def add(self, region: str, prices: Prices, sign: int) -> None:
         """Add prices to a region, or take them back."""
@@ -139,8 +150,17 @@ class State:
             known = list(self.regions)
             reason = choice("region", region, known) if known else "region: the ledger was begun without regions"
             raise InvalidInputError(reason, "region")
+        moved = region != WHOLE and Direction.REPLACE_ONE in self.budget.adjacency.directions
+        for item in rounds:
+            if moved and not item.null_record:
+                raise UnsupportedError(
+                    f"a release of a region under 'replace-one' must say what it shows of a record that moves to "
+                    f"another region, and {item.mechanism.name} with sampling {item.sampling.name} does not; use noise "
+                    "on a sum with replace_one_distance 2, or no region"
+                )
+        directions = tuple(self.budget.adjacency.directions)
         found: dict[str, Whole] = {}
-        for direction in self._counted(region):
+        for direction in (*directions, Direction.REMOVE, Direction.ADD) if moved else directions:
             left = first = _sum(mine.limits, mine.total(direction, region), -1)
             for item in rounds:
                 # the budget's own filter, with as much left as the account has
@@ -199,23 +219,17 @@ class State:
         self.give_back(name, region, prices)
         return True
 
-    def spent(self, name: str) -> Whole:
-        """Return what is spent of an account in its worst direction."""
-        return self.account(name).worst(self.budget.adjacency.directions)
+    def spent(self, name: str, region: str = WHOLE) -> Whole:
+        """Return what is spent of an account in its worst direction, with the dearest region or with one region."""
+        return self.account(name).worst(self.budget.adjacency.directions, region)
 
-    def left(self, name: str) -> Whole:
-        """Return what is left of an account in its worst direction."""
-        return _sum(self.account(name).limits, self.spent(name), -1)
+    def left(self, name: str, region: str = WHOLE) -> Whole:
+        """Return what is left of an account in its worst direction, for the whole dataset or for one region."""
+        return _sum(self.account(name).limits, self.spent(name, region), -1)
 
     def of_all_directions(self, limits: Whole) -> Prices:
         """Return the same price in every direction."""
         return {direction.value: limits for direction in self.budget.adjacency.directions}
-
-    def _counted(self, region: str) -> tuple[Direction, ...]:
-        directions = self.budget.adjacency.directions
-        if region != WHOLE and Direction.REPLACE_ONE in directions:
-            return (*directions, Direction.REMOVE, Direction.ADD)
-        return tuple(directions)
 
 
 def columns(numbers: Whole, pad: Sequence[int]) -> Whole:
@@ -230,6 +244,11 @@ def within(spent: Whole, limits: Whole) -> bool:
     """Return True if the first number is within its limit, and the second or the third, as far as there are any."""
     first, second, third = (a <= b for a, b in zip(columns(spent, SPENT), columns(limits, LIMITS), strict=True))
     return first and (second or third)
+
+
+def checked(spent: Whole, limits: Whole) -> Whole:
+    """Return the numbers of the columns that the database checks: three spent ones, and their limits."""
+    return tuple(min(each, LARGEST) for each in (*columns(spent, SPENT), *columns(limits, LIMITS)))
 
 
 SPENT, LIMITS = (0, 1), (0, 0)

@@ -12,23 +12,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
+import os
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from hockeystick.questions.ledger.entries import Entry
-from hockeystick.questions.ledger.state import LIMITS, SPENT, Account, columns
-from hockeystick.values.domains import one_line, place
+from hockeystick.questions.ledger.entries import Entry, undamaged
+from hockeystick.questions.ledger.state import Account, checked
+from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.needed import need
 
 WAIT = 600.0  # seconds that a writer waits for the others
 TRIES = 20  # of a transaction that met another
-LARGEST = 2**62  # number that the database is shown in place of a larger one
-NONE = "it is no ledger; `hockeystick budget init` begins one"
+NONE = "it is no ledger; `hockeystick budget init` begins one in a new file"
 THERE = "a ledger is there, which may be in use; give another place"
 UNKNOWN = "; it is not known whether it was recorded: ask again with the same id"
 
@@ -149,10 +148,22 @@ class Transaction:
         cursor.execute(statement.replace("?", self._mark), values)
         return list(cursor.fetchall()) if cursor.description else []
 
+    def put(self, statement: str, values: Sequence[Any]) -> None:
+        """Write one row.
+
+        Raises:
+            InvalidInputError: the database did not take it, as a trigger may see to.
+        """
+        cursor = self._connection.cursor()
+        cursor.execute(statement.replace("?", self._mark), values)
+        if cursor.rowcount != 1:
+            raise InvalidInputError("the database does not keep what is written to the ledger")
+
     def head(self) -> tuple[int, str, int]:
         """Return the number and the hash of the last entry, and the period."""
-        ((number, last, period),) = self.ask("SELECT number, hash, period FROM ledger_head")
-        return number, last, period
+        with undamaged():
+            ((number, last, period),) = self.ask("SELECT number, hash, period FROM ledger_head")
+            return int(number), str(last), int(period)
 
     def entry(self, kind: str, name: str) -> Entry | None:
         """Return the entry of a kind and a name, or None."""
@@ -175,35 +186,39 @@ class Transaction:
 
     def accounts(self) -> dict[str, Account]:
         """Return all accounts by name."""
-        found = {}
-        for name, body in self.ask("SELECT name, body FROM ledger_account ORDER BY name"):
-            keys = json.loads(body)
-            spent = {
-                region: {direction: tuple(price) for direction, price in prices.items()}
-                for region, prices in keys["spent"].items()
+        with undamaged():
+            return {
+                name: _account(json.loads(body), tuple(numbers))
+                for name, body, *numbers in self.ask("SELECT * FROM ledger_account ORDER BY name")
             }
-            found[name] = Account(tuple(keys["limits"]), spent)
-        return found
 
     def keep(self, name: str, account: Account, spent: tuple[int, ...], *, new: bool = False) -> None:
         """Write an account; the database refuses it above its limits."""
         body = json.dumps({"limits": account.limits, "spent": account.spent}, sort_keys=True)
-        numbers = [min(each, LARGEST) for each in (*columns(spent, SPENT), *columns(account.limits, LIMITS))]
+        numbers = checked(spent, account.limits)
         if new:
-            self.ask("INSERT INTO ledger_account VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (name, body, *numbers))
+            self.put("INSERT INTO ledger_account VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (name, body, *numbers))
         else:
-            self.ask(
+            self.put(
                 "UPDATE ledger_account SET body = ?, spent_1 = ?, spent_2 = ?, spent_3 = ? WHERE name = ?",
                 (body, *numbers[:3], name),
             )
 
     def append(self, entry: Entry, period: int) -> None:
         """Write an entry, and that it is the last one."""
-        self.ask("INSERT INTO ledger_entry VALUES (?, ?, ?, ?, ?)", entry)
+        self.put("INSERT INTO ledger_entry VALUES (?, ?, ?, ?, ?)", entry)
         if entry.number == 0:
-            self.ask("INSERT INTO ledger_head VALUES (1, ?, ?, ?)", (0, entry.hash, period))
+            self.put("INSERT INTO ledger_head VALUES (1, ?, ?, ?)", (0, entry.hash, period))
         else:
-            self.ask("UPDATE ledger_head SET number = ?, hash = ?, period = ?", (entry.number, entry.hash, period))
+            self.put("UPDATE ledger_head SET number = ?, hash = ?, period = ?", (entry.number, entry.hash, period))
+
+
+def _account(keys: Mapping[str, Any], numbers: tuple[int, ...]) -> Account:
+    spent = {
+        region: {direction: tuple(map(int, price)) for direction, price in prices.items()}
+        for region, prices in keys["spent"].items()
+    }
+    return Account(tuple(map(int, keys["limits"])), spent, numbers)
 
 
 class SQLite(Store):
@@ -237,7 +252,7 @@ class SQLite(Store):
         Raises:
             InvalidInputError: there is none, and none is to be made.
         """
-        if not self._new and not Path(self.place).is_file():
+        if not self._new and not os.path.isfile(self.place):  # noqa: PTH113  # no error for names that are too long
             raise InvalidInputError(f"{place(self.place)}: there is no such file; `hockeystick budget init` begins one")
         connection = sqlite3.connect(self.place, timeout=WAIT, isolation_level=None)
         try:
@@ -265,6 +280,7 @@ class PostgreSQL(Store):
 
     Raises:
         HockeystickError: the driver is not installed.
+        InvalidInputError: it is no such address.
     """
 
     mark = "%s"
@@ -279,7 +295,11 @@ class PostgreSQL(Store):
         import psycopg
 
         self._driver, self._address = psycopg, address
-        self.place = re.sub(r"(//[^/@:]*):[^/@]*@", r"\1@", address)  # without the password
+        try:
+            parts = psycopg.conninfo.conninfo_to_dict(address)
+        except (psycopg.Error, ValueError):
+            raise InvalidInputError("the address of a ledger must be like postgresql://user@host/name") from None
+        self.place = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"  # without the password
 
     @property
     def errors(self) -> type[Exception]:
@@ -294,7 +314,7 @@ class PostgreSQL(Store):
 
     def connected(self) -> Any:
         """Connect to the database."""
-        return self._driver.connect(self._address, autocommit=True)
+        return self._driver.connect(self._address, autocommit=True, client_encoding="utf8")
 
     def said(self, error: Exception) -> str:
         """Return the message of the database."""
@@ -312,6 +332,10 @@ def store_of(name: str | Path, *, new: bool = False) -> Store:
     """
     if str(name).startswith(("postgresql://", "postgres://")):
         return PostgreSQL(str(name))
+    if not isinstance(name, str | os.PathLike):
+        raise InvalidInputError(f"a ledger is a file or an address; received {shown(name)}")
+    if str(name) in ("", ":memory:") or "\0" in str(name):
+        raise InvalidInputError(f"a ledger is a file, such as ledger.db; received {shown(str(name))}")
     if Path(name).suffix.lower() in (".toml", ".json"):
         raise InvalidInputError(
             f"{place(name)}: a ledger is a database, such as ledger.db; `hockeystick budget init ledger.db --from "

@@ -13,8 +13,8 @@ from typing import Any
 
 from hockeystick.plan.file import rounds_in_order
 from hockeystick.questions.ledger.budget import begun_by
-from hockeystick.questions.ledger.entries import FIRST, GRANT, RENEW, RUN, SPEND, VOID, Entry, chained
-from hockeystick.questions.ledger.state import Account, State
+from hockeystick.questions.ledger.entries import FIRST, GRANT, RENEW, RUN, SPEND, VOID, Entry, chained, hashed
+from hockeystick.questions.ledger.state import Account, State, checked
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import HockeystickError
 
@@ -89,7 +89,7 @@ def verified(
         said = receipt if isinstance(receipt, Mapping) else {}
         if f"{said.get('number')} {said.get('hash')}" not in known:
             findings.append(f"the log has no entry {cut(str(said.get('number')))} with the hash of the receipt")
-    return Verification(len(entries), last, state, tuple(findings))
+    return Verification(len(entries), entries[-1].hash if entries else FIRST, state, tuple(findings))
 
 
 def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any]]) -> State:
@@ -115,9 +115,14 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
         found = state.prices(rounds_in_order(keys["rounds"]), keys["grant"], keys["region"])
         if found.keys() != prices.keys() or any(max(map(int.__sub__, found[at], prices[at])) > 0 for at in found):
             raise ValueError(f"its prices are {prices}, and {found} by this version")
+        if keys["period"] != state.period:
+            raise ValueError(f"it says period {keys['period']}, and it is period {state.period}")
         state.spend(keys["grant"], keys["region"], prices)
     elif entry.kind == GRANT:
-        state.grant(keys["grant"], tuple(keys["limits"]))
+        limits = tuple(keys["limits"])
+        if len(limits) != len(state.budget.limits) or not all(type(each) is int and each >= 0 for each in limits):
+            raise ValueError(f"its limits are {list(limits)}")
+        state.grant(keys["grant"], limits)
     elif entry.kind == RENEW:
         state.renew()
     elif entry.kind in (RUN, VOID):
@@ -125,9 +130,13 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
         if spent.get("settled") or spent["token"] is None:
             raise ValueError(f"id {keys['id']} was not reserved, or is settled already")
         spends[keys["id"]] = {**spent, "settled": True}
+        if hashed(keys["token"]) != spent["token"]:
+            raise ValueError("its token is not that of the reservation")
+        if spent["period"] != state.period:
+            raise ValueError("it settles a release of a period that is over")
         if entry.kind == VOID:
-            if spent["period"] != state.period:
-                raise ValueError("it voids a release of a period that is over")
+            if state.budget.ordered and next(reversed(spends)) != keys["id"]:
+                raise ValueError("it gives a release of a currency back after a later one")
             state.give_back(spent["grant"], spent["region"], spent["prices"])
     else:
         raise ValueError(f"a log has no entries of kind {entry.kind}")
@@ -139,16 +148,18 @@ def _differences(state: State, accounts: Mapping[str, Account]) -> list[str]:
     found = []
     for name in sorted({*state.accounts, *accounts}):
         mine, stored = state.accounts.get(name), accounts.get(name)
-        if mine is None or stored is None or (mine.limits, _spent(mine)) != (stored.limits, _spent(stored)):
+        if mine is None or stored is None or _content(state, mine) != _content(state, stored):
             found.append(f"the account {name or 'of the budget'} is stored otherwise than it follows from the log")
     return found
 
 
-def _spent(account: Account) -> dict[tuple[str, str], tuple[int, ...]]:
-    """What is spent of an account, without what is 0."""
-    return {
+def _content(state: State, account: Account) -> tuple[object, ...]:
+    """Limits of an account, what is spent of it but for what is 0, and the numbers that the database checks."""
+    spent = {
         (region, direction): price
         for region, prices in account.spent.items()
         for direction, price in prices.items()
         if any(price)
     }
+    found = checked(account.worst(state.budget.adjacency.directions), account.limits)
+    return account.limits, spent, found if account.checked is None else account.checked

@@ -42,7 +42,8 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
         return budget_again(stated)
     if kind in LEDGER:
         raise InvalidInputError(
-            "a ledger, and the log that `hockeystick budget export` writes: `hockeystick budget verify` verifies both",
+            "a ledger: `hockeystick budget verify` verifies its database, and the log that `hockeystick budget export` "
+            "wrote",
             "answer",
         )
     if kind is None:
