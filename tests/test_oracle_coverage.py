@@ -17,6 +17,7 @@ SCHEMES = {
     "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
     "pairs/test_fixed_size_pair.py",
     "random-allocation": "pairs/test_allocation.py holds it against nested integrals and laws on a grid",
+    "balls-in-bins": "tests/plan/test_sampled_runs.py holds it against simulations and a chain's transfer operator",
     "shuffled": "no tight answer is known; plan/test_shuffled.py enumerates the orders of a few records",
 }
 """Sampling schemes, and what true values they are held against."""

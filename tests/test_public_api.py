@@ -18,6 +18,7 @@ EXPORTED = [
     "Accountant",
     "Adjacency",
     "ApproximateDP",
+    "BallsInBins",
     "Band",
     "BestOf",
     "Binomial",

@@ -38,6 +38,7 @@ LATE = {
     "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
     "CyclicPoisson": "plan.sampling.cyclic_poisson",
+    "BallsInBins": "plan.sampling.balls_in_bins",
     "DPSGDJL": "plan.mechanisms.dp_sgd_jl",
     "DeltaBound": "values.bounds",
     "DeltaEstimate": "values.bounds",
@@ -141,6 +142,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round
+    from hockeystick.plan.sampling.balls_in_bins import BallsInBins
     from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
     from hockeystick.plan.sampling.none import NoSampling
     from hockeystick.plan.sampling.poisson import Poisson
@@ -186,6 +188,7 @@ __all__ = [
     "Accountant",
     "Adjacency",
     "ApproximateDP",
+    "BallsInBins",
     "Band",
     "BestOf",
     "Binomial",

@@ -21,7 +21,7 @@ from hockeystick.values import domains
 SCHEMES = ", ".join(f"'{scheme.name}'" for scheme in SAMPLINGS)
 """All sampling schemes, as errors list them."""
 
-WITH_EPOCHS = SCHEMES.removeprefix("'none', ")
+WITH_EPOCHS = SCHEMES.removeprefix("'none', ").replace("'balls-in-bins', ", "")
 """Those that have epochs, as errors list them."""
 
 ROUND = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1.0\n'

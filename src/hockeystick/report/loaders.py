@@ -36,6 +36,7 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
         "hockeystick.integrations.batches.TruncatedPoissonBatches",
         "JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...)",
     ),
+    "balls-in-bins": ("JAX Privacy: BallsInBinsSampling with correlated noise, one assignment for all epochs",),
     "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling(cycle_length=...)",),
 }
 """Loaders of each scheme, including schemes that have no proof yet."""

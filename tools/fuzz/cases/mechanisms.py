@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import hockeystick as hs
@@ -184,3 +185,11 @@ def strategies(draw: Draw, held: Held) -> None:
     held.law(0 < found.lower <= found.upper, f"{found}")
     made = hs.MatrixGaussian(1.0, steps, 2 * apart, "none", coefficients=tuple(column))
     held.at_most("sensitivity at twice the separation", made.sensitivity.lower, found.upper)
+    noise = draw.note("noise", draw.spread(0.5, 20.0))
+    run = hs.MatrixGaussian(noise, steps, apart, "none", coefficients=tuple(column))
+    plain = held.ask("unsampled", lambda: hs.Plan([hs.Round(run)]).epsilon(1e-6))
+    for scheme in (hs.BallsInBins(apart), hs.CyclicPoisson(apart, draw.rate()), hs.RandomAllocation(steps // apart)):
+        asked = partial(hs.Plan([hs.Round(run, scheme)]).epsilon, 1e-6)
+        sampled = held.ask(f"epsilon with {scheme!r}", asked, invalid=True)
+        if plain is not None and isinstance(sampled, hs.Bound):
+            held.at_most("sampled below unsampled", sampled.lower, plain.upper)

@@ -37,6 +37,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "WithReplacement": lambda x, y: hs.WithReplacement(x, y),
     "TruncatedPoisson": lambda x, y: hs.TruncatedPoisson(0.1, x, y),
     "CyclicPoisson": lambda x, y: hs.CyclicPoisson(x, y),
+    "BallsInBins": lambda x, y: hs.BallsInBins(x),
     "MixtureGaussian": lambda x, y: hs.MixtureGaussian((x,), (y,), 1.0),
     "Shuffled": lambda x, y: hs.Shuffled(x, y, y, y),
     "RandomAllocation": lambda x, y: hs.RandomAllocation(10, batch_size=x, steps_taken=y, check_in=x),
@@ -168,7 +169,7 @@ PARTS = {
     "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"),
     "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
-    "CyclicPoisson": (*OF_A_SCHEME, "within"),
+    "CyclicPoisson": (*OF_A_SCHEME, "within"), "BallsInBins": OF_A_SCHEME,
     "RandomAllocation": (*OF_A_SCHEME, "steps"), "Shuffled": (*OF_A_SCHEME, "steps", "dropped"),
     "Round": ("of_many",), "Plan": (), "Parameter": (),
     "Adjacency": ("parse", "directions", "both"), "Direction": ("keeps_places", "reverse", "order"),
@@ -200,7 +201,7 @@ def objects(draw: Draw, held: Held) -> None:
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
     others = (
         hs.WithReplacement(8, weight=0.1), hs.TruncatedPoisson(0.1, 100, 20), hs.CyclicPoisson(3, 0.1),
-        allocated, uneven, shuffled, hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
+        hs.BallsInBins(7), allocated, uneven, shuffled, hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
     )  # fmt: skip
     for thing in (item, item.mechanism, item.sampling, fixed, *others, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
                   hs.Parameter("steps", costs=True)):  # fmt: skip

@@ -140,7 +140,16 @@ class MatrixGaussian(Mechanism):
     @property
     def strategy(self) -> Strategy:
         """The products of the columns of C."""
-        return _strategy(self.steps, self.norm, self._given, getattr(self, self._given), self.blt_scale)
+        return self._made(absolute=False)
+
+    @property
+    def magnitudes(self) -> Strategy:
+        """The products of the columns of |C|."""
+        return self._made(absolute=True)
+
+    def _made(self, *, absolute: bool) -> Strategy:
+        value = getattr(self, self._given)
+        return _strategy(self.steps, self.norm, self._given, value, self.blt_scale, absolute=absolute)
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -207,8 +216,10 @@ def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivi
 
 
 @lru_cache(maxsize=KEPT)
-def _strategy(steps: int, norm: str, key: str, value: Any, scale: tuple[float, ...] | None) -> Strategy:
-    """Return the strategy that a key gives by its value, and by the scales of a BLT.
+def _strategy(
+    steps: int, norm: str, key: str, value: Any, scale: tuple[float, ...] | None, *, absolute: bool
+) -> Strategy:
+    """Return the strategy that a key gives by its value, and by the scales of a BLT, or that of its absolute values.
 
     Raises:
         InvalidInputError: the value gives none.
@@ -221,7 +232,8 @@ def _strategy(steps: int, norm: str, key: str, value: Any, scale: tuple[float, .
             )
         found = Strategy.tree(value, steps)
     elif key == "matrix":
-        found = Strategy.dense(_rows(value, steps))
+        rows = _rows(value, steps)
+        found = Strategy.dense(np.abs(rows) if absolute else rows)
     else:
         coefficients, doubt = _coefficients(steps, key, np.array(value), scale)
         if not abs(coefficients[0]) >= LEAST:
@@ -235,7 +247,7 @@ def _strategy(steps: int, norm: str, key: str, value: Any, scale: tuple[float, .
                 f"{steps} steps: use fewer steps",
                 "inverse_coefficients",
             )
-        found = Strategy.toeplitz(coefficients, doubt, steps)
+        found = Strategy.toeplitz(np.abs(coefficients) if absolute else coefficients, doubt, steps)
         if not found.error < MOST_ERROR:
             raise InvalidInputError(
                 f"rounding leaves less than three digits of the coefficients within {steps} steps; give the "

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -73,12 +73,14 @@ class Strategy:
         bands: number of diagonals of C with entries; products of columns as far apart, or farther, are 0.
         products: of a distance d < bands, ``G[p, p + d]`` for p < n - d.
         error: bound e on the error of each of them, relative to the norms of both columns as computed.
+        nonnegative: True if no entry of C is negative, so that no product is.
     """
 
     steps: int
     bands: int
     products: Callable[[int], Array]
     error: float
+    nonnegative: bool
 
     @classmethod
     def toeplitz(cls, coefficients: Array, doubt: Array, steps: int) -> Strategy:
@@ -93,14 +95,16 @@ class Strategy:
         # the errors of the coefficients of a column against its norm, each column being the first m of them
         sizes, doubts = (np.sqrt(np.cumsum(np.square(each))) for each in (c, doubt[:steps]))
         off = float((doubts / sizes).max()) * (1 + (bands + 4) * UNIT_ROUNDOFF)
-        return cls(steps, bands, products, (bands + 4) * UNIT_ROUNDOFF + (2.1 + off) * off)
+        error = (bands + 4) * UNIT_ROUNDOFF + (2.1 + off) * off
+        return cls(steps, bands, products, error, bool((coefficients >= doubt).all()))
 
     @classmethod
     def dense(cls, matrix: Array) -> Strategy:
         """Return the strategy with a matrix."""
         gram, n = matrix.T @ matrix, len(matrix)
         bands = 1 + max((d for d in range(n) if np.diagonal(matrix, -d).any()), default=0)
-        return cls(n, bands, lambda d: np.diagonal(gram, d).astype(np.float64), (n + 4) * UNIT_ROUNDOFF)
+        error, nonnegative = (n + 4) * UNIT_ROUNDOFF, bool((matrix >= 0).all())
+        return cls(n, bands, lambda d: np.diagonal(gram, d).astype(np.float64), error, nonnegative)
 
     @classmethod
     def tree(cls, depth: int, steps: int) -> Strategy:
@@ -112,14 +116,31 @@ class Strategy:
             common: Array = (depth - apart).astype(np.float64)
             return common
 
-        return cls(steps, steps, products, 0.0)
+        return cls(steps, steps, products, 0.0, nonnegative=True)
 
     def of_unit_columns(self) -> Strategy:
         """Return the strategy with each column divided by its norm."""
         norm = np.sqrt(self.products(0))
         # e / (1 - e) of a product, and as much of both norms: at most 2.1 e, as e is below MOST_ERROR
         error = 2.1 * self.error + 8 * UNIT_ROUNDOFF
-        return Strategy(self.steps, self.bands, lambda d: self.products(d) / (norm[: len(norm) - d] * norm[d:]), error)
+        return replace(self, products=lambda d: self.products(d) / (norm[: len(norm) - d] * norm[d:]), error=error)
+
+    def of_bins(self, bins: int) -> tuple[Array, Array]:
+        """Return the products of the sums of columns 0, b, .., of columns 1, b + 1, .. and so on, and their errors.
+
+        A sum of products errs by ``e |c_p| |c_q|`` for each, and by a rounding for each distance and each of the
+        places p that it adds up.
+        """
+        gram, places = np.zeros((bins, bins)), np.arange(self.steps) % bins
+        for d in range(self.bands):
+            i, j = np.arange(bins), (np.arange(bins) + d) % bins
+            part = np.bincount(places[: self.steps - d], self.products(d), minlength=bins)
+            gram[i, j] += part
+            if d:
+                gram[j, i] += part
+        sizes = np.bincount(places, np.sqrt(self.products(0)), minlength=bins)
+        doubt = self.error + (3 * -(-self.steps // bins) + 8) * UNIT_ROUNDOFF
+        return gram, doubt * np.multiply.outer(sizes, sizes)
 
     def sensitivity(self, separation: int, participations: int) -> Sensitivity:
         """Return the sensitivity to a record in at most so many steps, at least so far apart."""

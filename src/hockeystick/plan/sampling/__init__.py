@@ -10,6 +10,7 @@ LATE = {
     "Poisson": "poisson",
     "WithoutReplacement": "without_replacement",
     "RandomAllocation": "random_allocation",
+    "BallsInBins": "balls_in_bins",
     "Shuffled": "shuffled",
     "WithReplacement": "with_replacement",
     "TruncatedPoisson": "truncated_poisson",
@@ -19,6 +20,7 @@ LATE = {
 """File of each name, which is imported on first use: all other schemes, in the order of lists for people."""
 
 if TYPE_CHECKING:
+    from hockeystick.plan.sampling.balls_in_bins import BallsInBins as BallsInBins
     from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson as CyclicPoisson
     from hockeystick.plan.sampling.poisson import Poisson as Poisson
     from hockeystick.plan.sampling.random_allocation import RandomAllocation as RandomAllocation

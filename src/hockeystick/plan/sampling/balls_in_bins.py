@@ -1,0 +1,227 @@
+"""Balls in bins with correlated noise: a record is in one of b bins, drawn in secret and kept in all epochs of a run.
+
+A run of n steps ``C x + s Z`` visits the bins in turn, so that a record in bin i takes part in steps i, i + b, i + 2b,
+and so on. Each record draws its bin uniformly, independently of data, noise and all other records. Let ``m_i`` be the
+sum of the columns of C at the steps of bin i, of |C| where entries are negative, and ``G_ij = <m_i, m_j>``.
+
+**Theorem.** The run is dominated by ``(1/b) sum_i N(m_i, s^2)`` against ``N(0, s^2)``, whose likelihood ratio
+
+    Lambda = (1/b) sum_i exp(Y_i - Var Y_i / 2) ,    Y normal with Cov(Y_i, Y_j) = G_ij / s^2 ,
+
+depends on G alone. (With independent noise it is that of Chua et al. 2025 [CGH+25].) *Proof* by Kahane's inequality:
+for convex f, ``p_i >= 0`` and centred normal X, Y with ``E X_i X_j <= E Y_i Y_j`` for all i and j,
+
+    E f(sum p_i e^(X_i - Var X_i / 2)) <= E f(sum p_i e^(Y_i - Var Y_i / 2))
+
+(the proof in ``pairs/mixture.py`` is that of any two covariances in this order). Subtract what the others contribute,
+which the past determines. Under Q the log-likelihood of bin i moves at row t by a normal number, whose covariance with
+that of bin j is ``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i) |C_tr|) (sum_(q in j)
+|C_tq|) / s^2``, for gradients x of norm at most 1 that the past determines. Let ``V_t(L)`` be the mean of ``f(sum_i
+e^(L_i + the rest from row t on) / b)`` for these larger covariances. Kahane's inequality with weights ``e^(L_i) / b``
+shows that it does not rise in the mean from row to row, so that all rows together have at most ``V_0(0)``; ``f = (y -
+a)_+`` and ``(1 - a y)_+`` are both orders. For ``C >= 0`` it is attained by equal gradients along one direction.
+
+**Above.** By the same inequality a larger G gives a larger pair. With d the largest entry of the diagonal and c the
+largest beside it, ``G' = c + (d - c) [i = j]`` is larger: a Gaussian round of distance ``sqrt(c) / s`` and an epoch of
+random allocation of distance ``sqrt(d - c) / s``. Whoever also learns i modulo L learns no less (joint convexity), and
+has to tell ``floor(b / L)`` bins or more apart, whose products are smaller: c is then the largest product of bins at
+distances L, 2L, .. Of all L the one with the least ``log E Lambda^2`` is taken,
+
+    c / s^2 + log(1 + (e^((d - c) / s^2) - 1) / floor(b / L)) .
+
+**Below**, of C itself: the outcome along ``sum_i m_i`` is a mixture of ``N((G 1)_i / sqrt(1 G 1), s^2)`` (if none of
+these is negative, rounded down to at most MOST_SHIFTS of them, which makes it smaller); and a smaller G, which is made
+of the least entries as above.
+
+Both ends are one where C is diagonal: that is random allocation. Bins of equal sizes, which move other records, are
+not covered, nor are records that are replaced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair, GaussianPair
+from hockeystick.pairs.joint import JointPair
+from hockeystick.pairs.mixture import MixturePair
+from hockeystick.pairs.sampled.allocation import epoch
+from hockeystick.pairs.sides import Above, Between, Known
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling import grouped
+from hockeystick.plan.sampling.base import Sampling, Zeroed
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+
+if TYPE_CHECKING:
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
+
+Array = npt.NDArray[np.float64]
+
+MOST_BINS = 2000  # whose products fit in memory
+MOST_SHIFTS = 32  # of the mixture below
+EXPONENT = 30.0  # from which on 1 is nothing beside e^x
+CLOSE = 1 - 4 * UNIT_ROUNDOFF  # of a distance: a quotient and a root
+
+_PROVED = Claim(Status.BRACKET, "proof in plan/sampling/balls_in_bins.py, by Kahane's inequality")
+
+_REPLACED = Claim(
+    Status.REFUSED,
+    "no pair is known for replacing a record that is in one bin; use adjacency 'add-or-remove' or 'zero-out'",
+)
+
+_INDEPENDENT = Claim(
+    Status.REFUSED,
+    "balls in bins is accounted for with correlated noise; with independent noise it is sampling 'random-allocation' "
+    "with epochs_per_assignment",
+)
+
+WHY = "noise that is correlated between bins is bounded by equal correlations above, and by the sum of all steps below"
+
+
+@dataclass(frozen=True)
+class BallsInBins(Sampling):
+    """Balls in bins: every record is in one of ``bins``, which the steps of a run visit in turn, in all epochs.
+
+    Args:
+        bins: number of bins, the ``min_separation`` of the run.
+
+    Raises:
+        InvalidInputError: the number is outside its domain.
+
+    >>> from hockeystick import MatrixGaussian, Plan, Round
+    >>> run = MatrixGaussian(4.0, steps=64, min_separation=32, norm="none", inverse_coefficients=[1.0, -0.3])
+    >>> print(Plan([Round(run, BallsInBins(32))]).epsilon(1e-5))
+    0.299215 to 0.492311 (certified)
+    """
+
+    bins: Annotated[int, domains.whole_numbers(1, MOST_BINS).of("number of bins that the steps visit in turn")]
+
+    name = "balls-in-bins"
+    zeroed = Zeroed.AS_ABSENT
+    samples_runs = True
+    assumption = (
+        "each record draws one of the bins, in secret and independently of all other records, and takes part in the "
+        "steps of that bin in every epoch (balls in bins); the number is not valid for bins of equal sizes, or for "
+        "bins that are drawn anew"
+    )
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """Return a claim of two ends for correlated noise; everything else is refused."""
+        if Property.RUN not in mechanism.properties:
+            return _INDEPENDENT
+        return _REPLACED if direction is Direction.REPLACE_ONE else _PROVED
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """Return the scheme's claim; a refusal if the run has another separation, upper if nothing is known below."""
+        found = self.claim(type(mechanism), direction)
+        if found is not _PROVED:
+            return found
+        run = grouped.run_of(mechanism)
+        refused = grouped.refusal(run, self.bins, "bins")
+        return refused or (found if _products(run, self.bins).known_below else replace(found, status=Status.UPPER))
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """Return the pairs of a run."""
+        noise, add = grouped.run_of(mechanism).noise_multiplier, direction is Direction.ADD
+        found = _products(grouped.run_of(mechanism), self.bins)
+        above = _equal(*found.apart(noise), noise, 1, add)
+        below: list[DominatingPair] = []
+        if found.along is not None:
+            below.append(_mixture(found.along / noise * CLOSE, add))
+        if found.least_between >= 0:
+            below.append(_equal(self.bins, found.least, found.least_between, noise, -1, add))
+        return Between(above, tuple(below), WHY) if below else Above(above)
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """Return the pair above of :meth:`known`."""
+        return self.known(mechanism, direction).above
+
+
+class _Products(NamedTuple):
+    """Products of the sums of columns at the steps of each bin.
+
+    Attributes:
+        most: the largest product of a bin with itself, of |C| and rounded up.
+        most_between: the largest product of two bins at a distance of 0, 1, .., at least 0.
+        least: the least product of a bin with itself, of C and rounded down.
+        least_between: the least product of two bins, 0 of one bin.
+        along: lengths of all sums along their own sum, rounded down; None if one is not positive.
+    """
+
+    most: float
+    most_between: Array
+    least: float
+    least_between: float
+    along: Array | None
+
+    @property
+    def known_below(self) -> bool:
+        """True if there is a pair below."""
+        return self.along is not None or self.least_between >= 0
+
+    def apart(self, noise: float) -> tuple[int, float, float]:
+        """Return the number of bins to tell apart, the product of each with itself, and that of two of them."""
+        bins, d = len(self.most_between), self.most / noise**2
+        found = []
+        for step in range(1, bins + 1):
+            shared = min(float(self.most_between[step::step].max(initial=0.0)), self.most)
+            c, many = shared / noise**2, bins // step
+            rest = d - c - math.log(many)
+            second = c + (math.log1p(math.expm1(d - c) / many) if rest < EXPONENT else rest)
+            found.append((second, many, shared))
+        _, many, shared = min(found)
+        return many, self.most, shared
+
+
+@lru_cache(maxsize=4)
+def _products(run: MatrixGaussian, bins: int) -> _Products:
+    beside = ~np.eye(bins, dtype=bool)
+    gram, doubt = run.magnitudes.of_bins(bins)
+    high = gram + doubt
+    gram, doubt = run.strategy.of_bins(bins)
+    low = np.maximum(gram - doubt, 0.0) if run.strategy.nonnegative else gram - doubt
+    # sums of b numbers, each of which errs by b roundings of the sum of their sizes, which doubt is larger than
+    care = 4 * (bins + 4) * UNIT_ROUNDOFF * np.abs(gram).sum(axis=1)
+    along = (low.sum(axis=1) - care) / math.sqrt(float((gram + doubt).sum() + care.sum())) * CLOSE
+    return _Products(
+        float(high.max()),
+        np.array([max(float(high.diagonal(distance).max()), 0.0) for distance in range(bins)]),
+        max(float(low.diagonal().min()), 0.0),
+        float(low.min(where=beside, initial=math.inf)) if bins > 1 else 0.0,
+        along if along.min() > 0 else None,
+    )
+
+
+def _mixture(shifts: Array, add: bool) -> DominatingPair:
+    """Pair of a mixture with these shifts, of which close ones become one, the smallest."""
+    low, high = float(shifts.min()), float(shifts.max())
+    if len(set(shifts.tolist())) > MOST_SHIFTS:
+        step = (high - low) / MOST_SHIFTS
+        shifts = np.minimum(shifts, (low + step * np.floor((shifts - low) / step)) * CLOSE)
+    counts = Counter(shifts.tolist())
+    if len(counts) == 1:
+        return GaussianPair(low)
+    places = sorted(counts)
+    return MixturePair(tuple(places), tuple(counts[each] / len(shifts) for each in places), 0.0, add)
+
+
+def _equal(bins: int, own: float, shared: float, noise: float, side: int, add: bool) -> DominatingPair:
+    """Pair of the products own of each bin and shared between bins, at distances rounded up (1) or down (-1)."""
+    spare, shared = 1 + side * 8 * UNIT_ROUNDOFF, min(shared, own)
+    parts: list[tuple[DominatingPair, int]] = []
+    if shared > 0:
+        parts.append((GaussianPair(math.sqrt(shared) / noise * spare), 1))
+    if own > shared or not parts:
+        mu = math.sqrt(own - shared) / noise * spare
+        parts.append((epoch(mu, ((Fraction(1, bins), bins),), Fraction(0), add), 1))
+    return JointPair(tuple(parts))
