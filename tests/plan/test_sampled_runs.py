@@ -12,7 +12,9 @@ import numpy.typing as npt
 import pytest
 
 import hockeystick as hs
+from hockeystick.pairs.mixture import MixturePair
 from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.sampling.balls_in_bins import MOST_SHIFTS, _mixture
 from oracle.strategies import triangular
 
 Array = npt.NDArray[np.float64]
@@ -86,6 +88,14 @@ def test_published_figures_of_groups() -> None:
         found = hs.Plan([hs.Round(run, hs.RandomAllocation(steps // bands))]).epsilon(1e-6)
         assert found.upper - found.lower < 2e-5
         assert found.upper == pytest.approx(truth, abs=5e-5)
+
+
+def test_a_rate_of_one_is_the_run_of_the_group() -> None:
+    run = run_of(4.0, 100, 10, "columns", coefficients=[1.0, 0.5])
+    for adjacency in ("add", "remove", "replace-one"):
+        found = hs.Plan([hs.Round(run, hs.CyclicPoisson(10, 1.0))], adjacency).epsilon(1e-6)
+        assert found.upper == pytest.approx(hs.Plan([hs.Round(run)], adjacency).epsilon(1e-6).upper, rel=1e-9)
+    assert "the number of groups" in refused(run, hs.CyclicPoisson(5, 1.0))
 
 
 def test_epochs_within_a_run_are_a_product() -> None:
@@ -215,7 +225,19 @@ def test_products_of_bins(seed: int) -> None:
             gram, doubt = made.of_bins(bins)
             sums = np.stack([own[:, i::bins].sum(axis=1) for i in range(bins)], axis=1)
             assert np.abs(gram - sums.T @ sums).max() <= 1e-12 * max(gram.max(), 1.0)
-            assert doubt.max() < 1e-11 * max(gram.max(), 1.0)
+            assert 0 < doubt.max() < 1e-11 * max(gram.max(), 1.0)
+
+
+def test_shifts_below_are_rounded_down() -> None:
+    """Each of 500 shifts is at least the one that stands for it, and at most a step above."""
+    shifts = np.sort(np.random.default_rng(1).random(500)) + 0.5
+    pair = _mixture(shifts, add=False)
+    assert isinstance(pair, MixturePair)
+    assert len(pair.shifts) <= MOST_SHIFTS + 1
+    counts = np.rint(np.array(pair.weights) * 500).astype(int)
+    rounded = np.repeat(pair.shifts, counts)
+    assert (rounded <= shifts).all()
+    assert (shifts - rounded <= 1.01 / MOST_SHIFTS).all()
 
 
 def refused(run: hs.MatrixGaussian, scheme: Sampling, adjacency: str = "add-or-remove") -> str:
@@ -264,3 +286,14 @@ def test_noise_is_calibrated() -> None:
     for factor, meets in ((1.0, True), (0.98, False)):
         changed = run_of(noise * factor, 100, 10, "none", inverse_coefficients=[1.0, -0.5])
         assert (hs.Plan([hs.Round(changed, hs.BallsInBins(10))]).epsilon(1e-6).upper <= 1.0) is meets
+
+
+def test_products_of_bins_at_any_distance_count() -> None:
+    """Bins that are two apart share more than neighbours do."""
+    matrix = triangular([1.0, 0.0, 1.0], 6)
+    run = run_of(2.0, 6, 6, coefficients=[1.0, 0.0, 1.0])
+    found = hs.Plan([hs.Round(run, hs.BallsInBins(6))], "remove").delta(0.6)
+    truth, error = simulated([(1 / 6, matrix[:, i]) for i in range(6)], 2.0, 0.6, True, 3)
+    assert truth - error <= found.upper
+    alone = hs.Plan([hs.Round(hs.Gaussian(2 / math.sqrt(2)), hs.RandomAllocation(6))], "remove").delta(0.6)
+    assert alone.upper < truth - error

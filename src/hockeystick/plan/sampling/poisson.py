@@ -137,6 +137,8 @@ class Poisson(Sampling):
         """Return the mixture pair of the pair of a batch with a record against one without it."""
         rate = self.sample_rate
         assert rate is not None  # derived from the sizes, if these are given
+        if rate == 1 and isinstance(base, GaussianPair):  # a record is in every batch, or is replaced in every one
+            return GaussianPair(2 * base.mu) if direction is Direction.REPLACE_ONE else base
         if direction is Direction.REMOVE:
             return PoissonRemovePair(base, rate)
         if direction is not Direction.REPLACE_ONE:
