@@ -277,6 +277,7 @@ def test_two_sampled_runs_have_an_upper_bound_alone() -> None:
     assert both.upper > hs.Plan([hs.Round(first, scheme)]).epsilon(1e-6).upper
     twice = hs.Plan([hs.Round(first, scheme, count=2)]).epsilon(1e-6)
     assert isinstance(twice, hs.Bound)
+    assert twice.lower > hs.Plan([hs.Round(first, scheme)]).epsilon(1e-6).upper
 
 
 def test_noise_is_calibrated() -> None:
