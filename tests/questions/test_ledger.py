@@ -127,8 +127,9 @@ def test_a_token_gives_back_once_and_only_before_it_was_confirmed(place: str) ->
     with pytest.raises(hs.BudgetError, match="'a' is void already"):
         ledger.run("a", kept.token)
     assert left(ledger) == Fraction(8, 10)
-    with pytest.raises(hs.BudgetError, match="recorded before and voided"):
-        ledger.spend(TENTH, request="a", reserve=True)
+    for name, settled in (("a", "voided"), ("b", "run")):
+        with pytest.raises(hs.BudgetError, match=f"recorded before and {settled}"):
+            ledger.spend(TENTH, request=name, reserve=True)
     shown = ledger.show()
     assert [keys["state"] for keys in shown.last] == ["void", "run", "run"]
     assert (shown.releases, shown.voids) == (3, 1)
@@ -484,6 +485,9 @@ def test_a_log_with_new_hashes_still_has_to_add_up(tmp_path: Path) -> None:
     def void_plain(log: list[dict[str, Any]]) -> None:
         log.append({"kind": "void", "id": "q1", "who": "a", "when": "now", "number": 4})
 
+    def no_beginning(log: list[dict[str, Any]]) -> None:
+        log[0]["kind"] = "spend"
+
     def limit(log: list[dict[str, Any]]) -> None:
         log[0]["limits"] = [2 * 10**11]
 
@@ -499,6 +503,7 @@ def test_a_log_with_new_hashes_still_has_to_add_up(tmp_path: Path) -> None:
         (negative_grant, "its limits are [-100000000000]"),
         (another_period, "it says period 1, and it is period 0"),
         (limit, "its limits are"),
+        (no_beginning, "a log begins with an entry of kind begin"),
     ):
         found = rechained(change, ledger)
         assert len(found.findings) == 1, change
@@ -762,6 +767,8 @@ def test_a_database_that_keeps_nothing_is_noticed_at_once(tmp_path: Path) -> Non
         """UPDATE ledger_account SET body = '{"limits": ["x"], "spent": {}}'""",
         "DELETE FROM ledger_head",
         "UPDATE ledger_head SET period = 'a'",
+        "UPDATE ledger_head SET period = 0.5",
+        "UPDATE ledger_account SET name = x'00ff'",
         "UPDATE ledger_entry SET body = 'x' WHERE number = 0",
         "UPDATE ledger_entry SET body = '[]' WHERE number = 0",
         "UPDATE ledger_entry SET body = '{}' WHERE number = 1",
@@ -818,7 +825,37 @@ def test_the_place_of_a_ledger_on_a_server_is_said_without_its_password() -> Non
         "postgresql://office:geh%40eim@db.example.org/budget",
     ):
         assert str(hs.Ledger(address)) == "postgresql://db.example.org/budget"
-    for address in ("postgresql:///%ff", "postgresql://%zz"):
-        with pytest.raises(hs.InvalidInputError, match="like postgresql://user@host/name") as caught:
+    for address in ("postgresql:///%ff", "postgresql://%zz", "postgresql://u:p@ss@host/d", "postgresql://u:p/w@host/d"):
+        with pytest.raises(hs.InvalidInputError, match="like postgresql://user:password@host/name") as caught:
             hs.Ledger(address)
         assert address not in str(caught.value)
+
+
+def test_a_receipt_on_a_server_outlasts_a_crash(address: str | None) -> None:
+    """Whatever the database says by default about what is on the disk."""
+    psycopg = pytest.importorskip("psycopg")
+    if address is None:
+        pytest.skip("no server of PostgreSQL is installed")
+    with psycopg.connect(address + "postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE lazy")
+        connection.execute("ALTER DATABASE lazy SET synchronous_commit = off")
+    ledger = begun(address + "lazy")
+    ledger.spend(TENTH)
+    for write in (ledger._store.writing, ledger._store.begins):
+        with psycopg.connect(address + "lazy", autocommit=True) as connection:
+            for statement in write:
+                connection.execute(statement)
+            assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
+def test_a_reader_who_may_not_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = begun(tmp_path / "a.db")
+    ledger.spend(TENTH)
+    monkeypatch.setattr("hockeystick.questions.ledger.store.os.access", lambda name, mode: False)
+    assert ledger.verify().sound
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    with pytest.raises(hs.InvalidInputError, match="readonly database"):
+        ledger.spend(TENTH)
+    (tmp_path / "a.db-wal").touch()
+    with pytest.raises(hs.InvalidInputError, match="others write it, and you may not"):
+        ledger.show()

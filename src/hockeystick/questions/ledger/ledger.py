@@ -248,8 +248,8 @@ class Ledger:
                 drawn, or :meth:`run` confirms it.
 
         Raises:
-            BudgetError: they do not fit, or the id was recorded for something else, voided, or in an earlier period;
-                nothing is recorded.
+            BudgetError: they do not fit, or the id was recorded for something else, was voided or run, or belongs to an
+                earlier period; nothing is recorded.
             InvalidInputError: the ledger cannot be read or written, or has no such grant or region.
             UnsupportedError: a release has no cost in this kind of budget.
         """
@@ -271,8 +271,8 @@ class Ledger:
                 before = "for something else"
             elif period != state.period:
                 before = "in a period that is over"
-            elif transaction.entry(VOID, name) is not None:
-                before = "and voided"
+            elif (settled := settling(transaction, name)) is not None:
+                before = {VOID: "and voided", RUN: "and run"}[settled.kind]
             else:
                 return Receipt(old.number, old.hash, said)
             raise BudgetError(f"id {shown(name)} was recorded before {before} (entry {old.number}): take another id")

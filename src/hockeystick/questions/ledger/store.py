@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+from urllib.parse import urlsplit
 
 from hockeystick.questions.ledger.entries import Entry, undamaged
 from hockeystick.questions.ledger.state import Account, checked
@@ -163,7 +164,9 @@ class Transaction:
         """Return the number and the hash of the last entry, and the period."""
         with undamaged():
             ((number, last, period),) = self.ask("SELECT number, hash, period FROM ledger_head")
-            return int(number), str(last), int(period)
+            if not isinstance(number, int) or not isinstance(period, int):
+                raise ValueError(f"entry {number!r} of period {period!r}")
+            return number, str(last), period
 
     def entry(self, kind: str, name: str) -> Entry | None:
         """Return the entry of a kind and a name, or None."""
@@ -188,7 +191,7 @@ class Transaction:
         """Return all accounts by name."""
         with undamaged():
             return {
-                name: _account(json.loads(body), tuple(numbers))
+                str(name): _account(json.loads(body), tuple(numbers))
                 for name, body, *numbers in self.ask("SELECT * FROM ledger_account ORDER BY name")
             }
 
@@ -254,7 +257,15 @@ class SQLite(Store):
         """
         if not self._new and not os.path.isfile(self.place):  # noqa: PTH113  # no error for names that are too long
             raise InvalidInputError(f"{place(self.place)}: there is no such file; `hockeystick budget init` begins one")
-        connection = sqlite3.connect(self.place, timeout=WAIT, isolation_level=None)
+        place_of, uri = self.place, False
+        if not self._new and not os.access(self.place, os.W_OK):
+            if Path(f"{self.place}-wal").exists():
+                raise InvalidInputError(
+                    f"{place(self.place)}: others write it, and you may not: read it when they are done"
+                )
+            # a reader who may not write must not leave files of its own, which would stop those who may
+            place_of, uri = f"{Path(self.place).absolute().as_uri()}?mode=ro&immutable=1", True
+        connection = sqlite3.connect(place_of, timeout=WAIT, isolation_level=None, uri=uri)
         try:
             if self._new:
                 connection.execute("PRAGMA journal_mode=WAL")  # which the file keeps
@@ -285,7 +296,7 @@ class PostgreSQL(Store):
 
     mark = "%s"
     reading = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
-    begins = ("BEGIN ISOLATION LEVEL SERIALIZABLE",)
+    begins = ("BEGIN ISOLATION LEVEL SERIALIZABLE", "SET LOCAL synchronous_commit = on")
     # the lock comes before the transaction sees the tables, so that it sees what those wrote that it waited for
     writing = (*begins, "LOCK TABLE ledger_head IN EXCLUSIVE MODE")
     forgets = True
@@ -296,9 +307,14 @@ class PostgreSQL(Store):
 
         self._driver, self._address = psycopg, address
         try:
-            parts = psycopg.conninfo.conninfo_to_dict(address)
+            parts, given = psycopg.conninfo.conninfo_to_dict(address), urlsplit(address)
+            if given.netloc.count("@") > 1 or "@" in given.path:
+                raise ValueError("a part of a password would stand in the place of a host")
         except (psycopg.Error, ValueError):
-            raise InvalidInputError("the address of a ledger must be like postgresql://user@host/name") from None
+            raise InvalidInputError(
+                "the address of a ledger must be like postgresql://user:password@host/name, with @ and / of the "
+                "password written as %40 and %2F"
+            ) from None
         self.place = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"  # without the password
 
     @property

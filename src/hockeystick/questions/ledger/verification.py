@@ -13,7 +13,7 @@ from typing import Any
 
 from hockeystick.plan.file import rounds_in_order
 from hockeystick.questions.ledger.budget import begun_by
-from hockeystick.questions.ledger.entries import FIRST, GRANT, RENEW, RUN, SPEND, VOID, Entry, chained, hashed
+from hockeystick.questions.ledger.entries import BEGIN, FIRST, GRANT, RENEW, RUN, SPEND, VOID, Entry, chained, hashed
 from hockeystick.questions.ledger.state import Account, State, checked
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import HockeystickError
@@ -103,6 +103,8 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
     if (keys["kind"], keys["number"], name) != (entry.kind, entry.number, entry.name):
         raise ValueError("its columns are not those of its text")
     if state is None:
+        if entry.kind != BEGIN:
+            raise ValueError(f"a log begins with an entry of kind {BEGIN}; this one is {entry.kind}")
         begun, budget = begun_by(entry.body)
         if list(budget.limits) != begun["limits"]:
             raise ValueError(f"its limits are {begun['limits']}, and {list(budget.limits)} by this version")
