@@ -62,7 +62,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 
 if TYPE_CHECKING:
-    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
+    from hockeystick.plan.mechanisms.strategy import Strategy
 
 Array = npt.NDArray[np.float64]
 
@@ -126,14 +126,18 @@ class BallsInBins(Sampling):
         found = self.claim(type(mechanism), direction)
         if found is not _PROVED:
             return found
+        refused = grouped.refusal(grouped.run_of(mechanism), self.bins, "bins")
+        known = refused is not None or self._products(mechanism).known_below
+        return refused or (found if known else replace(found, status=Status.UPPER))
+
+    def _products(self, mechanism: Mechanism) -> _Products:
         run = grouped.run_of(mechanism)
-        refused = grouped.refusal(run, self.bins, "bins")
-        return refused or (found if _products(run, self.bins).known_below else replace(found, status=Status.UPPER))
+        return _products(run.strategy, run.magnitudes, self.bins)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the pairs of a run."""
         noise, add = grouped.run_of(mechanism).noise_multiplier, direction is Direction.ADD
-        found = _products(grouped.run_of(mechanism), self.bins)
+        found = self._products(mechanism)
         above = _equal(*found.apart(noise), noise, 1, add)
         below: list[DominatingPair] = []
         if found.along is not None:
@@ -184,14 +188,15 @@ class _Products(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _products(run: MatrixGaussian, bins: int) -> _Products:
+def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
+    """Products of a strategy and of its absolute values, kept while the noise is calibrated."""
     beside = ~np.eye(bins, dtype=bool)
-    gram, doubt = run.magnitudes.of_bins(bins)
+    gram, doubt = magnitudes.of_bins(bins)
     high = gram + doubt
-    gram, doubt = run.strategy.of_bins(bins)
-    low = np.maximum(gram - doubt, 0.0) if run.strategy.nonnegative else gram - doubt
-    # sums of b numbers, each of which errs by b roundings of the sum of their sizes, which doubt is larger than
-    care = 4 * (bins + 4) * UNIT_ROUNDOFF * np.abs(gram).sum(axis=1)
+    gram, doubt = strategy.of_bins(bins)
+    low = np.maximum(gram - doubt, 0.0) if strategy.nonnegative else gram - doubt
+    # a sum of b numbers errs by b roundings of the sum of their sizes
+    care = 4 * (bins + 4) * UNIT_ROUNDOFF * (np.abs(gram) + doubt).sum(axis=1)
     along = (low.sum(axis=1) - care) / math.sqrt(float((gram + doubt).sum() + care.sum())) * CLOSE
     return _Products(
         float(high.max()),
