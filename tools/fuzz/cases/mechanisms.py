@@ -174,7 +174,10 @@ def own(draw: Draw, held: Held) -> None:
         held.at_most("delta of the mechanism", other.lower, found.upper)
 
 
-@case("mechanism", "sensitivity", "MatrixGaussian.sensitivity")
+@case(
+    "mechanism", "sensitivity",
+    *(f"MatrixGaussian.{part}" for part in ("sensitivity", "strategy", "magnitudes", "participations")),
+)  # fmt: skip
 def strategies(draw: Draw, held: Held) -> None:
     """The ends of a sensitivity are in order, and farther participations move no more."""
     column = draw.note("column", [1.0, *(draw.spread(1e-3, 2.0) * draw.of(-1.0, 1.0) for _ in range(draw.of(0, 3, 9)))])
