@@ -171,7 +171,8 @@ PARTS = {
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
     "CyclicPoisson": (*OF_A_SCHEME, "within"), "BallsInBins": OF_A_SCHEME,
     "RandomAllocation": (*OF_A_SCHEME, "steps"), "Shuffled": (*OF_A_SCHEME, "steps", "dropped"),
-    "Round": ("of_many", "null_record", "of_run", "participations", "same_for_all", "steps_per_round"), "Plan": (), "Parameter": (),
+    "Round": ("of_many", "null_record", "of_run", "participations", "same_for_all", "steps_per_round"),
+    "Plan": (), "Parameter": (),
     "Adjacency": ("parse", "directions", "both"), "Direction": ("keeps_places", "reverse", "order"),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
