@@ -234,6 +234,9 @@ def test_what_a_region_has_left_is_said(tmp_path: Path) -> None:
     assert "north 0.25, south 1 remains" in run("budget", "show", path).stdout
     found = run("budget", "spend", path, "--mechanism", "zcdp", "--rho", "2", "--region", "south")
     assert "does not fit in region south, 0 x would: 1 rho is left" in found.stderr
+    run("budget", "grant", path, "maps", "--amount", "0.1375")
+    found = run("budget", "spend", path, "--mechanism", "zcdp", "--rho", "2", "--region", "north")
+    assert "0 x would: 0.1125 rho is left" in found.stderr
     for name in ("grant", "region", "id"):
         command = ("spend", path, "--mechanism", "zcdp", "--rho", "0.1", f"--{name}", "")
         assert name in refused("budget", *command)

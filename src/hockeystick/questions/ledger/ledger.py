@@ -35,7 +35,7 @@ from hockeystick.questions.ledger.verification import Verification, verified
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import MAX_COUNT, one_line, shown, whole_numbers
 from hockeystick.values.errors import BudgetError, InvalidInputError
-from hockeystick.values.outward import DIGITS, DOWN, rounded
+from hockeystick.values.outward import six_digits
 
 RESERVED = "reserved"
 """State of a release whose token may still give it back; the others are those of the entries that settle it."""
@@ -347,7 +347,7 @@ class Ledger:
             try:
                 state.grant(name, limits)
             except BudgetError:
-                left = rounded(state.budget.remaining(state.left(WHOLE)), DIGITS, DOWN)
+                left = six_digits(state.budget.remaining(state.left(WHOLE)))
                 raise BudgetError(f"a grant of {amount:g} does not fit: {left} is left to grant") from None
             _keep(transaction, state, WHOLE)
             transaction.keep(name, state.account(name), state.spent(name), new=True)
@@ -447,7 +447,7 @@ def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Pr
 def refusal(state: State, rounds: Sequence[Round], grant: str, region: str) -> str:
     """Return the reason for which rounds do not fit."""
     names = " and ".join(f"{item.count} x {item.mechanism.name}" for item in rounds[:3])
-    left = rounded(state.budget.remaining(state.left(grant, region)), DIGITS, DOWN)
+    left = six_digits(state.budget.remaining(state.left(grant, region)))
     where = "".join(f" in {key} {name}" for key, name in (("grant", grant), ("region", region)) if name)
     one = [item.changed(count=1) for item in rounds]
     room = priced(state, one, grant, region).more if len(rounds) == 1 else None
