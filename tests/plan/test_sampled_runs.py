@@ -167,6 +167,15 @@ def test_bins_lie_between_a_simulation(seed: int) -> None:
         assert truth - error <= found.upper
 
 
+def test_bins_without_a_step() -> None:
+    """A record may draw one of them, and is never there."""
+    for strategy in ({"coefficients": [1.0, 0.5]}, {"tree_depth": 2}):
+        run = run_of(2.0, 2, 5, **strategy)
+        found = hs.Plan([hs.Round(run, hs.BallsInBins(5))], "remove").delta(0.1)
+        alone = hs.Plan([hs.Round(run)], "remove").delta(0.1)
+        assert 0 < found.upper <= alone.upper
+
+
 def test_negative_coefficients_are_taken_by_their_size() -> None:
     """Gradients x and -x in two steps: their pair is that of |C|, and above that of C itself."""
     run = run_of(1.0, 2, 2, "none", coefficients=[1.0, -0.9])
@@ -258,6 +267,8 @@ def test_what_has_no_theorem_is_refused() -> None:
     two = run_of(2.0, 100, 10, coefficients=[1.0, 0.5])
     for scheme in (hs.RandomAllocation(3), hs.RandomAllocation(10, epochs_per_assignment=2), hs.RandomAllocation(20)):
         assert "random allocation has steps_per_epoch alone" in refused(two, scheme)
+    uneven = run_of(2.0, 11, 5, coefficients=[1.0])
+    assert "as many where groups differ" in refused(uneven, hs.RandomAllocation(1))
     assert "no pair is known for replacing a record" in refused(run, hs.BallsInBins(10), "replace-one")
     assert "a round is several releases at once" in refused(run, hs.Poisson(0.1))
     tree = run_of(2.0, 8, 4, "none", tree_depth=4)

@@ -1,7 +1,8 @@
 """Balls in bins with correlated noise: a record is in one of b bins, drawn in secret and kept in all epochs of a run.
 
 A run of n steps ``C x + s Z`` visits the bins in turn, so that a record in bin i takes part in steps i, i + b, i + 2b,
-and so on. Each record draws its bin uniformly, independently of data, noise and all other records. Let ``m_i`` be the
+and so on. Each record draws its bin uniformly, independently of data, noise and all other records, anew in each run.
+Let ``m_i`` be the
 sum of the columns of C at the steps of bin i, of |C| where entries are negative, and ``G_ij = <m_i, m_j>``.
 
 **Theorem.** The run is dominated by ``(1/b) sum_i N(m_i, s^2)`` against ``N(0, s^2)``, whose likelihood ratio
@@ -13,9 +14,9 @@ for convex f, ``p_i >= 0`` and centred normal X, Y with ``E X_i X_j <= E Y_i Y_j
 
     E f(sum p_i e^(X_i - Var X_i / 2)) <= E f(sum p_i e^(Y_i - Var Y_i / 2))
 
-(the proof in ``pairs/mixture.py`` is that of any two covariances in this order). Subtract what the others contribute,
-which the past determines. Under Q the log-likelihood of bin i moves at row t by a normal number, whose covariance with
-that of bin j is ``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i) |C_tr|) (sum_(q in j)
+(the proof in ``pairs/mixture.py`` is that of any two covariances in this order). Given the bins of the others, subtract
+what they contribute, which the past determines. Under Q the log-likelihood of bin i moves at row t by a normal number,
+whose covariance with that of bin j is ``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i) |C_tr|) (sum_(q in j)
 |C_tq|) / s^2``, for gradients x of norm at most 1 that the past determines. Let ``V_t(L)`` be the mean of ``f(sum_i
 e^(L_i + the rest from row t on) / b)`` for these larger covariances. Kahane's inequality with weights ``e^(L_i) / b``
 shows that it does not rise in the mean from row to row, so that all rows together have at most ``V_0(0)``; ``f = (y -
@@ -25,7 +26,8 @@ a)_+`` and ``(1 - a y)_+`` are both orders. For ``C >= 0`` it is attained by equ
 largest beside it, ``G' = c + (d - c) [i = j]`` is larger: a Gaussian round of distance ``sqrt(c) / s`` and an epoch of
 random allocation of distance ``sqrt(d - c) / s``. Whoever also learns i modulo L learns no less (joint convexity), and
 has to tell ``floor(b / L)`` bins or more apart, whose products are smaller: c is then the largest product of bins at
-distances L, 2L, .. Of all L the one with the least ``log E Lambda^2`` is taken,
+distances L, 2L, .. (a mean of k + 1 equal terms is that of its means of k terms: fewer bins cost more). Of all L the
+one with the least ``log E Lambda^2`` is taken,
 
     c / s^2 + log(1 + (e^((d - c) / s^2) - 1) / floor(b / L)) .
 
@@ -33,7 +35,7 @@ distances L, 2L, .. Of all L the one with the least ``log E Lambda^2`` is taken,
 these is negative, rounded down to at most MOST_SHIFTS of them, which makes it smaller); and a smaller G, which is made
 of the least entries as above.
 
-Both ends are one where C is diagonal: that is random allocation. Bins of equal sizes, which move other records, are
+Both ends are one where C is diagonal, with equal norms and steps: that is random allocation. Bins of equal sizes, which move other records, are
 not covered, nor are records that are replaced.
 """
 
@@ -110,8 +112,9 @@ class BallsInBins(Sampling):
     samples_runs = True
     assumption = (
         "each record draws one of the bins, in secret and independently of all other records, and takes part in the "
-        "steps of that bin in every epoch (balls in bins); the number is not valid for bins of equal sizes, or for "
-        "bins that are drawn anew"
+        "steps of that bin in every epoch of the run (balls in bins); every run has a draw of its own, also of one "
+        "round with a count; the number is not valid for bins of equal sizes, bins drawn anew within a run, or bins "
+        "kept from run to run"
     )
 
     @classmethod
@@ -142,7 +145,7 @@ class BallsInBins(Sampling):
         below: list[DominatingPair] = []
         if found.along is not None:
             below.append(_mixture(found.along / noise * CLOSE, add))
-        if found.least_between >= 0:
+        if found.evenly:
             below.append(_equal(self.bins, found.least, found.least_between, noise, -1, add))
         return Between(above, tuple(below), WHY) if below else Above(above)
 
@@ -171,7 +174,12 @@ class _Products(NamedTuple):
     @property
     def known_below(self) -> bool:
         """True if there is a pair below."""
-        return self.along is not None or self.least_between >= 0
+        return self.along is not None or self.evenly
+
+    @property
+    def evenly(self) -> bool:
+        """True if the least products are those of a law."""
+        return self.least > 0 and self.least_between >= 0
 
     def apart(self, noise: float) -> tuple[int, float, float]:
         """Return the number of bins to tell apart, the product of each with itself, and that of two of them."""

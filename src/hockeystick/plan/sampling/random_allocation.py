@@ -252,14 +252,19 @@ class RandomAllocation(Sampling):
         return _OFTEN if found.status is Status.TIGHT and often else found
 
     def _claim_of_run(self, run: MatrixGaussian) -> Claim:
-        """Return the claim of a run of whole epochs, in each of which a record draws one of its group's steps."""
+        """Return the claim of a run of whole epochs, in each of which a record draws one of its group's steps.
+
+        If groups differ by a step, the run is one epoch: a record of a longer group draws one of all of its steps.
+        """
         places = run.steps // run.min_separation
         plain = RandomAllocation(self.steps, dataset_size=self.dataset_size)
-        if self != plain or not places or places % self.steps:
+        whole = places == self.steps or run.steps % run.min_separation == 0
+        if self != plain or not places or places % self.steps or not whole:
             return Claim(
                 Status.REFUSED,
                 f"with correlated noise random allocation has steps_per_epoch alone, which divides the {places} steps "
-                f"of the smallest group (steps {run.steps}, min_separation {run.min_separation}); received {self}",
+                f"of the smallest group, or is as many where groups differ (steps {run.steps}, min_separation "
+                f"{run.min_separation}); received {self}",
             )
         return grouped.banded(run, run.min_separation)
 
