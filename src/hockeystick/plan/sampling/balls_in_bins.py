@@ -2,8 +2,8 @@
 
 A run of n steps ``C x + s Z`` visits the bins in turn, so that a record in bin i takes part in steps i, i + b, i + 2b,
 and so on. Each record draws its bin uniformly, independently of data, noise and all other records, anew in each run.
-Let ``m_i`` be the
-sum of the columns of C at the steps of bin i, of |C| where entries are negative, and ``G_ij = <m_i, m_j>``.
+Let ``m_i`` be the sum of the columns of C at the steps of bin i, of |C| where entries are negative, and ``G_ij = <m_i,
+m_j>``.
 
 **Theorem.** The run is dominated by ``(1/b) sum_i N(m_i, s^2)`` against ``N(0, s^2)``, whose likelihood ratio
 
@@ -16,11 +16,12 @@ for convex f, ``p_i >= 0`` and centred normal X, Y with ``E X_i X_j <= E Y_i Y_j
 
 (the proof in ``pairs/mixture.py`` is that of any two covariances in this order). Given the bins of the others, subtract
 what they contribute, which the past determines. Under Q the log-likelihood of bin i moves at row t by a normal number,
-whose covariance with that of bin j is ``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i) |C_tr|) (sum_(q in j)
-|C_tq|) / s^2``, for gradients x of norm at most 1 that the past determines. Let ``V_t(L)`` be the mean of ``f(sum_i
-e^(L_i + the rest from row t on) / b)`` for these larger covariances. Kahane's inequality with weights ``e^(L_i) / b``
-shows that it does not rise in the mean from row to row, so that all rows together have at most ``V_0(0)``; ``f = (y -
-a)_+`` and ``(1 - a y)_+`` are both orders. For ``C >= 0`` it is attained by equal gradients along one direction.
+whose covariance with that of bin j is ``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i)
+|C_tr|) (sum_(q in j) |C_tq|) / s^2``, for gradients x of norm at most 1 that the past determines. Let ``V_t(L)`` be the
+mean of ``f(sum_i e^(L_i + the rest from row t on) / b)`` for these larger covariances. Kahane's inequality with weights
+``e^(L_i) / b`` shows that it does not rise in the mean from row to row, so that all rows together have at most
+``V_0(0)``; ``f = (y - a)_+`` and ``(1 - a y)_+`` are both orders. For ``C >= 0`` it is attained by equal gradients
+along one direction.
 
 **Above.** By the same inequality a larger G gives a larger pair. With d the largest entry of the diagonal and c the
 largest beside it, ``G' = c + (d - c) [i = j]`` is larger: a Gaussian round of distance ``sqrt(c) / s`` and an epoch of
@@ -35,8 +36,8 @@ one with the least ``log E Lambda^2`` is taken,
 these is negative, rounded down to at most MOST_SHIFTS of them, which makes it smaller); and a smaller G, which is made
 of the least entries as above.
 
-Both ends are one where C is diagonal, with equal norms and steps: that is random allocation. Bins of equal sizes, which move other records, are
-not covered, nor are records that are replaced.
+Both ends are one where C is diagonal, with equal norms and steps: that is random allocation. Bins of equal sizes, which
+move other records, are not covered, nor are records that are replaced.
 """
 
 from __future__ import annotations
