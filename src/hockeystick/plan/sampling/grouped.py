@@ -88,10 +88,11 @@ def poisson(run: MatrixGaussian, groups: int, sampled: Sampled) -> Between:
     return Between(_product(run, grid.max(axis=1), 1, sampled), (_product(run, one, -1, sampled),), WHY)
 
 
-def allocated(run: MatrixGaussian, groups: int, epochs: int, sampled: Sampled) -> Between:
-    """Return the pairs of a run in which a record draws one step of its group in each of so many epochs."""
-    grid = _squares(run, groups)
-    least = grid[: run.steps // groups, run.steps % groups :].min(axis=0).max()
+def allocated(run: MatrixGaussian, steps_per_epoch: int, sampled: Sampled) -> Between:
+    """Return the pairs of a run in which a record draws one of so many steps of its group, epoch by epoch."""
+    grid = _squares(run, run.min_separation)
+    places, longer = divmod(run.steps, run.min_separation)
+    epochs, least = places // steps_per_epoch, grid[:places, longer:].min(axis=0).max()
     ends = (_product(run, np.full(epochs, square), side, sampled) for square, side in ((grid.max(), 1), (least, -1)))
     above, below = ends
     return Between(above, (below,), WHY)

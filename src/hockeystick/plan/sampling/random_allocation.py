@@ -312,12 +312,9 @@ class RandomAllocation(Sampling):
         Of correlated noise: those of its run.
         """
         if Property.RUN in mechanism.properties:
-            run = grouped.run_of(mechanism)
+            add = direction is Direction.ADD
             return grouped.allocated(
-                run,
-                run.min_separation,
-                run.steps // run.min_separation // self.steps,
-                lambda base: epoch(base.mu, *self._probabilities, direction is Direction.ADD),
+                grouped.run_of(mechanism), self.steps, lambda base: epoch(base.mu, *self._probabilities, add)
             )
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)

@@ -265,8 +265,10 @@ class Ledger:
             _, state = _loaded(transaction)
             with undamaged():
                 said = old.keys
-                same = spelled({key: said[key] for key in asked}) == spelled(asked)
-                same, period = same and (said["token"] is None) != reserve, said["period"]
+                same = (
+                    spelled({key: said[key] for key in asked}) == spelled(asked) and (said["token"] is None) != reserve
+                )
+                period = said["period"]
             if not same:
                 before = "for something else"
             elif period != state.period:

@@ -145,9 +145,13 @@ class Transaction:
 
     def ask(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run a statement, with a question mark for each value, and return the rows that it finds."""
+        cursor = self._ran(statement, values)
+        return list(cursor.fetchall()) if cursor.description else []
+
+    def _ran(self, statement: str, values: Sequence[Any]) -> Any:
         cursor = self._connection.cursor()
         cursor.execute(statement.replace("?", self._mark), values)
-        return list(cursor.fetchall()) if cursor.description else []
+        return cursor
 
     def put(self, statement: str, values: Sequence[Any]) -> None:
         """Write one row.
@@ -155,9 +159,7 @@ class Transaction:
         Raises:
             InvalidInputError: the database did not take it, as a trigger may see to.
         """
-        cursor = self._connection.cursor()
-        cursor.execute(statement.replace("?", self._mark), values)
-        if cursor.rowcount != 1:
+        if self._ran(statement, values).rowcount != 1:
             raise InvalidInputError("the database does not keep what is written to the ledger")
 
     def head(self) -> tuple[int, str, int]:
