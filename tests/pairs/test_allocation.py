@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.numerics.series_powers import power
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
-from hockeystick.pairs.sampled.allocation_law import AllocationLaw, power
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
 from hockeystick.pairs.sampled.allocation_series import Rows, on_rays
 from oracle.allocation import (

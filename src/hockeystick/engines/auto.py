@@ -14,8 +14,9 @@ from functools import partial
 
 from hockeystick.engines.base import DEFAULT_GAP, WIDER, Engine
 from hockeystick.engines.direct import DirectEngine
+from hockeystick.engines.mirrored import MirroredEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.budget import share
+from hockeystick.numerics.budget import Budget, left, share
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -59,7 +60,7 @@ def smoothed(composition: Composition) -> Engine:
     return SeenEngine(composition, shortened, SmoothedEngine)
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, smoothed, grid)
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, MirroredEngine, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which an engine may take that is followed by another one
@@ -83,11 +84,19 @@ class AutoEngine:
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of epsilon by the first engine that applies."""
-        return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap)
+        with self._patient:
+            return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of log delta by the first engine that applies."""
-        return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap)
+        with self._patient:
+            return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap)
+
+    @property
+    def _patient(self) -> Budget:
+        """The budget of a question, with what some rounds may take more."""
+        more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
+        return Budget(max(left(), 0.0) + more if more else left())
 
     def _first(self, ask: Ask, place: Place, gap: float | None) -> Interval:
         best: Interval | None = None
@@ -105,6 +114,8 @@ class AutoEngine:
             best = found if best is None else _shared(best, found)
             if best.limited is None:
                 break
+        if best is None or best.limited is not None:
+            best = self._wider(best, ask, gap, reasons)
         if best is None:
             rough = ask(RenyiEngine(self._composition), gap)
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(dict.fromkeys(reasons))}")
@@ -115,6 +126,18 @@ class AutoEngine:
         if best.upper <= rough.upper:
             return best
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
+
+    def _wider(self, best: Interval | None, ask: Ask, gap: float | None, reasons: list[str]) -> Interval | None:
+        """The interval up to the upper end of larger pairs, where rounds have some of which more is known."""
+        rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
+        larger = Composition(rounds)
+        if larger == self._composition:
+            return best
+        found = ask(AutoEngine(larger), gap)
+        if best is not None:
+            return best.at_most(min(found.upper, best.upper))
+        lower = 0.0 if found.lower >= 0 else -math.inf
+        return Interval(lower, found.upper, found.upper, "; ".join(dict.fromkeys(reasons)), found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
         """The interval of the grid, which is asked for less where it fell far short: what was asked lays the mesh."""

@@ -175,9 +175,11 @@ class RenyiCurve(ABC):
 
     Attributes:
         seconds: what moments of one such round may take, where that is long enough to be counted.
+        patience: units of work that an engine may take more for a question about it.
     """
 
     seconds: ClassVar[float] = 0.0
+    patience: ClassVar[float] = 0.0
 
     @property
     @abstractmethod
@@ -326,6 +328,11 @@ class DominatingPair(RenyiCurve):
     def mirror(self) -> DominatingPair | None:
         """The pair with P and Q exchanged; ``None`` where it is not known to be one of these."""
         return None
+
+    @property
+    def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
+        """Pairs whose product is larger, and of which more is known; the pair itself where that is known."""
+        return ((self, 1),)
 
     @property
     def mirrored_rho(self) -> float:

@@ -174,7 +174,7 @@ def _family(pair: DominatingPair) -> Family | None:
         return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
     if isinstance(pair, pairs.AllocationPair):
         law, add = pair.law, pair.add
-        key = (pairs.AllocationPair, law.constant, law.groups, add)
+        key = (pairs.AllocationPair, replace(law, mu=1.0), add)
         return Family(key, lambda of: pairs.AllocationPair(replace(law, mu=of[0]), add), (law.mu,))
     return None
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
+MOST_EVALUATIONS = 60_000_000  # of elementary functions on a line: beyond, they take seconds
 PIECE = 4096  # complex numbers of which the logarithm is taken at a time: with what it needs, they stay in the cache
 
 Array = npt.NDArray[np.float64]

@@ -74,6 +74,8 @@ class Bundle:
     among: float | None = None
 
     bundles: ClassVar[bool] = True
+    most_evaluations: ClassVar[int] = 200_000_000
+    """Elementary functions that a line of it may take, more than others: so many kinds may take longer."""
 
     @property
     def highest_tilt(self) -> float:

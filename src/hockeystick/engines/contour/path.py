@@ -22,7 +22,7 @@ from hockeystick.engines.guide import Guide
 from hockeystick.numerics.budget import USED_UP, allows
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
 from hockeystick.pairs.renyi import log_peak
-from hockeystick.pairs.transform import Transform
+from hockeystick.pairs.transform import MOST_EVALUATIONS, Transform
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -36,8 +36,6 @@ LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
 EVALUATION = 15.0  # units of work of one of an elementary function
 BOUND = 0.2e6  # units of work of an upper bound on K of one kind of rounds
-MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
-MAX_OF_BUNDLES = 200_000_000  # the same for a line of many kinds side by side, whose calls may take longer
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
 UNKNOWN = 30.0  # error of a value of K with which it says nothing
@@ -137,8 +135,7 @@ class Path:
         inner = max(inner, 1e-25 / rounds)
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
-        bundle = any(is_bundle(transform) for transform, _ in transforms)
-        if evaluations > (MAX_OF_BUNDLES if bundle else MAX_EVALUATIONS):
+        if evaluations > max(getattr(transform, "most_evaluations", MOST_EVALUATIONS) for transform, _ in transforms):
             raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
         if not allows(EVALUATION * evaluations + CALLS * len(lines)):
             raise LongLineError(f"a contour of {count} points would take too long")

@@ -28,7 +28,7 @@ has neither atoms nor densities, and only engines that ask for its characteristi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -41,14 +41,15 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
+from hockeystick.pairs.sampled.markov_law import RatioLaw
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.transform import line_upper
+from hockeystick.pairs.transform import MOST_EVALUATIONS, line_upper
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
 HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: the power of Lambda grows with it; where there is none
-LEAST_HIGHEST = 3  # whole moments that a line needs
+OF_EVALUATION = 15.0  # units of work of an elementary function
 SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
@@ -66,8 +67,13 @@ class AllocationTransform:
         add: whether the record is added; else it is removed.
     """
 
-    law: AllocationLaw
+    law: RatioLaw
     add: bool
+
+    @property
+    def most_evaluations(self) -> float:
+        """Elementary functions that a line may take."""
+        return MOST_EVALUATIONS + self.law.patience / OF_EVALUATION
 
     @property
     def highest_tilt(self) -> float:
@@ -90,7 +96,7 @@ class AllocationTransform:
         return upper(self.law, self.add, t, slack)
 
 
-def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float:
+def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
     """An upper bound on K(t), by quadrature or between whole moments; about slack above it, or a share if None."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
@@ -98,7 +104,7 @@ def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float
             return found
         return min(found, _by_line(law, 1 + _outward(t)))
     rough = law.log_power_above(-t)
-    if t > FARTHEST or law.highest < LEAST_HIGHEST:
+    if t > FARTHEST or not law.has_lines(add):
         return rough
     return min(rough, _by_line(law, -_outward(t)))
 
@@ -109,7 +115,7 @@ def _outward(t: float) -> float:
 
 
 @lru_cache(maxsize=KEPT_BOUNDS)
-def _by_line(law: AllocationLaw, alpha: float) -> float:
+def _by_line(law: RatioLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
     found = line_upper(line)
@@ -125,7 +131,7 @@ class AllocationPair(DominatingPair):
         add: whether the record is added; else it is removed.
     """
 
-    law: AllocationLaw
+    law: RatioLaw
     add: bool
 
     seconds: ClassVar[float] = 0.05
@@ -154,12 +160,30 @@ class AllocationPair(DominatingPair):
     @property
     def transform(self) -> AllocationTransform | None:
         """The characteristic function, by Mellin's integral; none where no whole moment is in the range of a double."""
-        return AllocationTransform(self.law, self.add) if self.law.highest >= LEAST_HIGHEST else None
+        return AllocationTransform(self.law, self.add) if self.law.has_lines(self.add) else None
+
+    @property
+    def patience(self) -> float:  # type: ignore[override]
+        """As of the law."""
+        return self.law.patience
 
     @property
     def rho(self) -> float:
-        """The rho of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
-        return 0.5 * self.law.mu * self.law.mu * (1 + 1e-12)
+        """The rho of the law."""
+        return self.law.rho
+
+    @property
+    def mirror(self) -> AllocationPair:
+        """The pair of the other direction."""
+        return replace(self, add=not self.add)
+
+    @property
+    def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
+        """The law's, where it has one."""
+        if self.law.wider is None:
+            return ((self, 1),)
+        mu, law = self.law.wider
+        return (GaussianPair(mu), 1), (AllocationPair(law, self.add), 1)
 
     def log_moment(self, t: float) -> float:
         """K(t) by quadrature or between whole moments, to about a share SHARE of itself."""
@@ -167,12 +191,12 @@ class AllocationPair(DominatingPair):
 
     @property
     def limit_variance(self) -> float:
-        """``E_Q (Lambda - 1)^2 = (e^(mu^2) - 1) sum_j w_j^2``."""
-        return math.expm1(min(self.law.mu * self.law.mu, 2 * LARGEST)) * self.law.squares
+        """``E_Q (Lambda - 1)^2``."""
+        return self.law.variance
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""
-        log, log_q = _likely_losses(self.law, log_floor)
+        log, log_q = _likely_losses(self.law.like, log_floor)
         return (-log, log_q) if self.add else (log, log_q + log)
 
 

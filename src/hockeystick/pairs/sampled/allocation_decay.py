@@ -46,6 +46,7 @@ import numpy.typing as npt
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
 from hockeystick.pairs.sampled.allocation_series import on_rays
+from hockeystick.pairs.sampled.markov_law import RatioLaw
 
 Array = npt.NDArray[np.float64]
 
@@ -62,11 +63,11 @@ class AllocationEnvelope:
     """The decay.
 
     Args:
-        law: the epoch.
+        law: the law of Lambda; with a constant part it is an epoch.
         alpha: real part of the exponent.
     """
 
-    law: AllocationLaw
+    law: RatioLaw
     alpha: float
 
     @property
@@ -78,12 +79,13 @@ class AllocationEnvelope:
         """Upper bounds, at most 0, on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on."""
         if self.law.constant:
             return self._with_constant(edges)
-        decay: Array = -0.5 * np.square(self.law.mu * edges) / self.law.steps * (1 - SPARE)
+        decay: Array = -0.5 * self.law.decay * np.square(edges) * (1 - SPARE)
         return decay
 
     def _with_constant(self, edges: Array) -> Array:
         """The least of the bounds over all shifts y, at most 0."""
         law, alpha = self.law, min(self.alpha, 0.0)
+        assert isinstance(law, AllocationLaw)
         constant, mu = float(law.constant), law.mu
         place, log_below = _below(law)
         y = np.sqrt(2 * LIFTS / law.steps)

@@ -29,27 +29,36 @@ and ``Lambda >= c``, hence ``A(-p) <= c^-p``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.series_powers import log_power, log_product, log_roundings
+from hockeystick.pairs.sampled.allocation_columns import columns, matched
+from hockeystick.pairs.sampled.allocation_series import Ray, Rows, on_rays
 
 Array = npt.NDArray[np.float64]
-Series = TypeVar("Series", npt.NDArray[np.float64], npt.NDArray[np.complex128])  # coefficients, in columns
 Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and how many there are
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
 FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
 MOST_ORDER = 56  # of whole moments that a line takes
+LEAST_HIGHEST = 3  # whole moments that a line needs
 TABLES = (32, 64, 128, 512, 2048)  # orders up to which whole moments are computed in logarithms, together
 LARGEST = 700.0  # exponent up to which a power is formed
+
+RAY, SPAN = 1.5, 20.0  # a ray of the farthest band, and the range of x where Lambda has no power, by which W is chosen
+OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
+"""Elementary functions that take as long as a band; as a node of it; and, at each node, as a power of Lambda, as one
+for each power before it, and as a node in x at each power: fitted to times that were measured.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,11 +70,18 @@ class AllocationLaw:
         constant: probability that the record is in no step, below 1.
         groups: probability of each step of a group, above 0, and the number of its steps, at least 1. With the constant
             they add up to 1.
+
+    Attributes:
+        patience: units of work that a question about it may take more than another.
+        wider: a larger law of which more is known: none is wanted.
     """
 
     mu: float
     constant: Fraction
     groups: Groups
+
+    patience: ClassVar[float] = 0.0
+    wider: ClassVar[None] = None
 
     @cached_property
     def steps(self) -> int:
@@ -84,9 +100,33 @@ class AllocationLaw:
         return float(sum(weight * weight * count for weight, count in self.groups))
 
     @property
+    def decay(self) -> float:
+        """``mu^2 / T``."""
+        return self.mu * self.mu / self.steps
+
+    @property
+    def rho(self) -> float:
+        """The rho of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
+        return 0.5 * self.mu * self.mu * (1 + SPARE)
+
+    @property
+    def variance(self) -> float:
+        """``(e^(mu^2) - 1) sum_j w_j^2``."""
+        return math.expm1(min(self.mu * self.mu, 0.5 * LARGEST)) * self.squares
+
+    @property
+    def like(self) -> AllocationLaw:
+        """The epoch itself."""
+        return self
+
+    @property
     def highest(self) -> int:
         """The highest whole moment that a line takes."""
         return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
+
+    def has_lines(self, add: bool) -> bool:
+        """Return True if some whole moments are in the range of a double."""
+        return self.highest >= LEAST_HIGHEST
 
     def log_power_above(self, alpha: float) -> float:
         """An upper bound on ``log A(alpha)`` in closed form, any real alpha: the best of two or three."""
@@ -120,6 +160,28 @@ class AllocationLaw:
         """An upper bound on ``log A(alpha)``, any real alpha."""
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
+    def matched(self, angle: float, step: float) -> float:
+        """A step of nodes, at most that one, that is on a lattice with one of x."""
+        return matched(self.mu, angle, step)
+
+    def of_node(self, n: Array) -> Array:
+        """Elementary functions that take as long as a far node at the n-th powers."""
+        wide: Array = columns(self.mu, 0, RAY) * (1 + n * self.mu / SPAN)
+        out: Array = OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
+        return out
+
+    def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
+        """Elementary functions that take as long as a band."""
+        groups = len(self.groups)
+        powers = 2 * (groups + bool(self.constant)) - 1  # and products
+        wide = groups * columns(self.mu, n, angle)
+        each = OF_NODE + powers * n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
+        return OF_BAND * groups + nodes * each
+
+    def on_rays(self, alpha: float, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
+        """Values on rays, each with its own error."""
+        return on_rays(self, n, rays, ratio)
+
 
 def _size(alpha: float) -> int:
     """The order of the table that has the whole moments next to alpha."""
@@ -152,101 +214,3 @@ def _log_moment_table(law: AllocationLaw, size: int) -> tuple[float, ...]:
     assert found is not None
     out: list[float] = (found + log_factorial + UNIT_ROUNDOFF * (care + 8 * largest * (1 + size))).tolist()
     return tuple(out)
-
-
-def log_power(c: Array, t: int) -> Array:
-    """Logarithms of the coefficients of the t-th power of a series with ``c_0 = 0``, from those of its own."""
-    return _log_recurrence(c, t) if len(c) <= t + 2 else _powered(c, t, log_product)
-
-
-def log_roundings(n: int, t: int) -> float:
-    """Roundings of :func:`log_power` as by :func:`roundings`, where the sum of a level is not in groups."""
-    return max(roundings(n, t), float(n * (n + 16)))
-
-
-def _log_recurrence(c: Array, t: int) -> Array:
-    g = np.zeros(len(c))
-    for m in range(1, len(c)):
-        k = np.arange(1, m + 1, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            terms = np.log(np.maximum((k * (t + 1) - m) / m, 0.0)) + c[1 : m + 1] + g[:m][::-1]
-        top = float(terms.max())
-        g[m] = top + math.log(float(np.exp(terms - top).sum()))
-    return g
-
-
-def log_product(a: Array, b: Array) -> Array:
-    """Logarithms of the coefficients of a product of two series, from those of both."""
-    out = np.empty_like(a)
-    for m in range(len(a)):
-        terms = a[: m + 1] + b[: m + 1][::-1]
-        top = float(terms.max())
-        out[m] = top + math.log(float(np.exp(terms - top).sum()))
-    return out
-
-
-def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) -> Series:
-    """The t-th power, t >= 1, by squaring."""
-    out: Series | None = None
-    while t:
-        if t & 1:
-            out = base if out is None else product(out, base)
-        t >>= 1
-        if t:
-            base = product(base, base)
-    assert out is not None
-    return out
-
-
-def power(c: Series, t: int) -> Series:
-    """Coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
-
-    By J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, all of whose weights are
-    non-negative for n <= t + 1; else by squaring, which has no weights at all. Either way a coefficient is a sum of
-    products, each formed with fewer than :func:`roundings` of them, so that its error is at most so many units of
-    what the same steps make of ``|c|``.
-
-    Args:
-        c: shape (n, columns), ``c_1, ..., c_n``.
-        t: a whole number >= 1.
-    """
-    n = len(c)
-    if n > t + 1:
-        return _by_squaring(c, t)
-    g: Series = np.zeros((n + 1, c.shape[1]), dtype=c.dtype)
-    g[0] = 1.0
-    for m in range(1, n + 1):
-        k = np.arange(1, m + 1, dtype=np.float64)
-        weights = (k * (t + 1) - m) / m
-        low = 1 << (m.bit_length() - 1)
-        while low:  # the group k = low, ..., 2 low - 1, from the last one on: small k meet few additions
-            part = slice(low - 1, min(2 * low - 1, m))
-            g[m] += np.einsum("k,kv,kv->v", weights[part], c[part], g[m - part.stop : m - low + 1][::-1])
-            low >>= 1
-    return g
-
-
-def _by_squaring(c: Series, t: int) -> Series:
-    base: Series = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
-    base[0], base[1:] = 1.0, c
-    return _powered(base, t, product)
-
-
-def product(a: Series, b: Series) -> Series:
-    """Coefficients 0 to n of the product of two series, for each column."""
-    out = np.empty_like(a)
-    for m in range(len(a)):
-        out[m] = np.einsum("kv,kv->v", a[: m + 1], b[: m + 1][::-1])
-    return out
-
-
-def roundings(n: int, t: int) -> float:
-    """Error that :func:`power` makes of the coefficient n, in units of round-off, relative to what it makes of ``|c|``.
-
-    The recurrence: a term k of a sum meets 2 of its weight, 4 of two products, fewer than k additions of its group and
-    ``1 + log_2 k <= k`` of groups, at most 8 k in all, and stands on the coefficient n - k. Squaring: n + 16 for each
-    of at most twice the digits of t, each of which doubles what was there.
-    """
-    if n > t + 1:
-        return float((n + 16) * 2 * t)
-    return float(8 * n)

@@ -1,4 +1,6 @@
-"""The moments of one epoch of random allocation on a vertical line, by Mellin's integral on rays.
+"""The moments of a mean of lognormal numbers on a vertical line, by Mellin's integral on rays.
+
+Lambda is the likelihood ratio of one epoch of random allocation, or of a run with balls in bins and a Markov strategy.
 
 For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, as ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
 
@@ -35,7 +37,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +44,8 @@ import numpy.typing as npt
 from hockeystick.numerics.gamma import log_gamma
 from hockeystick.numerics.phased_sum import SUMMED, phased_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.allocation_columns import columns, matched
-from hockeystick.pairs.sampled.allocation_law import AllocationLaw
-from hockeystick.pairs.sampled.allocation_series import Rows, on_rays
+from hockeystick.pairs.sampled.allocation_series import Rows
+from hockeystick.pairs.sampled.markov_law import RatioLaw
 from hockeystick.pairs.transform import safe_log
 
 Array = npt.NDArray[np.float64]
@@ -55,17 +55,13 @@ SPENT_FIRST, SPENT = 0.5, 2.0  # log of what cancellation may cost near the real
 FAR, NEAR_POWER = 12.0, 1.5  # reach up to which W is small, and W there
 POWERS = np.array([4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 33.0])  # W tried, farther
 DEEP, RANGE = 36.0, 5.0  # width of the range of v, times W and at least
-RAY, SPAN = 1.5, 20.0  # a ray of the farthest band, and the range of x where Lambda has no power, by which W is chosen
 OF_POINTS = 20.0  # elementary functions that take as long as all points of a line at a node, about
 LEAST_POWER = 0.25  # W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
 LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
 NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, where many are wanted and where one is
-OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN, OF_POINT = 20e3, 20.0, 3.0, 0.2, 0.012, 0.05
-"""Elementary functions that take as long as a band; as a node of it; and, at each node, as a power of Lambda, as one
-for each power before it, as a node in x at each power, and as a point of the line: fitted to times that were measured.
-"""
+OF_POINT = 0.05  # elementary functions that take as long as a point of the line at a node
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +96,14 @@ class AllocationLine:
     """A(alpha + is) for ``|s| <= reach``.
 
     Args:
-        law: the epoch.
+        law: the law of Lambda.
         alpha: real part of the exponent.
         sign: that of the imaginary part of zeta, as s grows.
         reach: largest s.
         tolerance: relative size of the analytic remainders.
     """
 
-    def __init__(self, law: AllocationLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
+    def __init__(self, law: RatioLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
         self._law, self._alpha, self._sign = law, alpha, sign
         self._reach = reach
         self._tolerance = max(tolerance, LEAST_TOLERANCE)
@@ -124,9 +120,8 @@ class AllocationLine:
         if reach <= FAR:
             return NEAR_POWER
         n = np.maximum(np.ceil(self._alpha + POWERS), 0.0)
-        wide = columns(self._law.mu, 0, RAY) * (1 + n * self._law.mu / SPAN)
         nodes = (1 + reach / POWERS) * (DEEP / POWERS + RANGE)
-        return float(POWERS[int(np.argmin(nodes * (_of_node(n, wide) + OF_POINTS)))])
+        return float(POWERS[int(np.argmin(nodes * (self._law.of_node(n) + OF_POINTS)))])
 
     def _log_cost(self, s: Array, angle: Array) -> Array:
         """``log C`` at each height and angle, which are arrays of one shape or broadcast."""
@@ -174,7 +169,7 @@ class AllocationLine:
         deep = -math.log(self._tolerance) + 2.0
         steps = 2 * math.pi * a / (deep + cost)
         best = int(np.argmax(steps))
-        dv = matched(self._law.mu, angle, float(steps[best]))
+        dv = self._law.matched(angle, float(steps[best]))
         return self._ended(low, high, angle, float(a[best]), dv)
 
     def _ended(self, low: float, high: float, angle: float, strip: float, dv: float) -> Band:
@@ -208,12 +203,9 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        groups = len(self._law.groups)
-        powers = 2 * (groups + bool(self._law.constant)) - 1  # and products
-        total = 0.0
+        law, total = self._law, 0.0
         for band in self.bands:
-            wide = groups * columns(self._law.mu, self._n, band.angle)
-            total += OF_BAND * groups + band.count * (_of_node(self._n, wide, powers) + OF_POINT * count)
+            total += law.of_band(self._alpha, self._n, band.angle, band.count) + OF_POINT * band.count * count
         return total
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
@@ -228,7 +220,7 @@ class AllocationLine:
                 used.append((band, slice(done, stop)))
             done = max(done, stop)
         rays = [(band.angle, band.dv, band.nodes) for band, _ in used]
-        rows = on_rays(self._law, self._n, rays, WIDE if self._reach == 0 else NARROW)
+        rows = self._law.on_rays(self._alpha, self._n, rays, WIDE if self._reach == 0 else NARROW)
         parts = [(part, *self._of_band(band, each, s, part, step))
                  for (band, part), each in zip(used, rows, strict=True)]  # fmt: skip
         top = parts[0][3]
@@ -294,6 +286,11 @@ class AllocationLine:
             self._log_cost(here, np.full(len(here), band.angle - band.strip)),
         )
         relative = 2 * np.exp(np.minimum(cost - arc, 600.0)) / -math.expm1(-arc)
+        if rows.share:  # of the integral, and by the trapezoid rule of the sum
+            summed = 1 - 2 * math.cos(band.strip) ** -w * math.exp(-arc) / math.expm1(-arc)
+            relative = relative + rows.share * summed * np.exp(
+                np.minimum(self._log_share(here) - here * band.angle, 600.0)
+            )
         return values, error * (1 + 1e-9), level, relative * (1 + 1e-9)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -303,8 +300,3 @@ class AllocationLine:
         values, absolute, top = self.moments(step, count)
         value, error = safe_log(values, absolute)
         return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)
-
-
-def _of_node(n: Any, wide: Any, powers: int = 1) -> Any:
-    """Elementary functions that take as long as a node, but for the points: numbers, or arrays of one shape."""
-    return OF_NODE + powers * n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide

@@ -23,16 +23,20 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.series_powers import power, product, roundings
 from hockeystick.pairs.sampled.allocation_columns import Coefficients, Columns
-from hockeystick.pairs.sampled.allocation_law import AllocationLaw, power, product, roundings
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 
 Array = npt.NDArray[np.float64]
+Ray = tuple[float, float | None, Array]  # phi, the step of the nodes if they are equidistant, and the nodes v
 ComplexArray = npt.NDArray[np.complex128]
 Bools = npt.NDArray[np.bool_]
 
@@ -50,15 +54,17 @@ class Rows(NamedTuple):
         log_scale: logarithm of the scale, but for what all rows share.
         error: bound on the error of the value, with those of the scale.
         log_shared: logarithm of a factor of all scales.
+        share: bound on what more the integral of ``r^(w-1)`` times the values errs by, over ``Gamma(W) A(Re zeta)``.
     """
 
     value: ComplexArray
     log_scale: Array
     error: Array
     log_shared: float
+    share: float = 0.0
 
 
-def on_rays(law: AllocationLaw, n: int, rays: Sequence[tuple[float, float | None, Array]], ratio: float) -> list[Rows]:
+def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
     """``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays, whose powers are taken together.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
@@ -146,6 +147,15 @@ class MatrixGaussian(Mechanism):
     def magnitudes(self) -> Strategy:
         """The products of the columns of |C|."""
         return self._made(absolute=True)
+
+    @property
+    def markov(self) -> tuple[float, float] | None:
+        """lambda and c, exact and at a rounding, where ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD)."""
+        given = np.trim_zeros(np.array(self.inverse_coefficients or ()), "b").tolist()
+        if self.norm == COLUMNS or len(given) != 2 or not given[0]:
+            return None
+        rate = Fraction(-given[1]) / Fraction(given[0])
+        return (float(rate), abs(1 / given[0])) if 0 < rate < 1 and rate == float(rate) else None
 
     def _made(self, *, absolute: bool) -> Strategy:
         value = getattr(self, self._given)

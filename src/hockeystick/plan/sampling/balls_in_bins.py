@@ -53,10 +53,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs import DominatingPair, GaussianPair
+from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.allocation import epoch
+from hockeystick.pairs.sampled.markov_law import MarkovLaw, told_apart
 from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling import grouped
@@ -65,13 +66,16 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 
 if TYPE_CHECKING:
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
     from hockeystick.plan.mechanisms.strategy import Strategy
 
 Array = npt.NDArray[np.float64]
 
 MOST_BINS = 2000  # whose products fit in memory
+MOST_RATE, MOST_EPOCHS, MOST_ONCE, MOST_KEPT = 0.99, 16, 1024, 256
+"""Largest lambda, epochs, and bins of one epoch and of several, up to which lambda-CGD has its exact law: a minute."""
+
 MOST_SHIFTS = 32  # of the mixture below
-EXPONENT = 30.0  # from which on 1 is nothing beside e^x
 CLOSE = 1 - 4 * UNIT_ROUNDOFF  # of a distance: a quotient and a root
 
 _PROVED = Claim(Status.BRACKET, "proof in plan/sampling/balls_in_bins.py, by Kahane's inequality")
@@ -148,11 +152,30 @@ class BallsInBins(Sampling):
             below.append(_mixture(found.along / noise * CLOSE, add))
         if found.evenly:
             below.append(_equal(self.bins, found.least, found.least_between, noise, -1, add))
+        laws = [_markov(grouped.run_of(mechanism), self.bins, side) for side in (-1, 1)]
+        if laws[0] is not None:
+            below.insert(0, AllocationPair(laws[0], add))
+        if laws[1] is not None:
+            above = AllocationPair(laws[1], add)
         return Between(above, tuple(below), WHY) if below else Above(above)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the pair above of :meth:`known`."""
         return self.known(mechanism, direction).above
+
+
+def _markov(run: MatrixGaussian, bins: int, side: int) -> MarkovLaw | None:
+    """The exact law of lambda-CGD, for whole epochs no fewer (side 1) or no more (-1) than the steps; None if far out.
+
+    With fewer rows and columns no product of ``C >= 0`` is larger.
+    """
+    known, epochs = run.markov, -(-run.steps // bins) if side > 0 else run.steps // bins
+    if known is None or bins < 2 or not 1 <= epochs <= MOST_EPOCHS or bins > (MOST_KEPT if epochs > 1 else MOST_ONCE):
+        return None
+    rate, scale = known
+    if rate > MOST_RATE:
+        return None
+    return MarkovLaw(math.sqrt(epochs) * scale / run.noise_multiplier, rate, bins, epochs)
 
 
 class _Products(NamedTuple):
@@ -184,16 +207,8 @@ class _Products(NamedTuple):
 
     def apart(self, noise: float) -> tuple[int, float, float]:
         """Return the number of bins to tell apart, the product of each with itself, and that of two of them."""
-        bins, d = len(self.most_between), self.most / noise**2
-        found = []
-        for step in range(1, bins + 1):
-            shared = min(float(self.most_between[step::step].max(initial=0.0)), self.most)
-            c, many = shared / noise**2, bins // step
-            rest = d - c - math.log(many)
-            second = c + (math.log1p(math.expm1(d - c) / many) if rest < EXPONENT else rest)
-            found.append((second, many, shared))
-        _, many, shared = min(found)
-        return many, self.most, shared
+        many, shared = told_apart(self.most / noise**2, self.most_between / noise**2)
+        return many, self.most, shared * noise**2
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,132 @@
+"""Certified answers from the mirror image of a composition, where a pair is known in that direction only.
+
+Exchange P and Q of every round, and call delta' what then holds. As ``(P - aQ)_+ = P - aQ + a (Q - P / a)_+``,
+
+    delta(eps) = 1 - e^eps + e^eps delta'(-eps) .
+
+A contour of the mirror image at -eps gives delta' with a relative error that is near the rounding of its terms, of
+which delta is left with that error itself: answers are narrow as long as delta is far above it. Both laws must be whole:
+pairs that are made of numbers may lack a rounding of their mass, and those with infinite losses more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.contour.engine import transforms_of
+from hockeystick.engines.contour.path import Aim, LongLineError, Path
+from hockeystick.engines.contour.sweep import Terms, solved
+from hockeystick.engines.guide import Guide
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import AllocationPair, Composition, DominatingPair
+from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Ends, Interval
+
+Array = npt.NDArray[np.float64]
+
+SHARE = 1e-5  # of delta, that the contour may leave out
+LEAST = 1e-13  # it is not asked for less
+MORE = 2.0  # log of what errors may be multiplied by
+TILTS, NEXT = (0.05, 40.0), 1.1  # tried, and their ratio at last
+SHARPER = 0.1  # of the gap, for the search of both ends
+LARGEST = 300.0  # epsilon, beyond which nothing is said
+GAP = 1e-4  # that is asked for
+DEEP, DEEPER = -100.0, 50.0  # log of delta that a guide sees, and how much farther than the one that is asked about
+ATTEMPTS = 3  # at an epsilon near the answer
+NEAR = 0.05  # relative: an answer so near the place of its contour stands
+
+LOST = "a round is known by its mirror image alone, which says little about so small a delta"
+
+
+class MirroredEngine:
+    """Certified epsilon and log delta of one direction, by the contour of the other one.
+
+    Args:
+        composition: pairs and counts.
+
+    Raises:
+        NotApplicableError: all pairs are known in this direction, or one has no mirror image.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        mirrors = [(pair.mirror if _whole(pair) else None, count) for pair, count in composition.rounds]
+        if not any(mirror and mirror.transform and not pair.transform
+                   for (mirror, _), (pair, _) in zip(mirrors, composition.rounds, strict=True)):  # fmt: skip
+            raise NotApplicableError("no round is known by its mirror image alone")
+        known = [(mirror, count) for mirror, count in mirrors if mirror is not None and _whole(mirror)]
+        if len(known) < len(mirrors):
+            raise NotApplicableError("a round is known by its mirror image alone, and another one has none")
+        self._composition, self._mirror = composition, Composition(known)
+        self._transforms = transforms_of(self._mirror.rounds)
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of log delta at an epsilon."""
+        near = Guide(self._composition, DEEP).log_delta(epsilon)
+        found = self._turned(self._laid(epsilon, near), np.array([epsilon])).first("contour")
+        return found if found.upper - found.lower <= (gap or GAP) else replace(found, limited=LOST)
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of epsilon at log delta."""
+        gap = gap or GAP
+        guide = Guide(self._composition, log_delta[0] - DEEPER)
+        slope = guide.tilt_for_delta(log_delta[0])
+        guess, found = max(guide.guess(log_delta[0], slope), 0.0), Interval(0.0, math.inf, math.inf, LOST, "contour")
+        for attempt in range(ATTEMPTS):
+            try:
+                terms = self._laid(guess, log_delta[0])
+            except LongLineError:
+                if not attempt:
+                    raise
+                break  # what was found stands
+            one = solved(lambda at: self._turned(terms, at), log_delta, guess, slope, SHARPER * gap)  # noqa: B023
+            lower, upper = max(one.lower, found.lower), min(one.upper, found.upper)
+            found = Interval(lower, min(max(one.estimate, lower), upper), upper, LOST, "contour")
+            if upper - lower <= gap * upper < math.inf:
+                return replace(found, limited=None)
+            if abs(one.estimate - guess) <= NEAR * guess or not upper < math.inf:
+                break
+            guess = one.estimate
+        return found
+
+    def _laid(self, epsilon: float, log_delta: float) -> Terms:
+        """The contour of the mirror image that is sharp at an epsilon, where delta is about that.
+
+        Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``: the more tilt, the quicker the
+        lines of pairs that are known by their moments alone.
+        """
+        guide = Guide(self._mirror, log_delta)
+
+        def log_bound(t: float) -> float:
+            return guide.cumulants(t).k0 + t * epsilon + log_peak(t)
+
+        low, high = TILTS
+        while high / low > NEXT:
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if log_bound(middle) <= MORE else (low, middle)
+        aim = Aim(guide, low, math.inf, -epsilon, 0.0, (1.0,))
+        tolerance = max(SHARE * math.exp(max(log_delta, -60.0)), LEAST)
+        return Path(self._transforms, aim, tolerance).terms([count for _, count in self._transforms])
+
+    def _turned(self, terms: Terms, epsilon: Array) -> Ends:
+        """Ends of log delta at each epsilon."""
+        other = terms.log_delta(-epsilon)
+        # e^eps delta' - (e^eps - 1), each to a few roundings of e^eps
+        grown = np.exp(np.minimum(epsilon, LARGEST))
+        care = UNIT_ROUNDOFF * (16 + 8 * np.abs(epsilon)) * grown
+        ends = [grown * np.exp(each) - np.expm1(np.minimum(epsilon, LARGEST)) + side * care
+                for each, side in ((other.lower, -1), (other.estimate, 0), (other.upper, 1))]  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, middle, high = (np.where(each > 0, np.log(each), -np.inf) for each in ends)
+        high = np.where(epsilon <= LARGEST, high, 0.0)
+        low = np.where(epsilon <= LARGEST, low, -np.inf)
+        return Ends.of(low, middle, np.minimum(high, 0.0))
+
+
+def _whole(pair: DominatingPair) -> bool:
+    """True if both laws have no infinite loss, and are not made of numbers."""
+    return pair.infinite_mass == 0 and (isinstance(pair, AllocationPair) or pair.smooth is not None)

@@ -1,0 +1,111 @@
+"""Powers and products of power series, of coefficients or of their logarithms, with what rounding makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Series = TypeVar("Series", npt.NDArray[np.float64], npt.NDArray[np.complex128])  # coefficients, in columns
+
+
+def log_power(c: Array, t: int) -> Array:
+    """Logarithms of the coefficients of the t-th power of a series with ``c_0 = 0``, from those of its own."""
+    return _log_recurrence(c, t) if len(c) <= t + 2 else _powered(c, t, log_product)
+
+
+def log_roundings(n: int, t: int) -> float:
+    """Roundings of :func:`log_power` as by :func:`roundings`, where the sum of a level is not in groups."""
+    return max(roundings(n, t), float(n * (n + 16)))
+
+
+def _log_recurrence(c: Array, t: int) -> Array:
+    g = np.zeros(len(c))
+    for m in range(1, len(c)):
+        k = np.arange(1, m + 1, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            terms = np.log(np.maximum((k * (t + 1) - m) / m, 0.0)) + c[1 : m + 1] + g[:m][::-1]
+        top = float(terms.max())
+        g[m] = top + math.log(float(np.exp(terms - top).sum()))
+    return g
+
+
+def log_product(a: Array, b: Array) -> Array:
+    """Logarithms of the coefficients of a product of two series, from those of both."""
+    out = np.empty_like(a)
+    for m in range(len(a)):
+        terms = a[: m + 1] + b[: m + 1][::-1]
+        top = float(terms.max())
+        out[m] = top + math.log(float(np.exp(terms - top).sum()))
+    return out
+
+
+def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) -> Series:
+    """The t-th power, t >= 1, by squaring."""
+    out: Series | None = None
+    while t:
+        if t & 1:
+            out = base if out is None else product(out, base)
+        t >>= 1
+        if t:
+            base = product(base, base)
+    assert out is not None
+    return out
+
+
+def power(c: Series, t: int) -> Series:
+    """Coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
+
+    By J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, all of whose weights are
+    non-negative for n <= t + 1; else by squaring, which has no weights at all. Either way a coefficient is a sum of
+    products, each formed with fewer than :func:`roundings` of them, so that its error is at most so many units of
+    what the same steps make of ``|c|``.
+
+    Args:
+        c: shape (n, columns), ``c_1, ..., c_n``.
+        t: a whole number >= 1.
+    """
+    n = len(c)
+    if n > t + 1:
+        return _by_squaring(c, t)
+    g: Series = np.zeros((n + 1, c.shape[1]), dtype=c.dtype)
+    g[0] = 1.0
+    for m in range(1, n + 1):
+        k = np.arange(1, m + 1, dtype=np.float64)
+        weights = (k * (t + 1) - m) / m
+        low = 1 << (m.bit_length() - 1)
+        while low:  # the group k = low, ..., 2 low - 1, from the last one on: small k meet few additions
+            part = slice(low - 1, min(2 * low - 1, m))
+            g[m] += np.einsum("k,kv,kv->v", weights[part], c[part], g[m - part.stop : m - low + 1][::-1])
+            low >>= 1
+    return g
+
+
+def _by_squaring(c: Series, t: int) -> Series:
+    base: Series = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
+    base[0], base[1:] = 1.0, c
+    return _powered(base, t, product)
+
+
+def product(a: Series, b: Series) -> Series:
+    """Coefficients 0 to n of the product of two series, for each column."""
+    out = np.empty_like(a)
+    for m in range(len(a)):
+        out[m] = np.einsum("kv,kv->v", a[: m + 1], b[: m + 1][::-1])
+    return out
+
+
+def roundings(n: int, t: int) -> float:
+    """Error that :func:`power` makes of the coefficient n, in units of round-off, relative to what it makes of ``|c|``.
+
+    The recurrence: a term k of a sum meets 2 of its weight, 4 of two products, fewer than k additions of its group and
+    ``1 + log_2 k <= k`` of groups, at most 8 k in all, and stands on the coefficient n - k. Squaring: n + 16 for each
+    of at most twice the digits of t, each of which doubles what was there.
+    """
+    if n > t + 1:
+        return float((n + 16) * 2 * t)
+    return float(8 * n)

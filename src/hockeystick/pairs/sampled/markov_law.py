@@ -1,0 +1,399 @@
+"""The likelihood ratio of a record that keeps one of b bins, with noise of a Markov chain: moments and transform.
+
+Let ``C_ij = lambda^(i-j)`` for ``i >= j``, ``0 < lambda < 1``, n = b E steps, and let the record be in bin i in each of
+E epochs. With ``y_i = <m_i, Z>`` and ``mu = sqrt(E) / s`` the ratio of ``balls_in_bins.py`` is a mean of lognormals,
+
+    Lambda = (1/b) sum_i Y_i ,     Y_i = exp(mu x_i - mu^2 g_i / 2) ,     x_i = y_i / sqrt(E) ,   g_i = Var x_i .
+
+**Chain.** With ``z = C^T Z``, ``y_i = z_i + z_(i+b) + ..``, and ``z_t = Z_t + lambda z_(t+1)``, 0 after the last step,
+
+    x_i = w_i + lambda x_(i+1) ,   i = b-1, ..., 0 ,     sqrt(E) x_b = z_b + z_2b + .. ,
+
+with independent standard normal w, and given w, as ``E[x_b w_j] = lambda^j k`` with ``E k = sum_(f=0)^(E-2) (E-1-f) lambda^(bf)``, and ``sum_j lambda^j w_j
+= x_0 - lambda^b x_b``, the last one is ``x_b = k (x_0 - lambda^b x_b) + t N(0, 1)``, ``t^2 = Var x_b - k^2 sum_(j<b)
+lambda^(2j)``. (Of one epoch ``x_b = 0``.) So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its
+constant, Q being the sum of the squares of what is independent: a ring, which is cut where there is one epoch.
+
+**Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density and of ``prod_i e^(-r Y_i /
+b)``, entire in all of them. It is taken by the trapezoid rule in all ``x_i`` at once, on the path ``x_i - i theta``, on
+which ``r Y_i`` has the argument ``beta = phi - theta mu``: a product of b matrices, for each place of ``x_b``. Moments
+of negative exponents alpha are had from it; those of positive ones would want powers of Lambda, at ten times the price
+or more, so that removing a record is answered by its mirror image (``engines/mirrored.py``).
+
+**Errors**, all of them relative: if a sum is off by ``e F(|r| cos beta')``, then its integral with ``r^(w-1)`` over a
+ray, W = Re w = -alpha, is off by at most
+
+    e int |r|^(W-1) F(|r| cos beta') d|r| = e Gamma(W) cos(beta')^-W A(alpha) .
+
+- *Path.* The modulus of the density grows by ``e^(theta^2 1Q1 / 2)``.
+- *Trapezoid rule.* By Poisson's formula the sum is the integral and its Fourier coefficients at ``2 pi k / h``, k a
+  vector of whole numbers. Let those ``x_i`` with ``k_i != 0`` move on by a, against the sign of k. Arguments stay below
+  ``beta' = beta + a mu < pi/2``; each of them costs at most ``e^q``, ``q = a theta max |Q 1| + a^2 max_i sum_j |Q_ij| /
+  2``, and gains ``e^(-2 pi a |k_i| / h)``, so that of m places ``e = (1 + 2 e^q / (e^(2 pi a / h) - 1))^m - 1``. Sums
+  of moduli are integrals up to the same e.
+- *Range.* By ``1(x > X) <= e^(p (x - X))`` what is left out beyond X of one ``x_i`` is at most that of a normal tail
+  under a moved law (:meth:`MarkovLaw.reach`).
+- *Rounding* of matrices, weights and sums is relative to each term; the rounding of the exponent ``r Y_i`` adds its own
+  size, and ``int |r| E Lambda e^(-|r| cos(beta) Lambda) |r|^(W-1) d|r|`` is ``W / cos beta`` times that without it.
+
+**Moments.** For p >= 0, as a mean is at least the geometric one, and as ``Lambda^-p <= (1/b) sum_i Y_i^-p``,
+
+    E Lambda^-p <= exp(p mu^2 g / 2 + p^2 mu^2 Var((1/b) sum_i x_i) / 2) ,     <= exp(p (1 + p) mu^2 g / 2) ,
+
+g the largest variance. For alpha >= 1 the moments of equal correlations are larger (:func:`told_apart`). Along a
+vertical line ``|A(alpha + is)| <= A(alpha) e^(-(mu s)^2 / (2 1Q1))``, by moving all ``x_i`` by ``i mu s / 1Q1``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+from hockeystick.pairs.sampled.allocation_series import Ray, Rows
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+SPARE = 1e-6  # relative: pays for the roundings of what only bounds remainders
+DEPTH = 36.0  # log of what the trapezoid rule, and the range, may leave out
+LIFTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # theta^2 1Q1 / 2, tried
+PRICE, PRICE_OF_RING = 0.15, 0.03  # log of the step that a lift is worth; where more hangs on the step
+STRIP = 0.8  # a, of the widest
+DIGITS = 14  # binary ones of a step
+PRECISION = 60  # decimals of the variances
+CHUNK = 1 << 20  # complex numbers at once
+OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # elementary functions that take as long as a product in a matrix, and as an entry
+FINER = float(np.finfo(np.longdouble).eps)  # of a matrix before it is rounded
+LARGEST = 600.0  # exponent that a double holds, with room
+NOTHING = 30.0  # exponent from which on 1 is nothing beside e^x
+
+
+class Ring(NamedTuple):
+    """How the last variable of the chain hangs together with the first.
+
+    Attributes:
+        share: k.
+        variance: of ``x_b``.
+        spread: t.
+        left: ``lambda^b``.
+    """
+
+    share: float
+    variance: float
+    spread: float
+    left: float
+
+
+class Mesh(NamedTuple):
+    """Places of all ``x_i`` on a ray, and what the sums over them err by.
+
+    Attributes:
+        theta: how far the path lies below the real axis.
+        beta: argument of ``r Y_i`` on it.
+        step: h.
+        places: of each ``x_i``.
+        ends: those of ``x_b``, whose step is a multiple of h.
+        rule: what the trapezoid rule leaves out, as a share.
+        most: what all terms together may add up to, as a share.
+    """
+
+    theta: float
+    beta: float
+    step: float
+    places: Array
+    ends: Array
+    rule: float
+    most: float
+
+
+@dataclass(frozen=True)
+class MarkovLaw:
+    """The likelihood ratio of one run.
+
+    Args:
+        mu: ``sqrt(E)`` over the noise.
+        rate: lambda, 0 < lambda < 1.
+        bins: b.
+        epochs: E.
+
+    Attributes:
+        constant: probability of no bin.
+        highest: highest whole moment that a line takes.
+        patience: units of work that a question about it may take more than another.
+    """
+
+    mu: float
+    rate: float
+    bins: int
+    epochs: int
+
+    constant: ClassVar[Fraction] = Fraction(0)
+    highest: ClassVar[int] = 0
+    patience: ClassVar[float] = 100e9
+
+    @cached_property
+    def _exact(self) -> tuple[Ring, Array]:
+        """The ring, and the variances ``g_0, ..., g_(b-1)``, each rounded once."""
+        b, epochs = self.bins, self.epochs
+        with localcontext() as context:
+            context.prec = PRECISION
+            rate = Decimal(self.rate)
+            rest, left = 1 - rate * rate, rate**b
+            share = sum(((epochs - 1 - f) * left**f for f in range(epochs - 1)), Decimal(0)) / epochs
+            # Var x_b = (1/E) sum of Cov(z_eb, z_fb) = lambda^(b |e - f|) (1 - lambda^(2 b (E - max))) / (1 - lambda^2)
+            variance = sum(
+                (left ** abs(e - f) * (1 - left ** (2 * (epochs - max(e, f)))) / rest
+                 for e in range(1, epochs) for f in range(1, epochs)), Decimal(0),
+            ) / epochs  # fmt: skip
+            spread = (variance - share**2 * (1 - left**2) / rest).sqrt()
+            own, after = [], Decimal(1)  # lambda^(2 (b - i)), from i = b - 1 on
+            for _ in range(b):
+                after *= rate * rate
+                own.append(float((1 + 2 * share * left) * (1 - after) / rest + after * variance))
+            return Ring(float(share), float(variance), float(spread), float(left)), np.array(own[::-1])
+
+    @cached_property
+    def _form(self) -> tuple[Array, Array]:
+        """Q and its inverse, to a share SPARE."""
+        b, (ring, _) = self.bins, self._exact
+        factor = np.eye(b + 1) - self.rate * np.eye(b + 1, k=1)
+        if self.epochs == 1:
+            factor = factor[:b, :b]
+        else:
+            factor[b] = 0.0
+            factor[b, [0, b]] = -ring.share / ring.spread, (1 + ring.share * ring.left) / ring.spread
+        root = np.linalg.inv(factor)
+        return factor.T @ factor, root @ root.T
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float, float]:
+        """``1Q1``, ``max |Q 1|``, and the largest sum of a row of ``|Q|``."""
+        form, sums = self._form[0], self._form[0].sum(axis=1)
+        found = float(sums.sum()), float(np.abs(sums).max()), float(np.abs(form).sum(axis=1).max())
+        return found[0] * (1 + SPARE), found[1] * (1 + SPARE) + SPARE, found[2] * (1 + SPARE)
+
+    @cached_property
+    def _spreads(self) -> tuple[float, float, float]:
+        """The largest variance of a place, the variance of the mean, its largest covariance with a place."""
+        covariance, b = self._form[1], self.bins
+        beside = covariance[:, :b].sum(axis=1) / b
+        found = float(covariance.diagonal().max()), float(beside[:b].mean()), float(beside.max())
+        return found[0] * (1 + SPARE), found[1] * (1 + SPARE), found[2] * (1 + SPARE)
+
+    @cached_property
+    def _wider(self) -> tuple[float, AllocationLaw]:
+        """The square of the distance of a Gaussian round, and an epoch, whose product is a larger pair."""
+        covariance = self.mu**2 * self._form[1][: self.bins, : self.bins] * (1 + SPARE)
+        own = 2 * self.rho
+        many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
+        return shared, AllocationLaw(math.sqrt(own - shared) + SPARE, Fraction(0), ((Fraction(1, many), many),))
+
+    @property
+    def wider(self) -> tuple[float, AllocationLaw]:
+        """The distance of a Gaussian round, and an epoch, whose product is a larger pair."""
+        shared, epoch = self._wider
+        return math.sqrt(shared) * (1 + SPARE), epoch
+
+    @property
+    def log_unit(self) -> Decimal:
+        """``log b``."""
+        return Decimal(self.bins).ln()
+
+    @property
+    def decay(self) -> float:
+        """``mu^2 / 1Q1``."""
+        return self.mu**2 / self._bounds[0]
+
+    @property
+    def rho(self) -> float:
+        """The rho of the bin whose steps share most."""
+        return 0.5 * self.mu**2 * float(self._exact[1].max()) * (1 + SPARE)
+
+    @property
+    def variance(self) -> float:
+        """The mean of ``e^(mu^2 Cov(x_i, x_j)) - 1``."""
+        b = self.bins
+        return float(np.expm1(np.minimum(self.mu**2 * self._form[1][:b, :b], LARGEST)).mean())
+
+    @property
+    def like(self) -> AllocationLaw:
+        """So many steps that the variance is that one, each as far as the bin whose steps share most."""
+        mu = math.sqrt(2 * self.rho)
+        steps = max(round(math.expm1(min(mu * mu, LARGEST)) / self.variance), 1)
+        return AllocationLaw(mu, Fraction(0), ((Fraction(1, steps), steps),))
+
+    def has_lines(self, add: bool) -> bool:
+        """Return True for adding a record."""
+        return add
+
+    def log_power_above(self, alpha: float) -> float:
+        """Return the bound of one bin or, for a negative exponent, of the geometric mean."""
+        if 0 <= alpha <= 1:
+            return 0.0
+        found = alpha * (alpha - 1) * self.rho
+        return (min(found, self._log_geometric(-alpha)) if alpha < 0 else found) * (1 + SPARE)
+
+    def _log_geometric(self, p: float) -> float:
+        """``p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2``."""
+        return p * self.rho + 0.5 * (p * self.mu) ** 2 * self._spreads[1]
+
+    def log_whole(self, n: int) -> float:
+        """Return 0, the logarithm of ``A(0)``, the only one that a line takes."""
+        assert n == 0
+        return 0.0
+
+    def log_moment_above(self, alpha: float) -> tuple[float, float]:
+        """Return the bound of equal correlations; how far above is not known."""
+        shared, epoch = self._wider
+        return 0.5 * shared * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
+
+    def log_above(self, alpha: float) -> float:
+        """Return an upper bound on ``log A(alpha)``, any real alpha."""
+        return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
+
+    def reach(self, alpha: float) -> tuple[float, float]:
+        """Ends ``-X_1 < X_2`` of the range, beyond which a place has less than ``e^-DEPTH`` of ``A(alpha) >= 1``.
+
+        With p = -alpha > 0, c the largest covariance of a place with the mean of all and g the largest variance,
+
+            E Lambda^-p 1(x_k < -X) <= exp(p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2 - (X - p mu c)^2 / (2 g)) ,
+
+        as ``1(x < -X) <= e^(-q (x + X))`` with ``q = (X - p mu c) / g``; above the same without the move.
+        """
+        widest, _, beside = self._spreads
+        tail = math.sqrt(2 * widest * (DEPTH + self._log_geometric(-alpha)))
+        return tail - alpha * self.mu * beside, tail
+
+    def mesh(self, alpha: float, angle: float) -> Mesh:
+        """The mesh of a ray, on the path that is worth its price: the lift multiplies what rounding leaves."""
+        total, tilt, row = self._bounds
+        ring, found = self.epochs > 1, []
+        count, price = self.bins + ring, PRICE_OF_RING if ring else PRICE
+        for lift in LIFTS:
+            theta = min(math.sqrt(2 * lift / total), angle / self.mu)
+            beta = angle - theta * self.mu
+            log_lift = 0.5 * theta * theta * total
+            a = min(STRIP * (0.5 * math.pi - beta) / self.mu, math.sqrt(2 * (DEPTH + log_lift) / row))
+            log_cost = log_lift + alpha * math.log(math.cos(beta + a * self.mu))
+            each = a * theta * tilt + 0.5 * a * a * row
+            step = 2 * math.pi * a / (DEPTH + log_cost + each + math.log(2 * count))
+            found.append((math.log(step) - price * log_lift, step, a, theta, beta, log_lift, log_cost, each))
+        _, step, a, theta, beta, log_lift, log_cost, each = max(found)
+        step = shortened(step, DIGITS)
+        low, high = self.reach(alpha)
+        places = step * np.arange(-math.ceil(low / step), math.ceil(high / step) + 1, dtype=np.float64)
+        missed = 2 * math.exp(each) / math.expm1(2 * math.pi * a / step)
+        rule = math.exp(log_cost) * math.expm1(count * math.log1p(missed))
+        ends = np.zeros(1) if self.epochs == 1 else places
+        return Mesh(theta, beta, step, places, ends, rule, math.exp(log_lift) * math.cos(beta) ** alpha + rule)
+
+    def matched(self, angle: float, step: float) -> float:
+        """Return the step with its first binary digits only, so that multiples of it are exact."""
+        return shortened(step, DIGITS)
+
+    def of_node(self, n: Array) -> Array:
+        """Return one number: there is no choice of n."""
+        return np.ones(len(n))
+
+    def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
+        """Return what all products with the matrix take."""
+        mesh = self.mesh(alpha, angle)
+        each = OF_PRODUCT * (1.0 if mesh.theta else 0.5 if mesh.beta else 0.25)  # complex numbers, or real ones
+        return nodes * self.bins * len(mesh.places) * (len(mesh.places) * len(mesh.ends) * each + OF_ENTRY)
+
+    def on_rays(self, alpha: float, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
+        """Return values on rays, whose errors are shares of the moment."""
+        assert n == 0
+        return [self._on_ray(alpha, angle, v) for angle, _, v in rays]
+
+    def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:
+        mesh, ring, care = self.mesh(alpha, angle), self._exact[0], 0.0
+        x, ends = (np.asarray(each, dtype=np.longdouble) for each in (mesh.places, mesh.ends))
+        rate, last_step = np.longdouble(self.rate), mesh.step
+        # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
+        chain, chain_care = _normal(np.subtract.outer(-rate * x, -x), (1 - rate) * mesh.theta, mesh.step)
+        if self.epochs == 1:  # w_(b-1) = x_(b-1), and no ring
+            last, care = _normal(x[None, :], mesh.theta, mesh.step)
+            closed = np.ones((len(x), 1), dtype=np.complex128)
+        else:
+            last = _normal(np.subtract.outer(-rate * ends, -x), (1 - rate) * mesh.theta, mesh.step)[0]
+            # x_b given x_0: (x_b (1 + k lambda^b) - k x_0) / t
+            own, other = (
+                (1 + np.longdouble(ring.share) * ring.left) / ring.spread,
+                np.longdouble(ring.share) / ring.spread,
+            )
+            closed, care = _normal(
+                np.subtract.outer(-other * x, -own * ends), (own - other) * mesh.theta, last_step / ring.spread
+            )
+        values = np.empty(len(v), dtype=np.complex128)
+        many = max(CHUNK // (len(x) * len(ends)), 1)
+        for at in range(0, len(v), many):
+            part = slice(at, min(at + many, len(v)))
+            values[part] = self._chained(mesh, v[part], chain, closed, last)
+        # of r Y: its exponent, to ULPS, with the variance; of each of b products; of the ends
+        of_exponent = 6 * (float(np.abs(v).max()) + self.mu * float(np.abs(mesh.places).max()) + 6 * self.rho) + 16
+        of_sums = self.bins * (3 * (len(x) + 8) + chain_care + 12) + 3 * (len(ends) + len(x)) + chain_care + care
+        units = of_sums - of_exponent * alpha / math.cos(mesh.beta)
+        beyond = 4 * (self.bins + 1) * math.exp(-DEPTH)
+        share = mesh.rule + mesh.most * (beyond + 2 * UNIT_ROUNDOFF * units)
+        zeros = np.zeros(len(v))
+        return Rows(values, zeros, zeros, 0.0, share * (1 + SPARE))
+
+    def _chained(self, mesh: Mesh, v: Array, chain: Any, closed: Any, last: Any) -> ComplexArray:
+        """F at some nodes, from the innermost integral, over ``x_0``, on."""
+        x, before = mesh.places, math.nan
+        r: Any = np.exp(v) * np.exp(1j * mesh.beta) if mesh.beta else np.exp(v)
+        if not mesh.theta:  # all densities are real
+            chain, closed, last = chain.real, closed.real, last.real
+        f = np.multiply.outer(closed, np.ones(len(v), dtype=r.dtype))
+        shape = f.shape
+        for i, variance in enumerate(self._exact[1].tolist()):
+            if variance != before:
+                y = np.exp(self.mu * x - 0.5 * self.mu**2 * variance)
+                weight, before = np.exp(np.multiply.outer(-y, r)), variance
+            f *= weight[:, None, :]
+            if i < self.bins - 1:
+                columns = f.reshape(len(x), -1).view(chain.dtype)  # real ones, where the matrix is real
+                f = (chain @ columns).view(r.dtype if not mesh.theta else chain.dtype).reshape(shape)
+        out: ComplexArray = np.einsum("bx,xbv->v", last, f)
+        return out
+
+
+RatioLaw = AllocationLaw | MarkovLaw
+"""A likelihood ratio that is a mean of lognormal numbers, of which a line of moments is known."""
+
+
+def told_apart(own: float, between: Array) -> tuple[int, float]:
+    """Return how many bins to tell apart, and what any two of them share, for the least bound by equal correlations.
+
+    Args:
+        own: the largest product of a bin with itself, over the variance of the noise.
+        between: that of two bins at a distance of 0, 1, ..
+
+    For why it is a bound, and for what is minimised, see ``plan/sampling/balls_in_bins.py``.
+    """
+    bins, found = len(between), []
+    for step in range(1, bins + 1):
+        shared, many = min(max(float(between[step::step].max(initial=0.0)), 0.0), own), bins // step
+        rest = own - shared - math.log(many)
+        second = shared + (math.log1p(math.expm1(own - shared) / many) if rest < NOTHING else rest)
+        found.append((second, many, shared))
+    _, many, shared = min(found)
+    return many, shared
+
+
+def _normal(w: Any, shift: Any, step: float) -> tuple[ComplexArray, float]:
+    """Standard normal densities at ``w - i shift``, times a step, and their error in units of round-off."""
+    size = np.exp(0.5 * (shift * shift - w * w)) * (np.longdouble(step) / np.sqrt(2 * np.longdouble(math.pi)))
+    out = (size * np.cos(shift * w)).astype(np.float64) + 1j * (size * np.sin(shift * w)).astype(np.float64)
+    return out, 3 + 16 * float(1 + np.abs(w).max() + shift) ** 2 * FINER / UNIT_ROUNDOFF
