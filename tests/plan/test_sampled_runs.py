@@ -109,10 +109,10 @@ def test_epochs_within_a_run_are_a_product() -> None:
 
 MARKOV = [
     (0.5, 64, 2.0, 1, 0.3, 5.412000e-4),
-    (0.9, 64, 4.0, 1, 0.5, 6.13986e-3),
+    (0.9, 64, 4.0, 1, 0.5, 6.1398438e-3),
     (0.9, 256, 4.0, 1, 0.3, 2.104722e-3),
     (0.0, 16, 2.0, 2, 0.5, 7.42156e-4),
-    (0.5, 16, 4.0, 3, 0.8, 1.13675e-5),
+    (0.5, 16, 4.0, 3, 0.8, 1.136697e-5),
     (0.9, 32, 10.0, 4, 0.6, 6.6138739e-3),
 ]
 """lambda, bins, noise, epochs, epsilon, and delta of removing by the transfer operator of a Markov chain."""
@@ -123,8 +123,8 @@ def test_bins_with_markov_noise(lam: float, bins: int, noise: float, epochs: int
     run = run_of(noise, bins * epochs, bins, "none", inverse_coefficients=[1.0, -lam])
     sampled = hs.Plan([hs.Round(run, hs.BallsInBins(bins))], "remove")
     found = sampled.delta(epsilon)
-    assert found.lower <= delta * 1.001
-    assert delta * 0.999 <= found.upper
+    assert found.lower <= delta * (1 + 1e-6)
+    assert delta * (1 - 1e-6) <= found.upper
     assert sampled.epsilon(delta).upper <= hs.Plan([hs.Round(run)]).epsilon(delta).upper
     assert sampled.epsilon(delta).lower >= 0.8 * epsilon
 
@@ -292,12 +292,12 @@ def test_two_sampled_runs_have_an_upper_bound_alone() -> None:
 
 
 def test_noise_is_calibrated() -> None:
-    run = run_of(2.0, 100, 10, "none", inverse_coefficients=[1.0, -0.5])
-    found = hs.Plan([hs.Round(run, hs.BallsInBins(10))])
+    run = run_of(2.0, 20, 20, "none", inverse_coefficients=[1.0, -0.5])
+    found = hs.Plan([hs.Round(run, hs.BallsInBins(20))])
     noise = hs.calibrate(found, "noise-multiplier", hs.targets.Epsilon(1.0, 1e-6)).value
     for factor, meets in ((1.0, True), (0.98, False)):
-        changed = run_of(noise * factor, 100, 10, "none", inverse_coefficients=[1.0, -0.5])
-        assert (hs.Plan([hs.Round(changed, hs.BallsInBins(10))]).epsilon(1e-6).upper <= 1.0) is meets
+        changed = run_of(noise * factor, 20, 20, "none", inverse_coefficients=[1.0, -0.5])
+        assert (hs.Plan([hs.Round(changed, hs.BallsInBins(20))]).epsilon(1e-6).upper <= 1.0) is meets
 
 
 def test_products_of_bins_at_any_distance_count() -> None:

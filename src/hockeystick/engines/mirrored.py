@@ -5,8 +5,8 @@ Exchange P and Q of every round, and call delta' what then holds. As ``(P - aQ)_
     delta(eps) = 1 - e^eps + e^eps delta'(-eps) .
 
 A contour of the mirror image at -eps gives delta' with a relative error that is near the rounding of its terms, of
-which delta is left with that error itself: answers are narrow as long as delta is far above it. Both laws must be whole:
-pairs that are made of numbers may lack a rounding of their mass, and those with infinite losses more.
+which delta is left with that error itself: answers are narrow as long as delta is far above it. Both laws must be
+whole: pairs that are made of numbers may lack a rounding of their mass, and those with infinite losses more.
 """
 
 from __future__ import annotations

@@ -9,10 +9,13 @@ E epochs. With ``y_i = <m_i, Z>`` and ``mu = sqrt(E) / s`` the ratio of ``balls_
 
     x_i = w_i + lambda x_(i+1) ,   i = b-1, ..., 0 ,     sqrt(E) x_b = z_b + z_2b + .. ,
 
-with independent standard normal w, and given w, as ``E[x_b w_j] = lambda^j k`` with ``E k = sum_(f=0)^(E-2) (E-1-f) lambda^(bf)``, and ``sum_j lambda^j w_j
-= x_0 - lambda^b x_b``, the last one is ``x_b = k (x_0 - lambda^b x_b) + t N(0, 1)``, ``t^2 = Var x_b - k^2 sum_(j<b)
-lambda^(2j)``. (Of one epoch ``x_b = 0``.) So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its
-constant, Q being the sum of the squares of what is independent: a ring, which is cut where there is one epoch.
+with independent standard normal w. As ``E[x_b w_j] = lambda^j k`` with ``E k = sum_(f=0)^(E-2) (E-1-f) lambda^(bf)``,
+and ``sum_j lambda^j w_j = x_0 - lambda^b x_b``, given w the last one is
+
+    x_b = k (x_0 - lambda^b x_b) + t N(0, 1) ,    t^2 = Var x_b - k^2 sum_(j<b) lambda^(2j)
+
+(of one epoch it is 0). So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its constant, Q being
+the sum of the squares of what is independent: a ring, which is cut where there is one epoch.
 
 **Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density and of ``prod_i e^(-r Y_i /
 b)``, entire in all of them. It is taken by the trapezoid rule in all ``x_i`` at once, on the path ``x_i - i theta``, on
@@ -51,7 +54,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -71,6 +74,7 @@ PRICE, PRICE_OF_RING = 0.15, 0.03  # log of the step that a lift is worth; where
 STRIP = 0.8  # a, of the widest
 DIGITS = 14  # binary ones of a step
 PRECISION = 60  # decimals of the variances
+KEPT = 32  # rays
 CHUNK = 1 << 20  # complex numbers at once
 OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # elementary functions that take as long as a product in a matrix, and as an entry
 FINER = float(np.finfo(np.longdouble).eps)  # of a matrix before it is rounded
@@ -314,7 +318,7 @@ class MarkovLaw:
     def on_rays(self, alpha: float, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
         """Return values on rays, whose errors are shares of the moment."""
         assert n == 0
-        return [self._on_ray(alpha, angle, v) for angle, _, v in rays]
+        return [_kept(self, alpha, angle, v.tobytes()) for angle, _, v in rays]
 
     def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:
         mesh, ring, care = self.mesh(alpha, angle), self._exact[0], 0.0
@@ -371,6 +375,12 @@ class MarkovLaw:
 
 RatioLaw = AllocationLaw | MarkovLaw
 """A likelihood ratio that is a mean of lognormal numbers, of which a line of moments is known."""
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(law: MarkovLaw, alpha: float, angle: float, v: bytes) -> Rows:
+    """Values on a ray, kept for the other end of an interval."""
+    return law._on_ray(alpha, angle, np.frombuffer(v))
 
 
 def told_apart(own: float, between: Array) -> tuple[int, float]:
