@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check papers-originals checker-check ledger-storm release-check
+.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-jax test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check papers-originals checker-check ledger-storm release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -47,6 +47,7 @@ help:
 	@echo 'make test-slow the tests that take seconds each'
 	@echo 'make test-long the longest proofs, mutants and storms (LONG=20: each twentieth, as .ci/run)'
 	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
+	@echo 'make test-jax             the tests beside JAX Privacy (installs it)'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-spark           the tests on a local Spark (installs it; needs Java 17)'
 	@echo 'make test-beam            the tests on the local runner of Apache Beam (installs it)'
@@ -183,6 +184,11 @@ test-integrations: .venv-integrations/.test
 		docs/moving/dp_accounting.md docs/moving/opacus.md \
 		$(foreach name,spark beam,--ignore=tests/integrations/$(name)) \
 		$(foreach name,spark beam,--ignore=src/hockeystick/integrations/$(name).py)
+
+test-jax: .venv-integrations/.test
+	@echo 'pytest, beside JAX Privacy (installs it)'
+	@$(BESIDE)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input jax-privacy==2.0.0
+	@$(BESIDE)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations/test_jax_privacy.py
 
 # what these packages warn of by themselves
 ignored = $(foreach kind,$(1),-W ignore::$(kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,17 @@ import numpy.typing as npt
 import pytest
 
 import hockeystick as hs
-from hockeystick.engines.mirrored import MirroredEngine
+from hockeystick.engines.mirrored import MirroredEngine, _whole
 from hockeystick.numerics.budget import Budget
 from hockeystick.pairs import AllocationPair, Composition, GaussianPair
+from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sampled import markov_law
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
 from hockeystick.pairs.sampled.markov_law import MarkovLaw
 from hockeystick.plan.sampling.balls_in_bins import _markov
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
@@ -94,10 +97,12 @@ def test_two_meshes_and_paths_agree(name: str, monkeypatch: pytest.MonkeyPatch) 
     before, errors, top = AllocationLine(first, -5.0, 1, 24.0, 1e-12).moments(3.0, 8)
     for value in {"DEPTH": (24.0, 8.0), "STRIP": (0.5, 0.95), "LIFTS": ((0.0,), (3.0,))}[name]:
         monkeypatch.setattr(markov_law, name, value)
+        markov_law._kept.cache_clear()
         after, others, other_top = AllocationLine(MarkovLaw(0.5, 0.6, 24, 1), -5.0, 1, 24.0, 1e-12).moments(3.0, 8)
         scale = math.exp(other_top - top)
         assert (abs(after * scale - before) <= errors + others * scale).all()
         coarse += others[0] > 1e-6 * abs(after[0])
+    markov_law._kept.cache_clear()
     assert coarse == (name == "DEPTH")
 
 
@@ -107,6 +112,59 @@ def test_rounding_grows_with_the_size_of_the_exponent() -> None:
     shares = [law._on_ray(alpha, angle, v).share for alpha, angle in ((-5.0, 0.0), (-5.0, 1.4), (-50.0, 1.4))]
     assert 1e-14 < shares[0] < 1e-11
     assert 5 * shares[0] < shares[1] < shares[2]
+
+
+def test_what_a_ray_is_charged_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule and the range, where both leave out much; and rounding, which turns with the angle."""
+    monkeypatch.setattr(markov_law, "DEPTH", 8.0)
+    law, v = MarkovLaw(0.5, 0.6, 24, 1), np.linspace(-3.0, 3.0, 9)
+    mesh = law.mesh(-5.0, 1.2)
+    assert mesh.rule > 1e-4
+    beyond = mesh.most * 4 * 25 * math.exp(-8.0)
+    assert law._on_ray(-5.0, 1.2, v).share == pytest.approx(mesh.rule + beyond, rel=1e-5)
+    monkeypatch.setattr(markov_law, "DEPTH", 60.0)
+    mesh, share = law.mesh(-5.0, 1.4), law._on_ray(-5.0, 1.4, v).share
+    of_exponent = (3 + 0.5 * np.abs(mesh.places).max()) * 2**-53 * 5 / math.cos(mesh.beta)
+    of_sums = 24 * 2 * len(mesh.places) * 2**-53
+    assert share >= mesh.most * (of_sums + of_exponent)
+    zero = law._on_ray(-5.0, 1.4, 0.0 * v).share
+    assert share - zero >= mesh.most * 3 * 2**-53 * 5 / math.cos(mesh.beta)
+
+
+@pytest.mark.parametrize(("angle", "alpha", "epochs"), [(0.0, -3.0, 1), (1.3, -6.0, 1), (1.4, -20.0, 2)])
+def test_what_a_mesh_leaves_out(angle: float, alpha: float, epochs: int) -> None:
+    """The bounds of the module once more, from the path that was chosen, and from Q as a sum of squares."""
+    law = MarkovLaw(0.4, 0.7, 12, epochs)
+    mesh, form = law.mesh(alpha, angle), np.linalg.inv(covariance(law))
+    assert mesh.beta == pytest.approx(angle - mesh.theta * law.mu, abs=1e-12)
+    lift = 0.5 * mesh.theta**2 * form.sum()
+    assert math.log(mesh.most) >= lift + alpha * math.log(math.cos(mesh.beta)) - 1e-4
+
+    row = np.abs(form).sum(axis=1).max()
+    a = min(0.8 * (0.5 * math.pi - mesh.beta) / law.mu, math.sqrt(2 * (36 + lift) / row))
+    cost = a * mesh.theta * np.abs(form.sum(axis=1)).max() + 0.5 * a * a * row
+    each = 2 * math.exp(cost - 2 * math.pi * a / mesh.step)
+    rule = math.exp(lift) * math.cos(mesh.beta + a * law.mu) ** alpha * len(form) * each
+    assert mesh.rule == pytest.approx(rule, rel=1e-2)
+    assert rule <= 1e-12
+
+
+@pytest.mark.parametrize("alpha", [-0.5, -8.0, -40.0])
+def test_what_lies_beyond_the_range(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a range that leaves out more: by quadrature, against what is allowed, at each place and end."""
+    monkeypatch.setattr(markov_law, "DEPTH", 4.0)
+    law = MarkovLaw(0.8, 0.9, 2, 1)
+    joint, node = covariance(law), np.linspace(-30.0, 30.0, 3001)
+    root = np.linalg.cholesky(joint)
+    first, inner = root[0, 0] * node, np.linspace(-12.0, 12.0, 401)
+    low, high = law.reach(alpha)
+    second = np.add.outer(root[1, 0] * node, root[1, 1] * inner)
+    shifts = 0.5 * law.mu**2 * joint.diagonal()
+    ratio = 0.5 * (np.exp(law.mu * first - shifts[0])[:, None] + np.exp(law.mu * second - shifts[1]))
+    weight = np.exp(-0.5 * np.add.outer(node**2, inner**2) + alpha * np.log(ratio))
+    for place in (np.broadcast_to(first[:, None], weight.shape), second):
+        assert weight[place < -low].sum() <= math.exp(-4.0) * weight.sum()
+        assert weight[place > high].sum() <= math.exp(-4.0) * weight.sum()
 
 
 TABLE = [
@@ -146,8 +204,8 @@ def test_both_orders_against_quadrature(epochs: int, epsilon: float) -> None:
 @pytest.mark.parametrize(
     ("lam", "bins", "noise", "epochs", "epsilon"),
     [(0.2, 9, 1.0, 1, 0.5), (0.95, 20, 6.0, 1, 0.7), (0.6, 12, 2.0, 2, 0.4), (0.4, 5, 3.0, 5, 0.3),
-     (0.8, 40, 3.0, 3, 0.6), (0.99, 10, 8.0, 2, 0.6), (0.05, 30, 1.5, 2, 0.3), (0.7, 3, 1.0, 1, 1.0),
-     (0.9, 17, 5.0, 4, 0.5), (0.3, 50, 0.9, 1, 0.4)],
+     (0.8, 30, 3.0, 1, 0.6), (0.99, 6, 8.0, 2, 0.6), (0.05, 6, 2.5, 2, 0.3), (0.7, 3, 1.0, 1, 1.0),
+     (0.9, 10, 5.0, 4, 0.5), (0.3, 50, 0.9, 1, 0.4)],
 )  # fmt: skip
 def test_ten_settings_by_simulation(lam: float, bins: int, noise: float, epochs: int, epsilon: float) -> None:
     """With six standard errors, by the strategy itself."""
@@ -210,9 +268,10 @@ def test_rounds_without_a_whole_mirror_image_have_a_wider_answer() -> None:
         MirroredEngine(rounds)
     with pytest.raises(NotApplicableError, match="no round"):
         MirroredEngine(Composition([(GaussianPair(1.0), 1)]))
-    answer = plan(0.5, 8, 2.0, 1, "remove", hs.Round(hs.RandomizedResponse(0.6)))
+    response = hs.Round(hs.RandomizedResponse(0.6), count=2)
+    answer = plan(0.5, 8, 2.0, 1, "remove", response)
     equal = hs.MatrixGaussian(2.0, 8, 8, "none", coefficients=[0.5**i for i in range(8)])
-    wider = hs.Plan([hs.Round(equal, hs.BallsInBins(8)), hs.Round(hs.RandomizedResponse(0.6))], "remove")
+    wider = hs.Plan([hs.Round(equal, hs.BallsInBins(8)), response], "remove")
     assert answer.epsilon(1e-5).upper == pytest.approx(wider.epsilon(1e-5).upper, rel=1e-4)
     assert answer.epsilon(1e-5).lower <= answer.epsilon(1e-5).upper
 
@@ -239,3 +298,24 @@ def test_steps_that_bins_do_not_divide() -> None:
            hs.MatrixGaussian(4.0, 16, 8, "none", inverse_coefficients=[1.0, 0.5]),
            hs.MatrixGaussian(4.0, 16, 8, "none", inverse_coefficients=[3.0, -1.0])]  # fmt: skip
     assert [_markov(each, 8, 1) for each in far] == [None] * 4
+
+
+def test_the_turn_is_charged_with_its_rounding() -> None:
+    """Where nothing else is unknown, the ends still are as far apart as a few roundings of ``e^eps``."""
+
+    class Known:
+        def log_delta(self, epsilon: Array) -> Ends:
+            value = np.log(-np.expm1(epsilon) + 1e-3 * np.exp(epsilon))
+            return Ends(value, value, value)
+
+    epsilon = np.array([0.5, 3.0])
+    ends = MirroredEngine._turned(None, Known(), epsilon)  # type: ignore[arg-type]
+    assert np.exp(ends.estimate) == pytest.approx(1e-3, rel=1e-10)
+    assert (np.exp(ends.upper) - np.exp(ends.lower) >= 16 * 2**-53 * np.exp(epsilon)).all()
+
+
+def test_laws_with_infinite_losses_or_of_numbers_are_not_whole() -> None:
+    window = WindowPair.truncated_laplace(Fraction(1), Fraction(3), Fraction(1))
+    assert window.infinite_mass > 0
+    numbers = hs.RandomizedResponse(0.6).pair(Direction.REMOVE)
+    assert [_whole(pair) for pair in (window, numbers, GaussianPair(1.0))] == [False, False, True]
