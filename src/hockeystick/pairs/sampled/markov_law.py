@@ -15,7 +15,8 @@ and ``sum_j lambda^j w_j = x_0 - lambda^b x_b``, given w the last one is
     x_b = k (x_0 - lambda^b x_b) + t N(0, 1) ,    t^2 = Var x_b - k^2 sum_(j<b) lambda^(2j)
 
 (of one epoch it is 0). So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its constant, Q being
-the sum of the squares of what is independent: a ring, which is cut where there is one epoch.
+the sum of the squares of what is independent: a ring, which is cut where there is one epoch. A chain that is
+*stationary* begins with the variance in which it ends; it stands above other strategies (``balls_in_bins.py``).
 
 **Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density and of ``prod_i e^(-r Y_i /
 b)``, entire in all of them. It is taken by the trapezoid rule in all ``x_i`` at once, on the path ``x_i - i theta``, on
@@ -129,6 +130,7 @@ class MarkovLaw:
         rate: lambda, 0 < lambda < 1.
         bins: b.
         epochs: E.
+        stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, as in the end of a chain; E is 1 then.
 
     Attributes:
         constant: probability of no bin.
@@ -140,6 +142,7 @@ class MarkovLaw:
     rate: float
     bins: int
     epochs: int
+    stationary: bool = False
 
     constant: ClassVar[Fraction] = Fraction(0)
     highest: ClassVar[int] = 0
@@ -160,11 +163,16 @@ class MarkovLaw:
                  for e in range(1, epochs) for f in range(1, epochs)), Decimal(0),
             ) / epochs  # fmt: skip
             spread = (variance - share**2 * (1 - left**2) / rest).sqrt()
-            own, after = [], Decimal(1)  # lambda^(2 (b - i)), from i = b - 1 on
+            own, after = [], Decimal(not self.stationary)  # lambda^(2 (b - i)), from i = b - 1 on
             for _ in range(b):
                 after *= rate * rate
                 own.append(float((1 + 2 * share * left) * (1 - after) / rest + after * variance))
             return Ring(float(share), float(variance), float(spread), float(left)), np.array(own[::-1])
+
+    @property
+    def _last(self) -> float:
+        """What makes a standard normal variable of ``x_(b-1)`` where it is the first of the chain."""
+        return math.sqrt((1 - self.rate) * (1 + self.rate)) if self.stationary else 1.0
 
     @cached_property
     def _form(self) -> tuple[Array, Array]:
@@ -173,6 +181,7 @@ class MarkovLaw:
         factor = np.eye(b + 1) - self.rate * np.eye(b + 1, k=1)
         if self.epochs == 1:
             factor = factor[:b, :b]
+            factor[-1, -1] = self._last
         else:
             factor[b] = 0.0
             factor[b, [0, b]] = -ring.share / ring.spread, (1 + ring.share * ring.left) / ring.spread
@@ -199,7 +208,7 @@ class MarkovLaw:
         """The square of the distance of a Gaussian round, and an epoch, whose product is a larger pair."""
         covariance = self.mu**2 * self._form[1][: self.bins, : self.bins] * (1 + SPARE)
         own = 2 * self.rho
-        many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
+        _, many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
         return shared, AllocationLaw(math.sqrt(own - shared) + SPARE, Fraction(0), ((Fraction(1, many), many),))
 
     @property
@@ -326,8 +335,9 @@ class MarkovLaw:
         rate, last_step = np.longdouble(self.rate), mesh.step
         # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
         chain, chain_care = _normal(np.subtract.outer(-rate * x, -x), (1 - rate) * mesh.theta, mesh.step)
-        if self.epochs == 1:  # w_(b-1) = x_(b-1), and no ring
-            last, care = _normal(x[None, :], mesh.theta, mesh.step)
+        if self.epochs == 1:  # w_(b-1) = x_(b-1) or a multiple of it, and no ring
+            scale = np.sqrt((1 - rate) * (1 + rate)) if self.stationary else np.longdouble(1)
+            last, care = _normal(scale * x[None, :], scale * mesh.theta, mesh.step * scale)
             closed = np.ones((len(x), 1), dtype=np.complex128)
         else:
             last = _normal(np.subtract.outer(-rate * ends, -x), (1 - rate) * mesh.theta, mesh.step)[0]
@@ -383,8 +393,8 @@ def _kept(law: MarkovLaw, alpha: float, angle: float, v: bytes) -> Rows:
     return law._on_ray(alpha, angle, np.frombuffer(v))
 
 
-def told_apart(own: float, between: Array) -> tuple[int, float]:
-    """Return how many bins to tell apart, and what any two of them share, for the least bound by equal correlations.
+def told_apart(own: float, between: Array) -> tuple[float, int, float]:
+    """Return ``log E Lambda^2``, how many bins to tell apart, and what two share, of the least equal correlations.
 
     Args:
         own: the largest product of a bin with itself, over the variance of the noise.
@@ -398,11 +408,10 @@ def told_apart(own: float, between: Array) -> tuple[int, float]:
         rest = own - shared - math.log(many)
         second = shared + (math.log1p(math.expm1(own - shared) / many) if rest < NOTHING else rest)
         found.append((second, many, shared))
-    _, many, shared = min(found)
-    return many, shared
+    return min(found)
 
 
-def _normal(w: Any, shift: Any, step: float) -> tuple[ComplexArray, float]:
+def _normal(w: Any, shift: Any, step: Any) -> tuple[ComplexArray, float]:
     """Standard normal densities at ``w - i shift``, times a step, and their error in units of round-off."""
     size = np.exp(0.5 * (shift * shift - w * w)) * (np.longdouble(step) / np.sqrt(2 * np.longdouble(math.pi)))
     out = (size * np.cos(shift * w)).astype(np.float64) + 1j * (size * np.sin(shift * w)).astype(np.float64)

@@ -32,6 +32,10 @@ one with the least ``log E Lambda^2`` is taken,
 
     c / s^2 + log(1 + (e^((d - c) / s^2) - 1) / floor(b / L)) .
 
+Larger is also ``c + (d - c) lambda^|i - j|``, a Gaussian round and a Markov chain (``markov_law.py``), for the least
+lambda that there is for each c; of all bins, or of the half that is revealed. Of all these the least second moment is
+taken again.
+
 **Below**, of C itself: the outcome along ``sum_i m_i`` is a mixture of ``N((G 1)_i / sqrt(1 G 1), s^2)`` (if none of
 these is negative, rounded down to at most MOST_SHIFTS of them, which makes it smaller); and a smaller G, which is made
 of the least entries as above.
@@ -77,6 +81,9 @@ MOST_BINS = 2000  # whose products fit in memory
 MOST_RATE, MOST_EPOCHS, MOST_ONCE, MOST_KEPT = 0.99, 16, 1024, 256
 """Largest lambda, epochs, and bins of one epoch and of several, up to which lambda-CGD has its exact law: a minute."""
 
+SHARES = np.linspace(0.0, 0.98, 50)  # of c, tried
+LEAST_RATE, SPARE = 1e-6, 1 + 1e-12  # of lambda; and relative, for the roundings of what lies above
+
 MOST_SHIFTS = 32  # of the mixture below
 CLOSE = 1 - 4 * UNIT_ROUNDOFF  # of a distance: a quotient and a root
 
@@ -97,7 +104,7 @@ WHY_EXACT = (
     "the law of lambda-CGD is exact for whole epochs; at deltas below 1e-9, and for long runs, bounds stand for it"
 )
 
-WHY = "noise that is correlated between bins is bounded by equal correlations above, and by the sum of all steps below"
+WHY = "noise that is correlated between bins is bounded by simpler correlations above, and by the sum of all steps below"
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,12 @@ class BallsInBins(Sampling):
         """Return the pairs of a run."""
         noise, add = grouped.run_of(mechanism).noise_multiplier, direction is Direction.ADD
         found = self._products(mechanism)
-        above = _equal(*found.apart(noise), noise, 1, add)
+        second, many, shared = told_apart(found.most / noise**2, found.most_between / noise**2)
+        above = [(second, _equal(many, found.most, shared * noise**2, noise, 1, add))]
+        chain = chained(found.most / noise**2, found.most_between / noise**2)
+        if chain is not None:
+            second, shared, law = chain
+            above.append((second, JointPair(((GaussianPair(math.sqrt(shared)), 1), (AllocationPair(law, add), 1)))))
         below: list[DominatingPair] = []
         if found.along is not None:
             below.append(_mixture(found.along / noise * CLOSE, add))
@@ -162,9 +174,10 @@ class BallsInBins(Sampling):
         if laws[0] is not None:
             below.insert(0, AllocationPair(laws[0], add))
         if laws[1] is not None:
-            above = AllocationPair(laws[1], add)
+            above.append((math.log1p(laws[1].variance), AllocationPair(laws[1], add)))
+        least = min(above, key=lambda each: each[0])[1]
         why = WHY_EXACT if laws[1] is not None else WHY
-        return Between(above, tuple(below), why) if below else Above(above)
+        return Between(least, tuple(below), why) if below else Above(least)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the pair above of :meth:`known`."""
@@ -212,11 +225,6 @@ class _Products(NamedTuple):
         """True if the least products are those of a law."""
         return self.least > 0 and self.least_between >= 0
 
-    def apart(self, noise: float) -> tuple[int, float, float]:
-        """Return the number of bins to tell apart, the product of each with itself, and that of two of them."""
-        many, shared = told_apart(self.most / noise**2, self.most_between / noise**2)
-        return many, self.most, shared * noise**2
-
 
 @lru_cache(maxsize=4)
 def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
@@ -236,6 +244,33 @@ def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
         float(low.min(where=beside, initial=math.inf)) if bins > 1 else 0.0,
         along if along.min() > 0 else None,
     )
+
+
+def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None:
+    """Return ``log E Lambda^2``, the square c of a Gaussian round, and the least chain that lies above with it.
+
+    Products are at most ``c + (own - c) lambda^d`` at a distance d. Known apart are all bins, or those of one half.
+
+    Args:
+        own: the largest product of a bin with itself, over the variance of the noise.
+        between: that of two bins at a distance of 0, 1, ..
+    """
+    found = []
+    for bins in {len(between), len(between) // 2} - {0, 1}:
+        distance = np.arange(1, bins, dtype=np.float64)
+        for shared in own * SHARES:
+            rest = own - shared
+            excess = np.maximum(between[1:bins] - shared, 0.0) / rest
+            rate = max(float((excess ** (1 / distance)).max()) * SPARE, LEAST_RATE)
+            if rate <= MOST_RATE and bins <= MOST_ONCE:
+                terms = np.log(2 * (bins - distance)) + rest * rate**distance
+                second = shared + np.logaddexp(math.log(bins) + rest, np.logaddexp.reduce(terms)) - 2 * math.log(bins)
+                found.append((float(second), float(shared) * SPARE, rate, float(rest), bins))
+    if not found:
+        return None
+    second, shared, rate, rest, bins = min(found)
+    mu = math.sqrt(rest * (1 - rate) * (1 + rate)) * SPARE
+    return second, shared, MarkovLaw(mu, rate, bins, 1, stationary=True)
 
 
 def _mixture(shifts: Array, add: bool) -> DominatingPair:
