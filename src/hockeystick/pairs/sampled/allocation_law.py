@@ -29,7 +29,6 @@ and ``Lambda >= c``, hence ``A(-p) <= c^-p``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -42,7 +41,6 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import log_power, log_product, log_roundings
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
-from hockeystick.pairs.sampled.allocation_series import Ray, Rows, on_rays
 
 Array = npt.NDArray[np.float64]
 Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and how many there are
@@ -177,10 +175,6 @@ class AllocationLaw:
         wide = groups * columns(self.mu, n, angle)
         each = OF_NODE + powers * n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
         return OF_BAND * groups + nodes * each
-
-    def on_rays(self, alpha: float, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
-        """Values on rays, each with its own error."""
-        return on_rays(self, n, rays, ratio)
 
 
 def _size(alpha: float) -> int:

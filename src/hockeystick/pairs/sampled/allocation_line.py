@@ -44,8 +44,8 @@ import numpy.typing as npt
 from hockeystick.numerics.gamma import log_gamma
 from hockeystick.numerics.phased_sum import SUMMED, phased_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.allocation_series import Rows
-from hockeystick.pairs.sampled.markov_law import RatioLaw
+from hockeystick.pairs.sampled.allocation_series import Ray, Rows, on_rays
+from hockeystick.pairs.sampled.markov_law import MarkovLaw, RatioLaw
 from hockeystick.pairs.transform import safe_log
 
 Array = npt.NDArray[np.float64]
@@ -219,8 +219,11 @@ class AllocationLine:
             if stop > done:
                 used.append((band, slice(done, stop)))
             done = max(done, stop)
-        rays = [(band.angle, band.dv, band.nodes) for band, _ in used]
-        rows = self._law.on_rays(self._alpha, self._n, rays, WIDE if self._reach == 0 else NARROW)
+        rays: list[Ray] = [(band.angle, band.dv, band.nodes) for band, _ in used]
+        if isinstance(self._law, MarkovLaw):
+            rows = self._law.on_rays(self._alpha, rays)
+        else:
+            rows = on_rays(self._law, self._n, rays, WIDE if self._reach == 0 else NARROW)
         parts = [(part, *self._of_band(band, each, s, part, step))
                  for (band, part), each in zip(used, rows, strict=True)]  # fmt: skip
         top = parts[0][3]

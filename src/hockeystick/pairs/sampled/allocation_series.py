@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +31,7 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import power, product, roundings
 from hockeystick.pairs.sampled.allocation_columns import Coefficients, Columns
-
-if TYPE_CHECKING:
-    from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 
 Array = npt.NDArray[np.float64]
 Ray = tuple[float, float | None, Array]  # phi, the step of the nodes if they are equidistant, and the nodes v

@@ -324,9 +324,8 @@ class MarkovLaw:
         each = OF_PRODUCT * (1.0 if mesh.theta else 0.5 if mesh.beta else 0.25)  # complex numbers, or real ones
         return nodes * self.bins * len(mesh.places) * (len(mesh.places) * len(mesh.ends) * each + OF_ENTRY)
 
-    def on_rays(self, alpha: float, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
-        """Return values on rays, whose errors are shares of the moment."""
-        assert n == 0
+    def on_rays(self, alpha: float, rays: Sequence[Ray]) -> list[Rows]:
+        """Return ``F(r)`` at ``r = b e^(v + i phi)`` on rays, with errors that are shares of the moment of alpha."""
         return [_kept(self, alpha, angle, v.tobytes()) for angle, _, v in rays]
 
     def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:

@@ -104,7 +104,7 @@ WHY_EXACT = (
     "the law of lambda-CGD is exact for whole epochs; at deltas below 1e-9, and for long runs, bounds stand for it"
 )
 
-WHY = "noise that is correlated between bins is bounded by simpler correlations above, and by the sum of all steps below"
+WHY = "noise that is correlated between bins is bounded by simpler correlations above, by the sum of all steps below"
 
 
 @dataclass(frozen=True)
