@@ -85,20 +85,20 @@ class AutoEngine:
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of epsilon by the first engine that applies."""
         with self._patient:
-            return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap)
+            return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap, 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of log delta by the first engine that applies."""
         with self._patient:
-            return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap)
+            return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap, -math.inf)
 
     @property
     def _patient(self) -> Budget:
         """The budget of a question, with what some rounds may take more."""
         more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
-        return Budget(max(left(), 0.0) + more if more else left())
+        return Budget(max(left(), more))
 
-    def _first(self, ask: Ask, place: Place, gap: float | None) -> Interval:
+    def _first(self, ask: Ask, place: Place, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
         reasons = []
         for engine in ENGINES:
@@ -115,7 +115,7 @@ class AutoEngine:
             if best.limited is None:
                 break
         if best is None or best.limited is not None:
-            best = self._wider(best, ask, gap, reasons)
+            best = self._wider(best, ask, gap, Interval(least, least, least, "; ".join(dict.fromkeys(reasons))))
         if best is None:
             rough = ask(RenyiEngine(self._composition), gap)
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(dict.fromkeys(reasons))}")
@@ -127,7 +127,7 @@ class AutoEngine:
             return best
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
-    def _wider(self, best: Interval | None, ask: Ask, gap: float | None, reasons: list[str]) -> Interval | None:
+    def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
         """The interval up to the upper end of larger pairs, where rounds have some of which more is known."""
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
@@ -136,8 +136,7 @@ class AutoEngine:
         found = ask(AutoEngine(larger), gap)
         if best is not None:
             return best.at_most(min(found.upper, best.upper))
-        lower = 0.0 if found.lower >= 0 else -math.inf
-        return Interval(lower, found.upper, found.upper, "; ".join(dict.fromkeys(reasons)), found.engine)
+        return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
         """The interval of the grid, which is asked for less where it fell far short: what was asked lays the mesh."""

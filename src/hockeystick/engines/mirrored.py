@@ -117,11 +117,12 @@ class MirroredEngine:
         other = terms.log_delta(-epsilon)
         # e^eps delta' - (e^eps - 1), each to a few roundings of e^eps
         grown = np.exp(np.minimum(epsilon, LARGEST))
-        care = UNIT_ROUNDOFF * (16 + 8 * np.abs(epsilon)) * grown
+        care = UNIT_ROUNDOFF * (32 + 8 * np.abs(epsilon)) * grown
         ends = [grown * np.exp(each) - np.expm1(np.minimum(epsilon, LARGEST)) + side * care
                 for each, side in ((other.lower, -1), (other.estimate, 0), (other.upper, 1))]  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
             low, middle, high = (np.where(each > 0, np.log(each), -np.inf) for each in ends)
+            low, high = (end + side * 8 * UNIT_ROUNDOFF * (1 + np.abs(end)) for end, side in ((low, -1), (high, 1)))
         high = np.where(epsilon <= LARGEST, high, 0.0)
         low = np.where(epsilon <= LARGEST, low, -np.inf)
         return Ends.of(low, middle, np.minimum(high, 0.0))

@@ -51,6 +51,7 @@ Array = npt.NDArray[np.float64]
 HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: the power of Lambda grows with it; where there is none
 OF_EVALUATION = 15.0  # units of work of an elementary function
 SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
+MOST_OF_BOUND = 50e6  # evaluations: half a second or so
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 MANY, RARE = 1000, 1e-3  # steps from which on values of a step that all of them reach so rarely are left out
@@ -118,6 +119,8 @@ def _outward(t: float) -> float:
 def _by_line(law: RatioLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
+    if line.cost(1) > MOST_OF_BOUND:
+        return math.inf
     found = line_upper(line)
     return found if math.isfinite(found) else math.inf
 

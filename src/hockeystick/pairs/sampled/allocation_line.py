@@ -114,6 +114,7 @@ class AllocationLine:
             self._inexact = abs(math.fsum((self._n, -alpha, -self._w)))
             self._log_gamma_w = float(log_gamma(self._w, np.zeros(1))[0][0].real)
             self.bands = self._laid(reach)
+            self.usable = self.cost(1) < math.inf
 
     def _wanted(self, reach: float) -> float:
         """The W that is wanted: with more of it there are fewer nodes, and higher powers of Lambda at each."""

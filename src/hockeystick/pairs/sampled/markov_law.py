@@ -37,8 +37,9 @@ ray, W = Re w = -alpha, is off by at most
   of moduli are integrals up to the same e.
 - *Range.* By ``1(x > X) <= e^(p (x - X))`` what is left out beyond X of one ``x_i`` is at most that of a normal tail
   under a moved law (:meth:`MarkovLaw.reach`).
-- *Rounding* of matrices, weights and sums is relative to each term; the rounding of the exponent ``r Y_i`` adds its own
-  size, and ``int |r| E Lambda e^(-|r| cos(beta) Lambda) |r|^(W-1) d|r|`` is ``W / cos beta`` times that without it.
+- *Rounding* of matrices, weights and sums is relative to each term, but for what underflows; the rounding of the
+  exponent ``r Y_i`` adds its own size, and ``int |r| E Lambda e^(-|r| cos(beta) Lambda) |r|^(W-1) d|r|`` is ``W / cos
+  beta`` times that without it.
 
 **Moments.** For p >= 0, as a mean is at least the geometric one, and as ``Lambda^-p <= (1/b) sum_i Y_i^-p``,
 
@@ -79,7 +80,10 @@ KEPT = 32  # rays
 CHUNK = 1 << 20  # complex numbers at once
 OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # elementary functions that take as long as a product in a matrix, and as an entry
 FINER = float(np.finfo(np.longdouble).eps)  # of a matrix before it is rounded
-LARGEST = 600.0  # exponent that a double holds, with room
+LARGEST = 300.0  # exponent that a double holds, with room for another one
+GONE, LEAST_COSINE = 1e9, 1e-6  # ``|r Y|`` from which on ``e^(-r Y)`` is nothing, at arguments of that cosine and more
+NIL = 1e-300  # what underflows
+MOST_PLACES = 4000  # whose matrix fits in memory
 NOTHING = 30.0  # exponent from which on 1 is nothing beside e^x
 
 
@@ -126,7 +130,7 @@ class MarkovLaw:
     """The likelihood ratio of one run.
 
     Args:
-        mu: ``sqrt(E)`` over the noise.
+        mu: ``sqrt(E)`` over the noise, to a few roundings, which are charged.
         rate: lambda, 0 < lambda < 1.
         bins: b.
         epochs: E.
@@ -321,6 +325,8 @@ class MarkovLaw:
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
         """Return what all products with the matrix take."""
         mesh = self.mesh(alpha, angle)
+        if len(mesh.places) > MOST_PLACES or math.cos(mesh.beta) < LEAST_COSINE:
+            return math.inf
         each = OF_PRODUCT * (1.0 if mesh.theta else 0.5 if mesh.beta else 0.25)  # complex numbers, or real ones
         return nodes * self.bins * len(mesh.places) * (len(mesh.places) * len(mesh.ends) * each + OF_ENTRY)
 
@@ -353,31 +359,33 @@ class MarkovLaw:
         for at in range(0, len(v), many):
             part = slice(at, min(at + many, len(v)))
             values[part] = self._chained(mesh, v[part], chain, closed, last)
-        # of r Y: its exponent, to ULPS, with the variance; of each of b products; of the ends
-        of_exponent = 6 * (float(np.abs(v).max()) + self.mu * float(np.abs(mesh.places).max()) + 6 * self.rho) + 16
+        # of r Y: its exponent, to ULPS, with the variance and mu itself; of each of b products; of the ends
+        of_exponent = 12 * (self.mu * float(np.abs(mesh.places).max()) + 6 * self.rho) + 24
         of_sums = self.bins * (3 * (len(x) + 8) + chain_care + 12) + 3 * (len(ends) + len(x)) + chain_care + care
         units = of_sums - of_exponent * alpha / math.cos(mesh.beta)
         beyond = 4 * (self.bins + 1) * math.exp(-DEPTH)
         share = mesh.rule + mesh.most * (beyond + 2 * UNIT_ROUNDOFF * units)
-        zeros = np.zeros(len(v))
-        return Rows(values, zeros, zeros, 0.0, share * (1 + SPARE))
+        size = np.maximum(np.abs(values), NIL)
+        lost = (self.bins + 1) * len(x) * NIL / size  # what underflows, in each of b products
+        return Rows(values / size, np.log(size), lost, 0.0, share * (1 + SPARE))
 
     def _chained(self, mesh: Mesh, v: Array, chain: Any, closed: Any, last: Any) -> ComplexArray:
         """F at some nodes, from the innermost integral, over ``x_0``, on."""
         x, before = mesh.places, math.nan
-        r: Any = np.exp(v) * np.exp(1j * mesh.beta) if mesh.beta else np.exp(v)
+        size = np.exp(np.minimum(v, LARGEST))
+        turned: Any = np.exp(1j * mesh.beta) if mesh.beta else 1.0
         if not mesh.theta:  # all densities are real
             chain, closed, last = chain.real, closed.real, last.real
-        f = np.multiply.outer(closed, np.ones(len(v), dtype=r.dtype))
+        f = np.multiply.outer(closed, np.ones(len(v), dtype=np.asarray(turned).dtype))
         shape = f.shape
         for i, variance in enumerate(self._exact[1].tolist()):
             if variance != before:
                 y = np.exp(self.mu * x - 0.5 * self.mu**2 * variance)
-                weight, before = np.exp(np.multiply.outer(-y, r)), variance
+                weight, before = np.exp(-turned * np.minimum(np.multiply.outer(y, size), GONE)), variance
             f *= weight[:, None, :]
             if i < self.bins - 1:
                 columns = f.reshape(len(x), -1).view(chain.dtype)  # real ones, where the matrix is real
-                f = (chain @ columns).view(r.dtype if not mesh.theta else chain.dtype).reshape(shape)
+                f = (chain @ columns).view(f.dtype if not mesh.theta else chain.dtype).reshape(shape)
         out: ComplexArray = np.einsum("bx,xbv->v", last, f)
         return out
 
