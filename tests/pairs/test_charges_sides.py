@@ -90,6 +90,7 @@ def true_delta(pair: DominatingPair, epsilon: float) -> Number:
         return density_delta(one, other, mpf(epsilon))
     assert isinstance(pair, AllocationPair)
     law = pair.law
+    assert isinstance(law, AllocationLaw)
     weights = [float(weight) for weight, steps in law.groups for _ in range(steps)]
     return epoch_delta(law.mu, weights, float(law.constant), pair.add, epsilon)
 
