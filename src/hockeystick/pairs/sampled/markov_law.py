@@ -111,7 +111,7 @@ class Mesh(NamedTuple):
         beta: argument of ``r Y_i`` on it.
         step: h.
         places: of each ``x_i``.
-        ends: those of ``x_b``, whose step is a multiple of h.
+        ends: those of ``x_b``; 0 alone where there is one epoch.
         rule: what the trapezoid rule leaves out, as a share.
         most: what all terms together may add up to, as a share.
     """
@@ -335,9 +335,9 @@ class MarkovLaw:
         return [_kept(self, alpha, angle, v.tobytes()) for angle, _, v in rays]
 
     def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:
-        mesh, ring, care = self.mesh(alpha, angle), self._exact[0], 0.0
+        """F at nodes whose logarithms increase, as of :meth:`on_rays`."""
+        mesh, ring, rate = self.mesh(alpha, angle), self._exact[0], np.longdouble(self.rate)
         x, ends = (np.asarray(each, dtype=np.longdouble) for each in (mesh.places, mesh.ends))
-        rate, last_step = np.longdouble(self.rate), mesh.step
         # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
         chain, chain_care = _normal(np.subtract.outer(-rate * x, -x), (1 - rate) * mesh.theta, mesh.step)
         if self.epochs == 1:  # w_(b-1) = x_(b-1) or a multiple of it, and no ring
@@ -347,13 +347,10 @@ class MarkovLaw:
         else:
             last = _normal(np.subtract.outer(-rate * ends, -x), (1 - rate) * mesh.theta, mesh.step)[0]
             # x_b given x_0: (x_b (1 + k lambda^b) - k x_0) / t
-            own, other = (
-                (1 + np.longdouble(ring.share) * ring.left) / ring.spread,
-                np.longdouble(ring.share) / ring.spread,
-            )
-            closed, care = _normal(
-                np.subtract.outer(-other * x, -own * ends), (own - other) * mesh.theta, last_step / ring.spread
-            )
+            other = np.longdouble(ring.share) / ring.spread
+            own = (1 + np.longdouble(ring.share) * ring.left) / ring.spread
+            away = np.subtract.outer(-other * x, -own * ends)
+            closed, care = _normal(away, (own - other) * mesh.theta, mesh.step / ring.spread)
         values = np.empty(len(v), dtype=np.complex128)
         many = max(CHUNK // (len(x) * len(ends)), 1)
         for at in range(0, len(v), many):
@@ -364,7 +361,7 @@ class MarkovLaw:
         of_sums = self.bins * (3 * (len(x) + 8) + chain_care + 12) + 3 * (len(ends) + len(x)) + chain_care + care
         units = of_sums - of_exponent * alpha / math.cos(mesh.beta)
         beyond = 4 * (self.bins + 1) * math.exp(-DEPTH)
-        share = mesh.rule + mesh.most * (beyond + 2 * UNIT_ROUNDOFF * units)
+        share = mesh.rule + mesh.most * (beyond + 2 * UNIT_ROUNDOFF * units) if v[-1] <= LARGEST else math.inf
         size = np.maximum(np.abs(values), NIL)
         lost = (self.bins + 1) * len(x) * NIL / size  # what underflows, in each of b products
         return Rows(values / size, np.log(size), lost, 0.0, share * (1 + SPARE))
@@ -380,8 +377,9 @@ class MarkovLaw:
         shape = f.shape
         for i, variance in enumerate(self._exact[1].tolist()):
             if variance != before:
-                y = np.exp(self.mu * x - 0.5 * self.mu**2 * variance)
-                weight, before = np.exp(-turned * np.minimum(np.multiply.outer(y, size), GONE)), variance
+                with np.errstate(over="ignore"):  # what is beyond the range is GONE as well
+                    y = np.exp(self.mu * x - 0.5 * self.mu**2 * variance)
+                    weight, before = np.exp(-turned * np.minimum(np.multiply.outer(y, size), GONE)), variance
             f *= weight[:, None, :]
             if i < self.bins - 1:
                 columns = f.reshape(len(x), -1).view(chain.dtype)  # real ones, where the matrix is real
