@@ -21,6 +21,7 @@ from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.smoothed import SmoothedEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.engines.mirrored import MirroredEngine
 from hockeystick.numerics.budget import left, share
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
@@ -211,7 +212,10 @@ class Curve:
 
     @cached_property
     def _direct(self) -> DirectEngine | None:
-        return DirectEngine(self._composition) if DirectEngine.applies(self._composition) else None
+        try:
+            return DirectEngine(self._composition) if DirectEngine.applies(self._composition) else None
+        except NotApplicableError:  # of the one round the moments alone are known
+            return None
 
     @cached_property
     def _chernoff(self) -> _Chernoff:
@@ -222,6 +226,8 @@ class Curve:
         try:
             return ContourEngine(self._composition).at(epsilon, gap)[1]
         except NotApplicableError:
+            if MirroredEngine.applies(self._composition):
+                return MirroredEngine(self._composition).laid(epsilon)
             return SmoothedEngine(self._composition).laid(epsilon, gap)
 
     def _grid(self, epsilon: float) -> Section:

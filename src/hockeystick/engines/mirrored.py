@@ -12,7 +12,7 @@ whole: pairs that are made of numbers may lack a rounding of their mass, and tho
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,20 +54,28 @@ class MirroredEngine:
     """
 
     def __init__(self, composition: Composition) -> None:
-        mirrors = [(pair.mirror if _whole(pair) else None, count) for pair, count in composition.rounds]
-        if not any(mirror and mirror.transform and not pair.transform
-                   for (mirror, _), (pair, _) in zip(mirrors, composition.rounds, strict=True)):  # fmt: skip
+        if not self.applies(composition):
             raise NotApplicableError("no round is known by its mirror image alone")
+        mirrors = [(pair.mirror if _whole(pair) else None, count) for pair, count in composition.rounds]
         known = [(mirror, count) for mirror, count in mirrors if mirror is not None and _whole(mirror)]
         if len(known) < len(mirrors):
             raise NotApplicableError("a round is known by its mirror image alone, and another one has none")
         self._composition, self._mirror = composition, Composition(known)
         self._transforms = transforms_of(self._mirror.rounds)
 
+    @staticmethod
+    def applies(composition: Composition) -> bool:
+        """True if some pair has a characteristic function in the other direction alone."""
+        pairs = [pair for pair, _ in composition.rounds if isinstance(pair, AllocationPair)]
+        return any(pair.mirror.transform and not pair.transform for pair in pairs)
+
+    def laid(self, epsilon: float) -> Turned:
+        """The contour that is sharp at an epsilon, for those around it."""
+        return Turned(self, self._laid(epsilon, Guide(self._composition, DEEP).log_delta(epsilon)))
+
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of log delta at an epsilon."""
-        near = Guide(self._composition, DEEP).log_delta(epsilon)
-        found = self._turned(self._laid(epsilon, near), np.array([epsilon])).first("contour")
+        found = self.laid(epsilon).log_delta(np.array([epsilon])).first("contour")
         return found if found.upper - found.lower <= (gap or GAP) else replace(found, limited=LOST)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
@@ -126,6 +134,23 @@ class MirroredEngine:
         high = np.where(epsilon <= LARGEST, high, 0.0)
         low = np.where(epsilon <= LARGEST, low, -np.inf)
         return Ends.of(low, middle, np.minimum(high, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """A contour of the mirror image, as one of the composition itself.
+
+    Attributes:
+        engine: that has laid it.
+        terms: the contour.
+    """
+
+    engine: MirroredEngine
+    terms: Terms
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon."""
+        return self.engine._turned(self.terms, epsilon)
 
 
 def _whole(pair: DominatingPair) -> bool:

@@ -176,7 +176,7 @@ def own(draw: Draw, held: Held) -> None:
 
 @case(
     "mechanism", "sensitivity",
-    *(f"MatrixGaussian.{part}" for part in ("sensitivity", "strategy", "magnitudes", "participations")),
+    *(f"MatrixGaussian.{part}" for part in ("sensitivity", "strategy", "magnitudes", "markov", "participations")),
 )  # fmt: skip
 def strategies(draw: Draw, held: Held) -> None:
     """The ends of a sensitivity are in order, and farther participations move no more."""
