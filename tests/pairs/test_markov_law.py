@@ -372,3 +372,16 @@ def test_little_noise_has_no_line_and_a_bound(bins: int, noise: float, adjacency
     found = plan(0.5, bins, noise, 1, adjacency)
     assert found.delta(1.0).upper == 1.0
     assert 0 < found.epsilon(1e-5).lower <= found.epsilon(1e-5).upper < math.inf
+
+
+@pytest.mark.parametrize("adjacency", ["add", "remove"])
+def test_a_run_and_an_epoch_have_profiles(adjacency: str) -> None:
+    """At many epsilons as at each of them alone."""
+    epoch = hs.Plan([hs.Round(hs.Gaussian(1.5), hs.RandomAllocation(20))], adjacency)
+    for each in (epoch, plan(0.5, 8, 2.0, 1, adjacency)):
+        found = each.profile().delta([0.2, 0.5])
+        for epsilon, lower, upper in zip((0.2, 0.5), found.lower, found.upper, strict=True):
+            alone = each.delta(epsilon)
+            assert lower <= alone.upper
+            assert alone.lower <= upper
+            assert upper <= lower * (1 + 1e-3)

@@ -36,6 +36,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.budget import allows
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
@@ -51,7 +52,6 @@ Array = npt.NDArray[np.float64]
 HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: the power of Lambda grows with it; where there is none
 OF_EVALUATION = 15.0  # units of work of an elementary function
 SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
-MOST_OF_BOUND = 5e6  # evaluations: a twentieth of a second or so
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 MANY, RARE = 1000, 1e-3  # steps from which on values of a step that all of them reach so rarely are left out
@@ -107,6 +107,9 @@ def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
     rough = law.log_power_above(-t)
     if t > FARTHEST or not law.has_lines(add):
         return rough
+    # long lines take from the budget of the question
+    if law.patience and not allows(OF_EVALUATION * AllocationLine(law, -_outward(t), 1, 0.0, 1e-9).cost(1)):
+        return rough
     return min(rough, _by_line(law, -_outward(t)))
 
 
@@ -119,8 +122,6 @@ def _outward(t: float) -> float:
 def _by_line(law: RatioLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
-    if line.cost(1) > MOST_OF_BOUND:
-        return math.inf
     found = line_upper(line)
     return found if math.isfinite(found) else math.inf
 
