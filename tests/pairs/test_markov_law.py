@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import hockeystick as hs
-from hockeystick.engines.mirrored import MirroredEngine, _whole
+from hockeystick.engines.mirrored import MirroredEngine, Turned, _whole
 from hockeystick.numerics.budget import Budget
 from hockeystick.pairs import AllocationPair, Composition, GaussianPair
 from hockeystick.pairs.laplace_window import WindowPair
@@ -344,7 +344,7 @@ def test_the_turn_is_charged_with_its_rounding() -> None:
             return Ends(value, value, value)
 
     epsilon = np.array([0.5, 3.0])
-    ends = MirroredEngine._turned(None, Known(), epsilon)  # type: ignore[arg-type]
+    ends = Turned(Known()).log_delta(epsilon)  # type: ignore[arg-type]
     assert np.exp(ends.estimate) == pytest.approx(1e-3, rel=1e-10)
     assert (np.exp(ends.upper) - np.exp(ends.lower) >= 16 * 2**-53 * np.exp(epsilon)).all()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -93,10 +94,10 @@ class AutoEngine:
             return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap, -math.inf)
 
     @property
-    def _patient(self) -> Budget:
-        """The budget of a question, with what some rounds may take more."""
+    def _patient(self) -> AbstractContextManager[object]:
+        """The budget of a question about rounds that may take more; else the one that is open stays."""
         more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
-        return Budget(max(left(), more))
+        return Budget(max(left(), more)) if more else nullcontext()
 
     def _first(self, ask: Ask, place: Place, gap: float | None, least: float) -> Interval:
         best: Interval | None = None

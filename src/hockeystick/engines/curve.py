@@ -227,7 +227,7 @@ class Curve:
             return ContourEngine(self._composition).at(epsilon, gap)[1]
         except NotApplicableError:
             if MirroredEngine.applies(self._composition):
-                return MirroredEngine(self._composition).laid(epsilon)
+                return MirroredEngine(self._composition).at(epsilon)
             return SmoothedEngine(self._composition).laid(epsilon, gap)
 
     def _grid(self, epsilon: float) -> Section:

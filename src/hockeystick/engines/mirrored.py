@@ -69,13 +69,13 @@ class MirroredEngine:
         pairs = [pair for pair, _ in composition.rounds if isinstance(pair, AllocationPair)]
         return any(pair.mirror.transform and not pair.transform for pair in pairs)
 
-    def laid(self, epsilon: float) -> Turned:
-        """The contour that is sharp at an epsilon, for those around it."""
-        return Turned(self, self._laid(epsilon, Guide(self._composition, DEEP).log_delta(epsilon)))
+    def at(self, epsilon: float) -> Turned:
+        """The contour that is sharp at an epsilon, which serves the epsilons around it too."""
+        return self._laid(epsilon, Guide(self._composition, DEEP).log_delta(epsilon))
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of log delta at an epsilon."""
-        found = self.laid(epsilon).log_delta(np.array([epsilon])).first("contour")
+        found = self.at(epsilon).log_delta(np.array([epsilon])).first("contour")
         return found if found.upper - found.lower <= (gap or GAP) else replace(found, limited=LOST)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
@@ -86,12 +86,12 @@ class MirroredEngine:
         guess, found = max(guide.guess(log_delta[0], slope), 0.0), Interval(0.0, math.inf, math.inf, LOST, "contour")
         for attempt in range(ATTEMPTS):
             try:
-                terms = self._laid(guess, log_delta[0])
+                contour = self._laid(guess, log_delta[0])
             except LongLineError:
                 if not attempt:
                     raise
                 break  # what was found stands
-            one = solved(lambda at: self._turned(terms, at), log_delta, guess, slope, SHARPER * gap)  # noqa: B023
+            one = solved(contour.log_delta, log_delta, guess, slope, SHARPER * gap)
             lower, upper = max(one.lower, found.lower), min(one.upper, found.upper)
             found = Interval(lower, min(max(one.estimate, lower), upper), upper, LOST, "contour")
             if upper - lower <= gap * upper < math.inf:
@@ -101,7 +101,7 @@ class MirroredEngine:
             guess = one.estimate
         return found
 
-    def _laid(self, epsilon: float, log_delta: float) -> Terms:
+    def _laid(self, epsilon: float, log_delta: float) -> Turned:
         """The contour of the mirror image that is sharp at an epsilon, where delta is about that.
 
         Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``: the more tilt, the quicker the
@@ -118,22 +118,7 @@ class MirroredEngine:
             low, high = (middle, high) if log_bound(middle) <= MORE else (low, middle)
         aim = Aim(guide, low, math.inf, -epsilon, 0.0, (1.0,))
         tolerance = max(SHARE * math.exp(max(log_delta, -60.0)), LEAST)
-        return Path(self._transforms, aim, tolerance).terms([count for _, count in self._transforms])
-
-    def _turned(self, terms: Terms, epsilon: Array) -> Ends:
-        """Ends of log delta at each epsilon."""
-        other = terms.log_delta(-epsilon)
-        # e^eps delta' - (e^eps - 1), each to a few roundings of e^eps
-        grown = np.exp(np.minimum(epsilon, LARGEST))
-        care = UNIT_ROUNDOFF * (32 + 8 * np.abs(epsilon)) * grown
-        ends = [grown * np.exp(each) - np.expm1(np.minimum(epsilon, LARGEST)) + side * care
-                for each, side in ((other.lower, -1), (other.estimate, 0), (other.upper, 1))]  # fmt: skip
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low, middle, high = (np.where(each > 0, np.log(each), -np.inf) for each in ends)
-            low, high = (end + side * 8 * UNIT_ROUNDOFF * (1 + np.abs(end)) for end, side in ((low, -1), (high, 1)))
-        high = np.where(epsilon <= LARGEST, high, 0.0)
-        low = np.where(epsilon <= LARGEST, low, -np.inf)
-        return Ends.of(low, middle, np.minimum(high, 0.0))
+        return Turned(Path(self._transforms, aim, tolerance).terms([count for _, count in self._transforms]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,16 +126,24 @@ class Turned:
     """A contour of the mirror image, as one of the composition itself.
 
     Attributes:
-        engine: that has laid it.
         terms: the contour.
     """
 
-    engine: MirroredEngine
     terms: Terms
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon."""
-        return self.engine._turned(self.terms, epsilon)
+        other, within = self.terms.log_delta(-epsilon), epsilon <= LARGEST
+        # e^eps delta' - (e^eps - 1), each to a few roundings of e^eps
+        capped = np.minimum(epsilon, LARGEST)
+        grown = np.exp(capped)
+        care = UNIT_ROUNDOFF * (32 + 8 * np.abs(epsilon)) * grown
+        ends = [grown * np.exp(each) - np.expm1(capped) + side * care
+                for each, side in ((other.lower, -1), (other.estimate, 0), (other.upper, 1))]  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, middle, high = (np.where(each > 0, np.log(each), -np.inf) for each in ends)
+            low, high = (end + side * 8 * UNIT_ROUNDOFF * (1 + np.abs(end)) for end, side in ((low, -1), (high, 1)))
+        return Ends.of(np.where(within, low, -np.inf), middle, np.where(within, np.minimum(high, 0.0), 0.0))
 
 
 def _whole(pair: DominatingPair) -> bool:

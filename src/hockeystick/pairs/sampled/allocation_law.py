@@ -51,6 +51,7 @@ MOST_ORDER = 56  # of whole moments that a line takes
 LEAST_HIGHEST = 3  # whole moments that a line needs
 TABLES = (32, 64, 128, 512, 2048)  # orders up to which whole moments are computed in logarithms, together
 LARGEST = 700.0  # exponent up to which a power is formed
+MOST_SQUARE = 600.0  # the same, of a variance, which is multiplied by counts
 
 RAY, SPAN = 1.5, 20.0  # a ray of the farthest band, and the range of x where Lambda has no power, by which W is chosen
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
@@ -110,7 +111,7 @@ class AllocationLaw:
     @property
     def variance(self) -> float:
         """``(e^(mu^2) - 1) sum_j w_j^2``."""
-        return math.expm1(min(self.mu * self.mu, 0.5 * LARGEST)) * self.squares
+        return math.expm1(min(self.mu * self.mu, MOST_SQUARE)) * self.squares
 
     @property
     def like(self) -> AllocationLaw:

@@ -174,9 +174,10 @@ class MarkovLaw:
             return Ring(float(share), float(variance), float(spread), float(left)), np.array(own[::-1])
 
     @property
-    def _last(self) -> float:
+    def _last(self) -> Any:
         """What makes a standard normal variable of ``x_(b-1)`` where it is the first of the chain."""
-        return math.sqrt((1 - self.rate) * (1 + self.rate)) if self.stationary else 1.0
+        rate = np.longdouble(self.rate)
+        return np.sqrt((1 - rate) * (1 + rate)) if self.stationary else np.longdouble(1)
 
     @cached_property
     def _form(self) -> tuple[Array, Array]:
@@ -208,18 +209,13 @@ class MarkovLaw:
         return found[0] * (1 + SPARE), found[1] * (1 + SPARE), found[2] * (1 + SPARE)
 
     @cached_property
-    def _wider(self) -> tuple[float, AllocationLaw]:
-        """The square of the distance of a Gaussian round, and an epoch, whose product is a larger pair."""
+    def wider(self) -> tuple[float, AllocationLaw]:
+        """The distance of a Gaussian round, and an epoch, whose product is a larger pair."""
         covariance = self.mu**2 * self._form[1][: self.bins, : self.bins] * (1 + SPARE)
         own = 2 * self.rho
         _, many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
-        return shared, AllocationLaw(math.sqrt(own - shared) + SPARE, Fraction(0), ((Fraction(1, many), many),))
-
-    @property
-    def wider(self) -> tuple[float, AllocationLaw]:
-        """The distance of a Gaussian round, and an epoch, whose product is a larger pair."""
-        shared, epoch = self._wider
-        return math.sqrt(shared) * (1 + SPARE), epoch
+        epoch = AllocationLaw(math.sqrt(own - shared) + SPARE, Fraction(0), ((Fraction(1, many), many),))
+        return math.sqrt(shared * (1 + SPARE)), epoch
 
     @property
     def log_unit(self) -> Decimal:
@@ -271,8 +267,8 @@ class MarkovLaw:
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
         """Return the bound of equal correlations; how far above is not known."""
-        shared, epoch = self._wider
-        return 0.5 * shared * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
+        mu, epoch = self.wider
+        return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
 
     def log_above(self, alpha: float) -> float:
         """Return an upper bound on ``log A(alpha)``, any real alpha."""
@@ -341,8 +337,7 @@ class MarkovLaw:
         # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
         chain, chain_care = _normal(np.subtract.outer(-rate * x, -x), (1 - rate) * mesh.theta, mesh.step)
         if self.epochs == 1:  # w_(b-1) = x_(b-1) or a multiple of it, and no ring
-            scale = np.sqrt((1 - rate) * (1 + rate)) if self.stationary else np.longdouble(1)
-            last, care = _normal(scale * x[None, :], scale * mesh.theta, mesh.step * scale)
+            last, care = _normal(self._last * x[None, :], self._last * mesh.theta, self._last * mesh.step)
             closed = np.ones((len(x), 1), dtype=np.complex128)
         else:
             last = _normal(np.subtract.outer(-rate * ends, -x), (1 - rate) * mesh.theta, mesh.step)[0]

@@ -159,9 +159,10 @@ class BallsInBins(Sampling):
         """Return the pairs of a run."""
         noise, add = grouped.run_of(mechanism).noise_multiplier, direction is Direction.ADD
         found = self._products(mechanism)
-        second, many, shared = told_apart(found.most / noise**2, found.most_between / noise**2)
+        own, between = found.most / noise**2, found.most_between / noise**2
+        second, many, shared = told_apart(own, between)
         above = [(second, _equal(many, found.most, shared * noise**2, noise, 1, add))]
-        chain = chained(found.most / noise**2, found.most_between / noise**2)
+        chain = chained(own, between)
         if chain is not None:
             second, shared, law = chain
             above.append((second, JointPair(((GaussianPair(math.sqrt(shared)), 1), (AllocationPair(law, add), 1)))))
