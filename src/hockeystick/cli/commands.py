@@ -14,6 +14,7 @@ from hockeystick.cli.budget import budget
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, target_options, without_free
 from hockeystick.cli.documents import UNSOUND, report, statement, verify
 from hockeystick.cli.group import FAILURE, OneLineGroup
+from hockeystick.cli.new import new
 from hockeystick.cli.numbers import RISING
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
@@ -83,7 +84,7 @@ def _method(command: Callable[..., Any]) -> Callable[..., Any]:
     return options.with_plan(command)
 
 
-for each in (plot, report, verify, statement, budget, sweep, reproduce):
+for each in (new, plot, report, verify, statement, budget, sweep, reproduce):
     main.add_command(each)
 
 

@@ -133,7 +133,7 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
     flags = {key: value for key, value in given.items() if value is not None}
     if plan is not None:
         if flags:
-            names = ", ".join(_flag(key) for key in flags)
+            names = ", ".join(flag_of(key) for key in flags)
             line = f"give a PLAN or the flags that stand in place of it; received {shown(plan)} and {names}"
             raise InvalidInputError(f"{line}; {_remedy(list(flags))}")
         return _read(plan)
@@ -162,8 +162,8 @@ def _read(plan: str) -> Plan:
 def _remedy(flags: list[str]) -> str:
     """Remedy for flags beside a plan file: a similar option of the command, or else keys of the file."""
     others = [item.opts[0] for item in _options() if item.name not in FLAGS]
-    close = nearest(_flag(flags[0]), others, 0.85) if len(flags) == 1 else None
-    if close is not None and close != _flag(flags[0]):
+    close = nearest(flag_of(flags[0]), others, 0.85) if len(flags) == 1 else None
+    if close is not None and close != flag_of(flags[0]):
         return f"did you mean {close!r}?"
     return f"with a plan, {'that is a key' if len(flags) == 1 else 'those are keys'} of its file"
 
@@ -181,10 +181,10 @@ def flag_names() -> Iterator[None]:
         yield
     except InvalidInputError as error:
         key, message = error.field, str(error)
-        known = key is not None and any(_flag(key) in item.opts for item in _options())
+        known = key is not None and any(flag_of(key) in item.opts for item in _options())
         if key is None or not known or not message.startswith(key):
             raise
-        raise InvalidInputError(_flag(key) + message.removeprefix(key), key) from None
+        raise InvalidInputError(flag_of(key) + message.removeprefix(key), key) from None
 
 
 def delta_of(plan: Plan, delta: float | None) -> float:
@@ -245,8 +245,9 @@ def unaliased(name: str) -> str:
 
 def names_of(key: str) -> tuple[str, ...]:
     """Return the flag of a key and its other name, if any."""
-    return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))
+    return (flag_of(key), *([ALIASES[key]] if key in ALIASES else []))
 
 
-def _flag(key: str) -> str:
+def flag_of(key: str) -> str:
+    """Return the flag of a key."""
     return "--" + key.replace("_", "-")

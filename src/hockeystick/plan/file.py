@@ -273,7 +273,7 @@ def _syntax_of(path: str | Path) -> str:
         raise InvalidInputError(f"a plan file is named by a path; received {shown(path)}") from None
     if ending not in _ENDINGS:
         what = "is a directory; a plan is a file whose name" if _is_folder(path) else "the name of a plan file"
-        raise InvalidInputError(f"{place(path)}: {what} ends in .toml or .json")
+        raise InvalidInputError(f"{place(path)}: {what} ends in .toml or .json; `hockeystick new` writes a first one")
     return _ENDINGS[ending]
 
 

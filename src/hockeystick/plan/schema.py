@@ -332,6 +332,8 @@ def unknown(key: object, known: Iterable[str]) -> str:
     known = list(known)
     close = key_meant(key, known) or nearest(key, known)
     hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
+    if key == "history":  # the state of an accountant of Opacus
+        hint = "`accountant.plan.save('plan.toml')` in Python writes a plan of an accountant's steps"
     return f"unknown key {shown(key)}; {hint}"
 
 

@@ -13,12 +13,13 @@ from hockeystick.plan.users import USER
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.scale import scale_lines
 from hockeystick.report.tables import Answer as Answer
 from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.bounds import DeltaAnswer
 from hockeystick.values.domains import cut, one_line
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _LABELS = {
     "certified": "certified interval",
@@ -44,7 +45,23 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     quoted = round_up(bound.quoted, QUOTED_DIGITS)
     headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}{_noise(plan)}"
     judged = _judged(plan.published or {}, delta, bound)
-    return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta, judged)))
+    scale = [] if bound.guarantee == "estimate" else scale_lines(plan, bound.quoted, delta)
+    return Answer(headline, (*_lines(plan, bound, _plain(bound), delta, judged, scale), *_way_out(plan, delta)))
+
+
+def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
+    """Line with the epsilon of shuffled training under Poisson batches, its way out; none where nothing is known."""
+    if all(item.sampling.name != "shuffled" for item in plan.rounds):
+        return []
+    from hockeystick.plan.sampling import Poisson
+    from hockeystick.questions.samplings import resampled  # imported late: other answers load no searches
+
+    try:
+        other = resampled(plan, Poisson).epsilon(delta)
+    except (InvalidInputError, UnsupportedError):  # no rate derives from the plan, or a round refuses to be sampled
+        return []
+    quoted = round_up(other.quoted, QUOTED_DIGITS)
+    return [("way out", f"with Poisson batches: epsilon <= {quoted}; `hockeystick sampling` compares every scheme")]
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
@@ -96,13 +113,18 @@ def _plain(bound: Said) -> list[str]:
 
 
 def _lines(
-    plan: Plan, bound: Said, ends: Sequence[str], delta: float, judged: str | None = None
+    plan: Plan,
+    bound: Said,
+    ends: Sequence[str],
+    delta: float,
+    judged: str | None = None,
+    scale: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
     label = _LABELS.get(bound.guarantee, bound.guarantee)
     lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))
-    lines += relation_lines(plan)
+    lines += [*scale, *relation_lines(plan)]
     if bound.direction is not None and len(plan.adjacency.directions) > 1:
         lines.append(("direction", f"{bound.direction} (the worse one)"))
     lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]

@@ -1,0 +1,229 @@
+"""The command ``hockeystick new``: five questions, a commented plan file, and the answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hockeystick.cli import options
+from hockeystick.cli.numbers import FALLING, number
+from hockeystick.cli.options import flag_of, names_of
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import place
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+
+RELEASES = {
+    "poisson": "a model trained with DP-SGD on Poisson batches, as Opacus draws them",
+    "shuffled": "a model trained with DP-SGD on shuffled batches, as most data loaders make them",
+    "laplace": "counts, sums or other numbers with Laplace noise",
+    "gaussian": "counts, sums or other numbers with normal noise",
+}
+"""Answers to the first question."""
+
+TRAINING = ("poisson", "shuffled")
+"""Releases that are trained models; the others are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question whose answer is a number.
+
+    Attributes:
+        key: name of its flag, with underscores.
+        text: question on a terminal.
+    """
+
+    key: str
+    text: str
+
+
+RECORDS = Question("dataset_size", "How many records are in the data?")
+
+OF_TRAINING = (
+    RECORDS,
+    Question("batch_size", "How many records does a batch hold on average?"),
+    Question("epochs", "How many epochs does the training take?"),
+    Question("noise_multiplier", "How much noise (its standard deviation / the clipping norm)?"),
+)
+OF_NUMBERS = (
+    RECORDS,
+    Question("count", "How many numbers do you release about the same data?"),
+    Question("sensitivity", "By how much can one record change one of these numbers?"),
+    Question("noise", "How much noise (the scale of Laplace, the standard deviation of normal noise)?"),
+)
+
+NOISE_KEYS = {"laplace": "scale", "gaussian": "noise_multiplier"}
+"""Key of the noise of each mechanism."""
+
+HEAD = """\
+# A plan: the noise that protects the data, and how often it is added. Correct what is not so, and ask again:
+#   hockeystick epsilon {file}
+# A plan may have several [[round]] tables; `hockeystick supported` lists the mechanisms and samplings.
+"""
+"""First lines of the file."""
+
+COMMENTS = {
+    "format": "version of this format",
+    "adjacency": "the data with one record more or less; a person is one record unless unit says otherwise",
+    "delta": "probability with which the promise of epsilon may fail; below 1 / records",
+    "mechanism": "kind of noise",
+    "noise_multiplier": "standard deviation of the noise / largest contribution of one record (the clipping norm)",
+    "scale": "scale of the noise / largest contribution of one record",
+    "sampling": "how batches are made: not this? `hockeystick sampling FILE` compares the others",
+    "batch_size": "records of a batch, on average",
+    "dataset_size": "records in the data",
+    "epochs": "passes over the data",
+    "count": "released numbers",
+}
+"""Comment on each key."""
+
+SETTINGS = {question.key: question for question in (*OF_TRAINING, *OF_NUMBERS)}
+"""All questions but the first, by the key of their flags."""
+
+
+def _flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Add a flag for each question."""
+    for question in reversed(SETTINGS.values()):
+        kind = number(question.key)
+        command = options.number_option(*names_of(question.key), type=kind, help=question.text)(command)
+    return command
+
+
+@click.command()
+@click.argument("file", default="plan.toml", shell_complete=options.files)
+@click.option("--release", type=click.Choice(list(RELEASES)), help="What do you release?")
+@_flags
+@options.number_option("--epsilon", help="Find the noise for this epsilon, in place of the question about noise.")
+@options.number_option("--delta", help="Delta; by default the power of ten below 1 / records.")
+def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
+    """Write a first plan file, by five questions or by flags, and answer for it.
+
+    FILE is plan.toml unless you name another. hockeystick reads no data: a plan says how much noise protects how many
+    records. A flag answers its question beforehand.
+
+    Example: hockeystick new --release poisson --dataset-size 60000 --batch-size 256 --epochs 60 --epsilon 3
+    """
+    from hockeystick.values.files import write_text
+
+    if Path(file).suffix.lower() != ".toml":
+        raise InvalidInputError(f"{place(file)}: name the new plan file with the ending .toml, such as plan.toml")
+    if Path(file).exists():
+        raise InvalidInputError(f"{place(file)} exists: name another file, such as `hockeystick new second.toml`")
+    release = _release() if release is None else release
+    questions = OF_TRAINING if release in TRAINING else OF_NUMBERS
+    noise = questions[-1].key
+    for key, value in given.items():
+        if value is not None and key not in {question.key for question in questions}:
+            raise InvalidInputError(f"{flag_of(key)} does not go with --release {release}", key)
+        if value is not None and key == noise and epsilon is not None:
+            raise InvalidInputError(f"give --epsilon or {flag_of(noise)}: the one determines the other; received both")
+    answers = {
+        question.key: _asked(question.key, question.text, FALLING) if (said := given[question.key]) is None else said
+        for question in questions
+        if epsilon is None or question.key != noise
+    }
+    with options.flag_names():
+        plan = _plan(release, answers, delta, epsilon)
+    write_text(file, _commented(plan, file))
+    click.echo(f"{place(file)} is written: read its lines, and correct what is not so.", err=True)
+    if epsilon is not None and release not in TRAINING:
+        click.echo(f"Add noise of {_absolute(plan, answers['sensitivity'])!r} to each number.", err=True)
+    click.echo(err=True)
+    question: dict[str, Any] = {
+        "delta": plan.delta_target,
+        "accountant": "auto",
+        "options": {},
+        "gap": None,
+        "proof": False,
+    }
+    options.answer("epsilon", plan, question, False, "computing epsilon")
+    click.echo(f"\nNext: hockeystick report {place(file)} -o report.html", err=True)
+
+
+def _release() -> str:
+    """Return the answer to the first question."""
+    lines = [f"  {name:<9} {text}" for name, text in RELEASES.items()]
+    click.echo("\n".join(["What do you release?", *lines]), err=True)
+    found: str = _asked("release", "Your answer", click.Choice(list(RELEASES)))
+    return found
+
+
+def _asked(key: str, text: str, kind: Any) -> Any:
+    """Return the answer to a question on the terminal.
+
+    Raises:
+        InvalidInputError: the input ends without an answer.
+    """
+    try:
+        return click.prompt(text, type=kind, err=True, prompt_suffix=" ")
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise  # whoever answers stopped the program
+        flag = flag_of(key)
+        raise InvalidInputError(f"{flag} is missing: the input ended before its answer; give the flag", key) from None
+
+
+def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon: float | None) -> Plan:
+    """Return the plan of the answers.
+
+    Raises:
+        InvalidInputError: an answer is outside its domain.
+        UnreachableError: no noise meets the target.
+    """
+    from hockeystick.plan.dp_sgd import dp_sgd
+    from hockeystick.plan.mechanisms import Gaussian, Laplace
+    from hockeystick.plan.plan import Plan
+    from hockeystick.plan.round import Round
+    from hockeystick.questions.calibration import calibrate
+    from hockeystick.questions.targets import Epsilon
+    from hockeystick.values.domains import whole
+
+    records = whole(said["dataset_size"], "dataset_size", "number of records", 1)
+    at = 10.0 ** -len(str(records)) if delta is None else delta
+    if release in TRAINING:
+        plan = dp_sgd(**{"noise_multiplier": 1.0, **said}, sampling=release, delta=at)  # type: ignore[arg-type]
+    else:
+        relative = _relative(said["noise"], said["sensitivity"]) if epsilon is None else 1.0
+        mechanism = Laplace(relative) if release == "laplace" else Gaussian(relative)
+        plan = Plan([Round(mechanism, count=whole(said["count"], "count", "released numbers"))], delta=at)
+    if epsilon is None:
+        return plan
+    parameter = NOISE_KEYS["laplace" if release == "laplace" else "gaussian"].replace("_", "-")
+    return calibrate(plan, parameter, Epsilon(epsilon, at)).plan
+
+
+def _relative(noise: float, sensitivity: float) -> float:
+    """Return the noise over the sensitivity, rounded down, which is the safe side."""
+    from hockeystick.numerics.decimals import decimal
+    from hockeystick.values.domains import SENSITIVITY
+    from hockeystick.values.exact import towards
+
+    return towards(decimal(noise) / decimal(SENSITIVITY.check(sensitivity, "sensitivity")), False)
+
+
+def _absolute(plan: Plan, sensitivity: float) -> float:
+    """Return the noise in units of the numbers, rounded up, which is the safe side."""
+    from hockeystick.numerics.decimals import decimal
+    from hockeystick.values.exact import towards
+
+    (item,) = plan.rounds
+    noise = getattr(item.mechanism, NOISE_KEYS[item.mechanism.name])
+    return towards(decimal(noise) * decimal(sensitivity), True)
+
+
+def _commented(plan: Plan, file: str) -> str:
+    """Return the plan file with a comment beside each key."""
+    from hockeystick.plan.file import plan_text
+
+    lines = plan_text(plan).splitlines()
+    width = max(map(len, lines))
+    comments = [COMMENTS.get(line.partition(" = ")[0]) for line in lines]
+    rows = [f"{line:<{width}}  # {comment}" if comment else line for line, comment in zip(lines, comments, strict=True)]
+    return "\n".join([HEAD.format(file=place(file)), *rows, ""])

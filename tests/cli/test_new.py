@@ -1,0 +1,66 @@
+"""``hockeystick new``: questions or flags become a plan file that every command reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command import refused, run
+from hockeystick import load_plan
+
+
+def test_five_answers_become_a_plan_and_its_epsilon(tmp_path: Path) -> None:
+    made = tmp_path / "plan.toml"
+    done = run("new", made, stdin="poisson\n60000\n256\n60\n1.1\n")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("epsilon <= 2.39 at delta = 1e-5\n")
+    assert done.stderr.count("?") == 5
+    assert run("epsilon", made).stdout == done.stdout
+    lines = made.read_text().splitlines()
+    assert all("  # " in line for line in lines if " = " in line and not line.startswith("#"))
+
+
+def test_a_target_finds_the_noise_in_units_of_the_numbers(tmp_path: Path) -> None:
+    made = tmp_path / "plan.toml"
+    flags = ("--dataset-size", "5e3", "--count", "12", "--sensitivity", "3", "--epsilon", "1")
+    done = run("new", made, "--release", "gaussian", *flags)
+    assert done.stdout.startswith("epsilon <= 1.00 at delta = 1e-4\n")
+    noise = float(done.stderr.partition("Add noise of ")[2].partition(" ")[0])
+    again = tmp_path / "again.toml"
+    run("new", again, "--release", "gaussian", *flags[:-2], "--noise", repr(noise))
+    # the division rounds the relative noise down again, by at most a unit in the last place
+    assert load_plan(again).epsilon().upper == pytest.approx(1.0, rel=1e-5)
+
+
+def test_shuffled_batches_name_the_way_out(tmp_path: Path) -> None:
+    flags = ("--dataset-size", "60000", "--batch-size", "256", "--epochs", "60", "--noise-multiplier", "1.1")
+    done = run("new", tmp_path / "plan.toml", "--release", "shuffled", *flags)
+    assert done.stdout.startswith("epsilon <= 191 ")
+    assert "with Poisson batches: epsilon <= 2.39" in done.stdout
+
+
+def test_what_does_not_go_together_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    made = tmp_path / "plan.toml"
+    assert "--epochs does not go with" in refused("new", made, "--release", "laplace", "--epochs", "3")
+    both = ("--noise", "3", "--epsilon", "1")
+    assert "received both" in refused("new", made, "--release", "laplace", *both)
+    sizes = ("--release", "laplace", "--dataset-size", "0", "--count", "1", "--sensitivity", "1", "--noise", "3")
+    assert refused("new", made, *sizes).startswith("--dataset-size must be a whole number from 1 ")
+    assert ".toml" in refused("new", tmp_path / "data.csv")
+    ended = run("new", made, "--release", "laplace", stdin="")
+    assert ended.exit_code == 2
+    assert "--dataset-size is missing" in ended.stderr
+    assert not made.exists()
+    made.write_text("mine")
+    assert "exists" in refused("new", made)
+    assert made.read_text() == "mine"
+
+
+def test_people_who_have_no_plan_are_led_to_it(tmp_path: Path) -> None:
+    assert "`hockeystick new --epsilon NUMBER`" in refused("--epsilon", "3")
+    assert "`hockeystick new --epsilon NUMBER`" in refused("epsilon", "--epsilon", "3")
+    assert "`hockeystick new`" in refused("report", tmp_path / "data.csv")
+    state = tmp_path / "history.json"
+    state.write_text('{"history": [[1.0, 0.01, 100]], "mechanism": "rdp"}')
+    assert "accountant.plan.save" in refused("epsilon", state)
