@@ -120,7 +120,15 @@ def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> 
     def known(names: Iterable[str]) -> list[Parameter]:
         return [PARAMETERS[name] for each in names if (name := parameter_of(each)) in PARAMETERS]
 
-    return without_free(known(free), without_free(known(grid), flags, "is in --grid"), "is looked for")
+    found, varied = known(free), known(grid)
+    for parameter in found:
+        if parameter in varied:
+            raise InvalidInputError(
+                f"--grid sets {parameter.name}, and --target finds it: leave it out of --grid, or name another with "
+                "--parameter",
+                "grid",
+            )
+    return without_free(found, without_free(varied, flags, "is in --grid"), "is found by --target")
 
 
 def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:

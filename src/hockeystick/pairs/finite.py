@@ -3,21 +3,12 @@
 A mechanism with finitely many outcomes, of law p with the record and law q without it, is its own dominating pair:
 ``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes of one likelihood ratio tell the adversary the same, so that their
 masses are added, in fractions (the ratio is sufficient: given it, an outcome is drawn alike under both laws).
-
-Probabilities that do not add up to 1 are rounded ones, or some outcomes were left out. Let p be what is sure to be
-there: the numbers themselves where they add up to less than 1; where they add up to 1 + d, the share ``(1 - d) / (1 +
-d)`` of each, which is below everything that lies within a relative d of a law. What is missing goes to an outcome of
-its own, which only p has, and what q misses to one that only q has. This pair dominates whatever was meant: any law
-that is at least p everywhere is p and a rest, and drawing the rest anew from the outcome of its own gives it back; the
-same kernel does so for q; and processing tells no more (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). It need not
-be tight.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -40,21 +31,6 @@ def log_fraction(value: Fraction) -> float:
     if abs(shift) < 1000:
         return math.log(float(value))
     return math.log(float(value / Fraction(2) ** shift)) + shift * math.log(2)
-
-
-def completed(p: Sequence[Fraction], q: Sequence[Fraction]) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-    """Two lists of probabilities that may miss 1, as two laws that dominate what was meant; see the module."""
-    kept_p, kept_q = _kept(p), _kept(q)
-    more_p, more_q = 1 - sum(kept_p), 1 - sum(kept_q)
-    only_p = ((more_p, Fraction(0)),) if more_p else ()
-    only_q = ((Fraction(0), more_q),) if more_q else ()
-    with_, without = zip(*zip(kept_p, kept_q, strict=True), *only_p, *only_q, strict=True)
-    return with_, without
-
-
-def _kept(masses: Sequence[Fraction]) -> list[Fraction]:
-    excess = sum(masses) - 1
-    return [mass * (1 - excess) / (1 + excess) for mass in masses] if excess > 0 else list(masses)
 
 
 @dataclass(frozen=True)

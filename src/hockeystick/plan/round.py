@@ -195,7 +195,7 @@ class Round(metaclass=NamedArguments):
 
     def claim(self, direction: Direction) -> Claim:
         """Return the claim for the round in one direction, with its source."""
-        return self.mechanism.qualified(claimed_of(self._scheme(direction), self.mechanism, direction))
+        return claimed_of(self._scheme(direction), self.mechanism, direction)
 
     def known(self, direction: Direction) -> Known:
         """The pair of one round in one direction, or the pairs, with the side of the truth that each is on.

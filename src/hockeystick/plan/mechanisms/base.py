@@ -189,10 +189,6 @@ class Mechanism(metaclass=NamedArguments):
         """
         raise AssertionError(f"{type(self).__name__} claims a pair in both directions and does not give it")
 
-    def qualified(self, claim: Claim) -> Claim:
-        """Return a claim of a round, weakened if this instance's parameters require it."""
-        return claim
-
     def curve(self, direction: Direction) -> RenyiCurve:
         """Return the Renyi curve of one unsampled round: that of its pair, unless the claim is ``renyi``."""
         return self.pair(direction)

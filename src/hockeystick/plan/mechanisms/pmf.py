@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated
 
-from hockeystick.pairs.finite import FinitePair, completed
+from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
 from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
@@ -15,9 +15,6 @@ from hockeystick.values.errors import InvalidInputError
 
 MOST_OUTCOMES = 5000
 """Largest number of outcomes, since each likelihood ratio is a fraction."""
-
-MISSED = Fraction(1, 10**12)
-"""Largest deviation from 1 of a law's probabilities."""
 
 _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/finite.py")
 
@@ -32,16 +29,14 @@ _REPLACED = Claim(
 class Pmf(FiniteMechanism):
     """Mechanism with finitely many outcomes whose law is p with the record and q without it.
 
-    The probabilities are read exactly, as the decimals or quotients that they are written as. If their sum differs from
-    1, by at most 1e-12, the rest counts as an outcome of that law alone; answers are then upper bounds.
+    Each probability is read as the decimal or the quotient that it is written as; those of a law add up to 1 exactly.
 
     Args:
         p: probability of each outcome with the record.
         q: probability of each outcome without it, equally many.
 
     Raises:
-        InvalidInputError: a probability is outside its domain, the lists differ in length, or a sum differs from 1 by
-            more than 1e-12.
+        InvalidInputError: a probability is outside its domain, the lists differ in length, or a sum is not 1.
 
     >>> from hockeystick import Direction
     >>> Pmf(p=["1/2", "1/2", 0], q=["1/4", "1/2", "1/4"]).pair(Direction.REMOVE).loss_range
@@ -67,9 +62,11 @@ class Pmf(FiniteMechanism):
             )
         for key in ("p", "q"):
             total = sum(getattr(self, key))
-            if abs(total - 1) > MISSED:
+            if total != 1:
                 raise InvalidInputError(
-                    f"the probabilities of {key} must add up to 1, to 1e-12; received a sum of {float(total)!r}", key
+                    f"the probabilities of {key} must add up to 1 exactly, as the decimals they print; they miss "
+                    f'it by {float(1 - total):.3g}: write quotients such as "1/3", or give the rest as an outcome',
+                    key,
                 )
 
     def with_against_without(self) -> FinitePair:
@@ -78,10 +75,4 @@ class Pmf(FiniteMechanism):
 
     @cached_property
     def _with(self) -> FinitePair:
-        return FinitePair(*completed(self.p, self.q))
-
-    def qualified(self, claim: Claim) -> Claim:
-        """Return an upper-bound claim if the probabilities do not add up to 1."""
-        if claim.status is not Status.TIGHT or sum(self.p) == sum(self.q) == 1:
-            return claim
-        return Claim(Status.UPPER, f"{claim.cited}; of laws that miss 1: proof in pairs/finite.py")
+        return FinitePair(self.p, self.q)
