@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -111,3 +112,48 @@ def test_an_end_that_is_known_worse_when_it_is_asked_again_stops_no_search(monke
 
     monkeypatch.setattr(Side, "log_delta", forgetful)
     assert plan.selection("geometric", mean=5).epsilon(1e-5).upper >= sharp * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("mean", [1.5, 20.0, 100.0])
+@pytest.mark.parametrize(
+    ("runs", "closed"),
+    [
+        ("geometric", lambda one, mean: 3 * one),
+        ("logarithmic", lambda one, mean: 2 * one),
+        ("poisson", lambda one, mean: one + mean * math.tanh(one / 2)),
+    ],
+)
+def test_pure_runs_have_a_pure_epsilon(runs: Any, closed: Callable[[float, float], float], mean: float) -> None:
+    """The closed form at delta 0, never above it elsewhere, and never below what two outputs show exactly."""
+    plan = Plan([hs.Round(hs.RandomizedResponse(0.5))], best_of=BestOf(runs, mean))
+    pure = plan.epsilon(0.0)
+    assert pure.upper == pytest.approx(closed(0.5, mean), rel=1e-9)
+    assert plan.epsilon(1e-9).upper <= pure.upper
+    assert plan.delta(pure.upper).upper == 0.0
+    high = math.exp(0.5) / (1 + math.exp(0.5))
+    none = math.exp(-mean) if runs == "poisson" else 0.0  # nothing is released, under either law
+    first = [1 - _none_of(runs, mean, share) for share in (high, 1 - high)]
+    rest = [_none_of(runs, mean, share) - none for share in (high, 1 - high)]
+    assert pure.upper >= max(abs(math.log(first[0] / first[1])), abs(math.log(rest[0] / rest[1])))
+
+
+def _none_of(runs: str, mean: float, share: float) -> float:
+    """The probability that no run has an output of that probability: the generating function at the rest."""
+    if runs == "poisson":
+        return math.exp(-mean * share)
+    if runs == "geometric":
+        return (1 - share) / mean / (1 - (1 - 1 / mean) * (1 - share))
+    odds = BestOf("logarithmic", mean)._odds
+    return 1 - math.log1p(odds * share) / math.log1p(odds)
+
+
+def test_one_ordering_takes_the_pure_epsilon_of_both() -> None:
+    """A guarantee for removal alone needs the ratio both ways: that of a curve with another one backwards."""
+    one = hs.Round(hs.Pmf(["1/2", "1/2"], ["1/4", "3/4"]))  # log 2 one way, log 3/2 the other
+    found = Plan([one], "remove", best_of=BestOf("geometric", 20)).epsilon(0.0)
+    assert found.upper == pytest.approx(3 * math.log(2), rel=1e-9)
+    assert Plan([one], "add", best_of=BestOf("geometric", 20)).epsilon(0.0).upper == pytest.approx(found.upper)
+
+
+def test_runs_that_may_fail_have_no_pure_epsilon() -> None:
+    assert Plan([hs.Round(hs.Gaussian(2.0))], best_of=BestOf("geometric", 20)).epsilon(0.0).upper == math.inf

@@ -52,7 +52,7 @@ def test_the_three_published_numbers() -> None:
 
 
 @pytest.mark.parametrize("adjacency", RELATIONS)
-@pytest.mark.parametrize(("epsilon", "rounds"), [(0.5, 1), (1.0, 3), (0.2, 12), (3.0, 4)])
+@pytest.mark.parametrize(("epsilon", "rounds"), [(0.5, 2), (1.0, 3), (0.2, 12), (3.0, 4)])
 def test_the_ends_are_what_they_are_said_to_be(adjacency: str, epsilon: float, rounds: int) -> None:
     for at in (0.0, 0.3 * epsilon, 0.5 * epsilon * math.sqrt(rounds)):
         found = plan(epsilon, rounds, adjacency).delta(at)
@@ -228,3 +228,20 @@ def test_plan_files_know_it() -> None:
     assert hs.Plan.from_dict(made.to_dict()) == made
     assert hs.Exponential(0.5).curve(Direction.ADD) == BoundedRangeCurve(decimal(0.5))
     assert hs.calibrate(plan(1.0, 2), "epsilon", hs.targets.Epsilon(1.0, 1e-6), tolerance=0.01).achieved.upper <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 40.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01, 0.3])
+def test_one_round_has_its_closed_form_from_both_sides(epsilon: float, delta: float) -> None:
+    """The best t of each delta is attained; two rounds with one t are below two with the best of each."""
+    with mp.workdps(40):
+        least = mp.tanh(mp.mpf(epsilon) / 4)  # from this delta on epsilon is 0
+        form = mp.mpf(repr(epsilon)) + 2 * mp.log(
+            1 - mp.sqrt(mp.mpf(repr(delta)) * (1 - mp.exp(-mp.mpf(repr(epsilon)))))
+        )
+        truth = form if delta < least else mp.zero
+        found = hs.Plan([hs.Round(hs.Exponential(epsilon))]).epsilon(delta)
+        assert found.lower <= truth <= found.upper
+    assert found.upper - found.lower <= 1e-12 * (1 + epsilon)
+    twice = hs.Plan([hs.Round(hs.Exponential(epsilon), count=2)]).epsilon(delta)
+    assert twice.lower < twice.upper or twice.upper == 0

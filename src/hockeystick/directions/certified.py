@@ -126,13 +126,13 @@ def _bound(worst: Direction, found: Interval) -> Bound:
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
 ) -> tuple[Direction, Interval]:
-    """Interval of the pairs if all are tight or there is no lower bound; else between two compositions.
+    """Interval of the pairs if they have both ends or there is no lower bound; else between two compositions.
 
     The upper end is that of the dominating pairs in the worst direction. The lower end is the largest lower end of the
     attained compositions in any direction: each side has its own maximum.
     """
     subjects = _directions(directions)
-    if directions.tight or not directions.known_from_below:
+    if directions.one_curve or not directions.known_from_below:
         worst, found = ask(subjects)
         reason = _reason(subjects, found)
         return worst, found if reason == found.limited else replace(found, limited=reason)

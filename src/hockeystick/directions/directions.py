@@ -102,6 +102,13 @@ class Directions:
         return self._all(Tight)
 
     @cached_property
+    def one_curve(self) -> bool:
+        """True if the pairs above have both ends of delta: all are tight, or a lone round attains its delta."""
+        if self.tight or sum(count for _, count in self.kinds) != 1:
+            return self.tight
+        return all(isinstance(known, Tight) or (isinstance(known, Between) and known.alone) for known in self._run())
+
+    @cached_property
     def known_from_below(self) -> bool:
         """True if every round has a lower bound in every direction: then there is a lower end."""
         return self.tight or self._all(Tight, Between)

@@ -69,6 +69,8 @@ class Between:
         below: one or more pairs, each dominated by an instance; in which order, see the module.
         why: why they differ, in a sentence that is said with every answer.
         curve: a Renyi curve of every instance, where one is known that is not that of ``above``: it may be the lower.
+        alone: True if some instance attains the delta of ``above`` at each epsilon, another one at another epsilon:
+            the truth for one round, and not for a composition.
         together: pairs that dominate so many of these rounds together, however others come in between, and how often
             each; none where they are no better than ``above`` composed with itself.
 
@@ -80,6 +82,7 @@ class Between:
     below: tuple[DominatingPair, ...]
     why: str = "no pair is known that is attained and dominates"
     curve: RenyiCurve | None = None
+    alone: bool = False
     together: Callable[[int], Sequence[tuple[DominatingPair, int]]] | None = None
 
     def __post_init__(self) -> None:

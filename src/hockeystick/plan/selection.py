@@ -34,6 +34,10 @@ T is bounded by ``T(u) <= min_a (e^a u + delta'(a))`` over a grid of a, where de
 ``delta'(-a) = 1 - e^-a (1 - delta(a))``. Hinges are moved to a grid of ``log r``: delta is convex in ``e^e``, and one
 may be shared between the two places beside it so that its mean of ``1 / r`` is kept, and the sum only grows.
 
+**Pure runs.** Where ``p <= e^a q`` and ``q <= e^a p`` everywhere, ``v <= e^a u`` and ``v - u <= TV <= tanh(a / 2)``, so
+that the best run satisfies, at delta 0, ``(2 + eta) a`` under the negative binomial law (as in Papernot, Steinke 2022
+[PS22]), as ``(1 + c v) / (1 + c u) <= max(1, v / u)``, and ``a + m tanh(a / 2)`` under the Poisson law.
+
 The laws: *truncated negative binomial*, shape eta > -1, success probability g (the geometric law has eta = 1, the
 logarithmic one eta = 0), ``f'(1 - u) = m (1 + (1 - g) u / g)^-(eta + 1)``; *Poisson*, ``f'(1 - u) = m e^(-m u)``.
 
@@ -245,7 +249,9 @@ FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
 LEAST = 1e-300
 """Amount added to probabilities that are rounded up, or else they would be 0 below the range of a double."""
 
-TARGET = domains.Domain("a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta")
+TARGET = domains.Domain(
+    "0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta", also=0.0
+)
 """Domain of the target delta, which is divided by the expected number of runs."""
 
 GAP = 1e-3
@@ -291,23 +297,36 @@ class Selection:
         return sides
 
     def epsilon(self, delta: float, gap: float | None = None) -> Answer:
-        """The least epsilon at a delta from 1e-100 to 1; the gap is that of a run's curve, whatever is wanted.
+        """The least epsilon at a delta, 0 or from 1e-100 to 1; the gap is that of a run's curve, whatever is wanted.
 
         Raises:
             InvalidInputError: a delta outside its domain.
         """
         target = TARGET.check(delta, "delta")
-        ends = [(side.epsilon(target), side.direction) for side in self._sides]
+        ends = [(min(side.epsilon(target), self._pure), side.direction) for side in self._sides]
         lower = max((self._epsilon_below(test, target) for test in self._tests), default=0.0)
         found = self._between(max(lower, 0.0), *max(ends, key=lambda end: end[0]))
         return told(found if self._tests else from_above(found), self.plan, target)
 
     def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
         """The least delta at an epsilon."""
-        ends = [(side.log_delta(epsilon), side.direction) for side in self._sides]
+        ends = [
+            (-math.inf if epsilon >= self._pure else side.log_delta(epsilon), side.direction) for side in self._sides
+        ]
         lower = max((self._log_delta_below(test, epsilon) for test in self._tests), default=-math.inf)
         found = delta_of(self._between(lower, *max(ends, key=lambda end: end[0])))
         return told(found if self._tests else from_above(found), self.plan, found.upper)
+
+    @cached_property
+    def _pure(self) -> float:
+        """Epsilon that holds at every delta, from the pure epsilon of one run in both orderings; or infinite."""
+        both = {
+            RELATION[each] for direction in self.plan.adjacency.directions for each in (direction, direction.reverse)
+        }
+        one = max(replace(self._one, adjacency=relation).epsilon(0.0).quoted for relation in both)
+        if self._runs.eta is None:
+            return (one + self._runs.mean * math.tanh(one / 2)) * (1 + SPARE)
+        return (2 + self._runs.eta) * one * (1 + SPARE)
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
@@ -388,6 +407,8 @@ class Side:
 
     def epsilon(self, delta: float) -> float:
         """An epsilon at which the bound on delta is at most delta."""
+        if not delta:
+            return math.inf
         target = math.log(delta) - SPARE
         at_ends = {0.0: self.log_delta(0.0)}
         if at_ends[0.0] <= target:

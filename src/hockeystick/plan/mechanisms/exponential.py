@@ -21,7 +21,8 @@ bounded range if that is smaller. Both hold however rounds depend on each other,
 non-adaptive composition: of G_t with t in sixteenths of epsilon, each an exponential mechanism with two candidates,
 whose utilities change by D in opposite directions, and which one without any change would choose with some odds: of
 these there is a choice for each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by what
-lies between sixteenths.
+lies between sixteenths. For one round both ends are the closed form ``epsilon + 2 log(1 - sqrt(delta (1 -
+e^-epsilon)))`` of the largest curve, which the best t of each delta attains.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ class Exponential(SymmetricMechanism):
         if direction is Direction.ADD:
             shares.reverse()  # the same instances in the other direction
         below = tuple(TwoLossPair(epsilon, share) for share in shares)
-        return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon), partial(blocks, epsilon))
+        # one round has the largest curve: its delta at each epsilon is that of some G_t (``pairs/bounded_range.py``)
+        return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon), True, partial(blocks, epsilon))
 
     def curve(self, direction: Direction) -> RenyiCurve:
         """Return the largest moments of bounded range, which are below those of the pair."""
