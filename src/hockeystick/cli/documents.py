@@ -60,8 +60,8 @@ def report(
         raise InvalidInputError("--checker is put beside the report: say with --output where that is")
     form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
     at = options.delta_of(plan, delta)
-    with progress("computing the report"):
-        record = report_record(plan, at, title, made())
+    with progress("computing the report") as say:
+        record = report_record(plan, at, title, made(), say=lambda part: say(f"computing the report: {part}"))
         text = report_text(record, form)
     if output is None:
         click.echo(text, nl=False)

@@ -11,6 +11,13 @@ attained at D: the pair is tight.
 **Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes the
 values ``(2j - D) / scale`` for ``j = min(max(k, 0), D)`` and no others, so that there is nothing to truncate.
 
+Between two Laplace pairs it lies, with ``a = e^(-1 / b)`` for the scale b: at ``e^eps = a^(2s - D)``, ``0 <= s <= D``,
+the event of the best half-line gives ``delta = 1 - (a^(j + 1) + a^(2s - j)) / (1 + a)`` with ``j = floor(s)``. The
+bracket is convex in j and symmetric about ``s - 1/2``: at least ``2 a^(s + 1/2)``, so that ``delta <= 1 - a^s / cosh(1
+/ 2b)``, and on ``[s - 1, s]`` at most ``(1 + a) a^s``, so that ``delta >= 1 - a^s``. The Laplace pair at distance theta
+has ``1 - e^((eps - theta) / 2)``: at ``D / b`` it is dominated, and at ``D / b + 2 log cosh(1 / 2b) <= D / b + 1 / 4
+b^2`` it dominates (beyond D / b the delta is 0 above, and ``1 - e^eps``, the least of any pair, below).
+
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
 loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes further out
 than ``m >= 39.2 s`` from either centre are taken together: what P has there counts as infinite loss, what Q has there

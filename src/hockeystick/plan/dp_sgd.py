@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms.gaussian import Gaussian
@@ -16,6 +16,11 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from hockeystick.plan.mechanisms.pmf import Pmf
+
+NOISE_OR_NONE = domains.NOISE_OR_NONE.of("standard deviation of the noise / norm bound C of one record")
 
 MISPLACED = "does not go with sampling"
 """Refusal of a key of another sampling scheme; in a table it may be a column with another meaning."""
@@ -47,7 +52,7 @@ def dp_sgd(
     """The plan of DP-SGD: Gaussian rounds that see a sample, by default a Poisson sample.
 
     Args:
-        noise_multiplier: standard deviation of the noise / clipping norm.
+        noise_multiplier: standard deviation of the noise / clipping norm; 0 is training without noise.
         sample_rate: probability that a record enters a batch; or give ``batch_size`` and ``dataset_size``.
         steps: number of optimiser steps; or give ``epochs``. Where a round of the scheme is an epoch, whole epochs;
             with ``"random-allocation"`` the last one may be broken off, and is a round of its own.
@@ -108,10 +113,10 @@ def dp_sgd(
         "unit": unit, "records_per_unit": records_per_unit, "partitions_per_unit": partitions_per_unit,
     }  # fmt: skip
     if epochs is not None:
-        return Plan([Round(Gaussian(noise_multiplier), scheme, epochs=epochs)], adjacency, delta, **who)
+        return Plan([Round(noised(noise_multiplier), scheme, epochs=epochs)], adjacency, delta, **who)
     assert steps is not None
     count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
-    rounds = [Round(Gaussian(noise_multiplier), scheme, count)]
+    rounds = [Round(noised(noise_multiplier), scheme, count)]
     if left:
         last = scheme.broken_off(left)
         if last is None:
@@ -120,8 +125,22 @@ def dp_sgd(
                 f"that is broken off counts whole; received {steps}; give epochs",
                 "steps",
             )
-        rounds.append(Round(Gaussian(noise_multiplier), last))
+        rounds.append(Round(noised(noise_multiplier), last))
     return Plan(rounds, adjacency, delta, **who)
+
+
+def noised(noise_multiplier: float) -> Gaussian | Pmf:
+    """Return the mechanism of a noise multiplier; without noise, the one that tells two datasets apart with certainty.
+
+    >>> print(dp_sgd(0, sample_rate=0.01, steps=10).epsilon(1e-5))
+    inf (certified)
+    """
+    noise = NOISE_OR_NONE.check(noise_multiplier, "noise_multiplier")
+    if noise:
+        return Gaussian(noise)
+    from hockeystick.plan.mechanisms.pmf import Pmf  # imported late, since training has noise
+
+    return Pmf(p=(1, 0), q=(0, 1))  # type: ignore[arg-type]  # checked and kept as fractions
 
 
 def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) -> str:

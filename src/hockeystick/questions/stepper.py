@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, Self
 
+from hockeystick.plan.dp_sgd import noised
 from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan
@@ -90,7 +91,8 @@ class Accountant:
         Args:
             item: any round, whose count is multiplied by ``count``; or, for a step of DP-SGD, the next two arguments.
             others: must be empty, since the numbers of a step are given by name.
-            noise_multiplier: standard deviation of the noise / clipping norm.
+            noise_multiplier: standard deviation of the noise / clipping norm; 0 for a step without noise, after which
+                epsilon is infinite.
             sample_rate: probability that a record enters the batch.
             count: number of steps.
 
@@ -110,7 +112,7 @@ class Accountant:
                     f"noise_multiplier {shown(noise_multiplier)}, sample_rate {shown(sample_rate)}",
                     "noise_multiplier" if noise_multiplier is None else "sample_rate",
                 )
-            item = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
+            item = Round(noised(noise_multiplier), Poisson(sample_rate))
         elif noise_multiplier is not None or sample_rate is not None:
             raise InvalidInputError("a Round says it all: noise_multiplier and sample_rate do not go with one", "item")
         elif not isinstance(item, Round):

@@ -9,15 +9,25 @@ from typing import Annotated
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.exact import ExactFinite, exponential
-from hockeystick.pairs.sides import Known
+from hockeystick.pairs.laplace import LaplacePair
+from hockeystick.pairs.sides import Between, Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, whole_numbers
-from hockeystick.values.errors import UnsupportedError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.exact import towards
 
-MOST = 100_000
-"""Largest sensitivity, the number of losses resolved."""
+MOST = 2**20
+"""Largest sensitivity."""
+
+RESOLVED = 200_000
+"""Largest distance of neighbouring datasets whose losses are resolved, one a count; beyond, Laplace pairs bound it."""
+
+LARGEST_LOSS = 200
+"""Largest loss beyond that distance, as in continuous noise."""
+
+WHY = "more than 200,000 counts lie between two continuous laws"
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction
 
@@ -32,7 +42,7 @@ class DiscreteLaplace(NoiseOnSum):
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 
     Raises:
-        InvalidInputError: a value is outside its domain.
+        InvalidInputError: a value is outside its domain, or a sensitivity above 100,000 exceeds 100 scales.
 
     >>> DiscreteLaplace(scale=2.0).pair(Direction.ADD).loss_range
     (-0.5, 0.5)
@@ -47,27 +57,60 @@ class DiscreteLaplace(NoiseOnSum):
     claims = claims_of(_TIGHT, _TIGHT)
     zeroed = AS_ABSENT
 
-    def at(self, distance: int) -> DiscreteLaplacePair:
-        """Return the noise around a distance against the noise around 0."""
-        return DiscreteLaplacePair(distance * self.sensitivity, decimal(self.scale))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        largest = 2 * self.sensitivity / decimal(self.scale)
+        if 2 * self.sensitivity > RESOLVED and largest > LARGEST_LOSS:
+            raise InvalidInputError(
+                f"scale must be at least sensitivity / 100 with a sensitivity above 100000; received {self.scale!r}: "
+                "count in larger units",
+                "scale",
+            )
+
+    def at(self, distance: int) -> DiscreteLaplacePair | LaplacePair:
+        """Return the noise around a distance against the noise around 0, or a pair that dominates it."""
+        counts, scale = distance * self.sensitivity, decimal(self.scale)
+        if counts <= RESOLVED:
+            return DiscreteLaplacePair(counts, scale)
+        return LaplacePair(towards(counts / scale + 1 / (2 * scale) ** 2, True), 1.0)
+
+    def known(self, direction: Direction) -> Known:
+        """Return the pair, or those that bound it from both sides (``pairs/discrete.py``)."""
+        return self._at(self.distance(direction))
+
+    def _at(self, distance: int) -> Known:
+        counts = distance * self.sensitivity
+        if counts <= RESOLVED:
+            return Tight(self.at(distance))
+        below = LaplacePair(towards(counts / decimal(self.scale), False), 1.0)
+        return Between(self.at(distance), (below,), WHY)
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """Refusal of sampling beyond the resolved distance, and as for all noise on sums."""
+        if 2 * self.sensitivity > RESOLVED:
+            return "a sensitivity above 100000 cannot be combined with sampling: count in larger units"
+        return super().unsampled_only
 
     def of_many(self, direction: Direction, records: int) -> Known | None:
         """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
 
         Raises:
-            UnsupportedError: the distance has more counts than losses are resolved.
+            UnsupportedError: the losses are too large for continuous noise, and too many to be resolved.
         """
-        distance = records * self.distance(direction) * self.sensitivity
-        if distance > 2 * MOST:
+        distance = records * self.distance(direction)
+        if distance * self.sensitivity > max(Fraction(RESOLVED), LARGEST_LOSS * decimal(self.scale)):
             raise UnsupportedError(
-                f"mechanism {self.name!r} is accounted for up to a distance of {2 * MOST} counts between neighbouring "
-                f"datasets; received {distance}: fewer records_per_unit"
+                f"mechanism {self.name!r} is accounted for up to a distance of {RESOLVED} counts, or of {LARGEST_LOSS} "
+                f"scales, between neighbouring datasets; received {distance * self.sensitivity}: fewer records_per_unit"
             )
-        return super().of_many(direction, records)
+        return self._at(distance)
 
-    def exact(self, direction: Direction) -> ExactFinite:
+    def exact(self, direction: Direction) -> ExactFinite | None:
         """Return the masses of the losses, up to a factor: 1 at one end, and differences of powers between."""
         distance, rate = self.distance(direction) * self.sensitivity, 1 / decimal(self.scale)
+        if distance > RESOLVED:
+            return None
         one = Fraction(1)
         between = [exponential((one, -j * rate), (-one, -(j + 1) * rate)) for j in range(1, distance)]
         masses = (exponential((one, Fraction(0))), *between, exponential((one, -distance * rate)))

@@ -64,12 +64,4 @@ def _report(plan: Plan, question: Mapping[str, Any], stated: Mapping[str, Any]) 
         raise InvalidInputError(f"asked must have the keys 'delta', 'title'; received {shown(list(question))}")
     if not isinstance(made, dict) or not all(isinstance(value, str) for value in made.values()):
         raise InvalidInputError("made must be a table of texts, the versions by which the report was made", "made")
-    return report_record(plan, question["delta"], question["title"], made, _reach(stated))
-
-
-def _reach(stated: Mapping[str, Any]) -> float | None:
-    """The last epsilon of the stated curve of deltas; ``None`` where the report has no such curve."""
-    match stated.get("curves"):
-        case {"delta": [*_, {"epsilon": int() | float() as reach}]}:
-            return float(reach)
-    return None
+    return report_record(plan, question["delta"], question["title"], made, stated)

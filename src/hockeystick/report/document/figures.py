@@ -51,8 +51,7 @@ def _delta(record: Mapping[str, Any]) -> Figure | None:
     )
     return Figure(
         chart,
-        "All pairs of epsilon and delta that hold at once. A larger epsilon goes with a smaller delta; the pair of the "
-        "headline is one point of the curve.",
+        "All pairs of epsilon and delta on the curve hold at once; the headline is one of them.",
     )
 
 
@@ -77,8 +76,8 @@ def _trade_off(record: Mapping[str, Any]) -> Figure | None:
     )
     return Figure(
         chart,
-        "What the best possible attack can reach: the share of members it recognises, against the share of outsiders "
-        "it wrongly accuses. The nearer to the dashed line, the less anybody learns.",
+        "The share of members that the best attack recognises, against the share of outsiders that it wrongly accuses. "
+        "Nearer to the dashed line is safer.",
     )
 
 
@@ -97,4 +96,4 @@ def _steps(record: Mapping[str, Any]) -> Figure | None:
         upper,
         lower,
     )
-    return Figure(chart, "What had been spent on the way, had the computation ended earlier, with the same delta.")
+    return Figure(chart, "Epsilon if the computation had ended earlier, at the same delta.")

@@ -71,12 +71,17 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   .signature { grid-template-columns: 1fr; gap: 3.5rem; }
 }
 @media print {
-  @page { size: A4; margin: 18mm 16mm; }
-  html { font-size: 10pt; }
-  body { padding: 0; max-width: none; }
-  h2 { break-after: avoid; }
+  @page { size: A4; margin: 12mm 15mm; }
+  html { font-size: 8.4pt; }
+  body { padding: 0; max-width: none; line-height: 1.4; }
+  h2 { break-after: avoid; margin: 1rem 0 .3rem; }
+  p, li { margin: .3rem 0; }
+  .lead, dl, .wide { margin: .6rem 0; }
+  th, td { padding-top: .2rem; padding-bottom: .2rem; }
+  .signature { margin-top: 2.6rem; }
+  pre { margin: .4rem 0; padding: .4rem .8rem; line-height: 1.3; }
   tr, .lead, .caution, .wide, dl, pre { break-inside: avoid; }
-  figure { max-width: 100mm; margin: 1rem 0; }
+  figure { display: inline-block; width: 56mm; margin: .4rem 1.5mm 0 0; vertical-align: top; font-size: .85em; }
   .lead, .caution, pre { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   .wide { overflow: visible; }
 }

@@ -6,10 +6,11 @@ example, need both orderings of the datasets and more than a Renyi curve.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from hockeystick.directions.gaussian_fit import GaussianFit
 from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
@@ -34,7 +35,12 @@ TITLE_LENGTH = 200
 
 
 def report_record(
-    plan: Plan, delta: float | None, title: str | None, made: Mapping[str, str], reach: float | None = None
+    plan: Plan,
+    delta: float | None,
+    title: str | None,
+    made: Mapping[str, str],
+    stated: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] = lambda part: None,
 ) -> dict[str, Any]:
     """Return the numbers of a report.
 
@@ -43,7 +49,8 @@ def report_record(
         delta: delta of the headline; the plan's own by default.
         title: title chosen by the author of the report, put on one line.
         made: provenance, see :func:`hockeystick.report.document.made.made`.
-        reach: last epsilon of the curve of a stored report that is computed again.
+        stated: stored report that is computed again: its curve has the same places, and an old one has a mu.
+        say: receives the name of each part before it is computed.
 
     Raises:
         InvalidInputError: no delta is known, a value is outside its domain, or the title is not text.
@@ -59,6 +66,18 @@ def report_record(
         raise InvalidInputError(f"title must be a text; received {shown(title)}", "title")
     headline = plan.epsilon(at)
     keys = plan.to_dict()
+    say("epsilon at several deltas")
+    rows = [_row(delta, plan.epsilon(delta)) for delta in _deltas(at)]
+    say("other ways of making batches")
+    samplings = _samplings(plan, at)
+    say("attacks")
+    attack = _attack(plan, "mu" in (stated or {}).get("attack", ()))
+    say("curves")
+    curves = {
+        "delta": delta_points(plan, at, headline, _reach(stated or {})),
+        "trade_off": trade_off_points(plan),
+        "steps": steps_points(plan, at),
+    }
     content = {
         "answer": KIND,
         "version": __version__,
@@ -69,16 +88,20 @@ def report_record(
         "rounds": plan.steps,
         **relation_json(plan),
         **caveats_json(plan, at),
-        "epsilon": [_row(delta, plan.epsilon(delta)) for delta in _deltas(at)],
-        "samplings": _samplings(plan, at),
-        "attack": _attack(plan),
-        "curves": {
-            "delta": delta_points(plan, at, headline, reach),
-            "trade_off": trade_off_points(plan),
-            "steps": steps_points(plan, at),
-        },
+        "epsilon": rows,
+        "samplings": samplings,
+        "attack": attack,
+        "curves": curves,
     }
     return sealed(content)
+
+
+def _reach(stated: Mapping[str, Any]) -> float | None:
+    """The last epsilon of the stated curve of deltas; ``None`` where the report has no such curve."""
+    match stated.get("curves"):
+        case {"delta": [*_, {"epsilon": int() | float() as reach}]}:
+            return float(reach)
+    return None
 
 
 def _deltas(at: float) -> list[float]:
@@ -114,20 +137,22 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
     return found
 
 
-def _attack(plan: Plan) -> dict[str, Any]:
-    """Upper bounds on an attacker's success, or the reason why there are none."""
+def _attack(plan: Plan, with_mu: bool) -> dict[str, Any]:
+    """Upper bounds on an attacker's success, with mu if an old report has it; or the reason why there are none."""
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}
     try:
         profile = plan.profile()
         advantage, rates = profile.advantage(), profile.tpr(list(FALSE_POSITIVE_RATES))
-        fit = profile.gdp()
+        fit = profile.gdp() if with_mu else None
     except HockeystickError as error:
         return {"refused": str(error)}
     return {
         "advantage": finite_ends(advantage),
-        "mu": finite_ends(fit.mu),
-        "regret": finite_ends(fit.regret),
-        "least_rate": fit.least_rate,
+        **({} if fit is None else _fitted(fit)),
         "tpr": band_points("fpr", FALSE_POSITIVE_RATES, rates),
     }
+
+
+def _fitted(fit: GaussianFit) -> dict[str, Any]:
+    return {"mu": finite_ends(fit.mu), "regret": finite_ends(fit.regret), "least_rate": fit.least_rate}

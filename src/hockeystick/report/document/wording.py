@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.numerics.doctor import NOT_WITHIN
@@ -29,45 +29,41 @@ from hockeystick.report.document.shares import (
 )
 from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.scale import PUBLISHED, QUESTIONS
+from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut, one_line
 
 MOST_ROUNDS = 40
 """Largest number of kinds of rounds in the table; the plan at the end of the report lists all."""
 
 RELATIONS: Mapping[str, str] = {
-    "add-or-remove": "Two datasets are neighbours when one has one record more than the other: nobody can tell whether "
-    "a record was in the data. The number covers both the record's being added and its being removed.",
-    "add": "Two datasets are neighbours when the second has one record more. The number covers this one ordering "
-    "alone.",
-    "remove": "Two datasets are neighbours when the second has one record less. The number covers this one ordering "
-    "alone.",
-    "replace-one": "Two datasets are neighbours when one record of the first is another record in the second: nobody "
-    "can tell what a record said.",
-    "zero-out": "Two datasets are neighbours when they have as many records, and one record of the first contributes "
-    "nothing in the second: nobody can tell whether a record had any effect. The number of records is public. The "
-    "number covers both the contribution's being set to nothing and its being put back.",
+    "add-or-remove": "The guarantee compares the data with and without one record (add-or-remove): it limits what "
+    "anybody learns about whether a record was in the data.",
+    "add": "The guarantee compares the data with the same data and one record more, in this order alone.",
+    "remove": "The guarantee compares the data with the same data and one record less, in this order alone.",
+    "replace-one": "The guarantee compares the data with the same data in which one record has other values "
+    "(replace-one): it limits what anybody learns about the content of a record.",
+    "zero-out": "The guarantee compares the data with the same data in which one record contributes nothing "
+    "(zero-out): it limits what anybody learns about whether a record had an effect. The number of records is public.",
 }
 """Meaning of each adjacency, for a first-time reader."""
 
 GUARANTEES: Mapping[str, str] = {
-    "certified": "Every error on the way to the numbers (discretisation, truncation, quadrature, rounding) is bounded "
-    "and charged to the safe side. The true value is not above the upper end and not below the lower end, given the "
-    "stated accuracy of the elementary functions of the machine.",
-    "proved": "The interval was proved by ball arithmetic throughout.",
-    "upper bound": "The true value is not above the number. Nothing is known from below: it may be much smaller.",
+    "certified": "The true value lies between the two ends. The program bounds every numerical error, adds it to the "
+    "safe side and rounds what it prints outward; it assumes elementary functions as accurate as stated.",
+    "proved": "The true value lies between the two ends, by a proof in ball arithmetic.",
+    "upper bound": "The true value is at most the stated number. It may be much smaller: no lower bound is known.",
 }
 """Meaning of each guarantee."""
 
 OUTSIDE = (
-    "The sampler: batches have to be made as the plan says.",
-    "Clipping: the contribution of every record has to be at most what the noise was set for, in the arithmetic used.",
-    "The noise: it has to be drawn from the law that the plan names, by an unpredictable generator whose seed nobody "
-    "sees.",
-    "Choices made by looking at the data: clipping bounds, learning rates, the best of several runs, early stopping. "
-    "Each costs privacy that is not in this number unless it is a round of the plan, or its selection.",
-    "People with more records than the unit of the plan has, which is one record unless it says users: they are "
-    "protected less.",
-    "The size of the dataset, where the plan uses it, is treated as public.",
+    "Batches are drawn as the plan says.",
+    "Each record's contribution is clipped to the norm for which the noise was set.",
+    "The noise follows the stated law, and nobody can predict or reproduce it from a seed.",
+    "Nobody looked at the private data to choose clipping norms, learning rates, the best run or the time to stop, "
+    "unless the plan says so. Each such choice costs privacy.",
+    "No person has more records than the protected unit: who has more is protected less.",
+    "The size of the dataset may be public.",
 )
 """Conditions that an accountant cannot see and the signer must check."""
 
@@ -77,70 +73,33 @@ class Attack:
     """Words for the best attack.
 
     Attributes:
-        question: question that the attacker wants to answer about a person.
-        wrong: column head of the number of wrong alarms.
-        right: column head of the number of right alarms.
         others: people about whom an alarm is wrong.
         targets: people about whom an alarm is right.
         alarms: column heads of the shares of wrong and of right alarms.
     """
 
-    question: str
-    wrong: str
-    right: str
     others: str
     targets: str
     alarms: tuple[str, str] = ("wrong alarms", "right alarms, at most")
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "add-or-remove": Attack(
-        "whether one record is in the data",
-        f"accused, of {CROWD:,} outsiders",
-        f"recognised, of {CROWD:,} members",
-        "records that are not in the data",
-        "records that are in it",
-        ("outsiders wrongly accused", "members recognised, at most"),
-    ),
-    "replace-one": Attack(
-        "which of two given records is in the data",
-        f"wrong, of {CROWD:,} with the second record",
-        f"right, of {CROWD:,} with the first",
-        "people whose record is the second",
-        "people whose record is the first",
-    ),
-    "zero-out": Attack(
-        "whether one record contributed anything",
-        f"wrong, of {CROWD:,} that contribute nothing",
-        f"right, of {CROWD:,} that contribute",
-        "records that contribute nothing",
-        "records that contribute",
-    ),
-}
-"""Words for the error rates, by adjacency."""
+MEMBERS = ("outsiders wrongly accused", "members recognised, at most")
 
-USERS: Mapping[str, Attack] = {
-    "add-or-remove": replace(
-        ATTACKS["add-or-remove"],
-        question="whether the records of one user are in the data",
-        others="users who are not in the data",
-        targets="users who are in it",
+ATTACKS: Mapping[str, tuple[Attack, Attack]] = {
+    "add-or-remove": (
+        Attack("records that are not in the data", "records that are in it", MEMBERS),
+        Attack("users who are not in the data", "users who are in it", MEMBERS),
     ),
-    "replace-one": Attack(
-        "which of two given sets of records one user has in the data",
-        f"wrong, of {CROWD:,} with the second records",
-        f"right, of {CROWD:,} with the first",
-        "users whose records are the second",
-        "users whose records are the first",
+    "replace-one": (
+        Attack("people whose record is the second", "people whose record is the first"),
+        Attack("users whose records are the second", "users whose records are the first"),
     ),
-    "zero-out": replace(
-        ATTACKS["zero-out"],
-        question="whether the records of one user contributed anything",
-        others="users who contribute nothing",
-        targets="users who contribute",
+    "zero-out": (
+        Attack("records that contribute nothing", "records that contribute"),
+        Attack("users who contribute nothing", "users who contribute"),
     ),
 }
-"""Words for the error rates if the unit is a user with several records."""
+"""Words for the error rates, by adjacency: about a record, and about a user with several."""
 
 
 WEAK = 7.0
@@ -161,19 +120,16 @@ def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
     return [
         blocks.Title("Differential privacy report", one_line(record["asked"]["title"] or "")),
         *_headline(record),
+        *_meaning(record),
         *_run(record, plan),
         *_assumed(record),
-        *_guarantee(record),
-        *_meaning(record),
-        *_pictures(record),
-        blocks.Heading("What this number does not cover"),
-        blocks.Paragraph(
-            "The computation above is about the plan. Whether the plan describes what was run is for people to say. "
-            "Ask, before you sign:"
-        ),
+        blocks.Heading("What people must check"),
+        blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:"),
         blocks.Bullets(OUTSIDE),
-        *_made(record, plan),
         blocks.Signature(("Name and role", "Date", "Signature")),
+        *_guarantee(record),
+        *_pictures(record),
+        *_made(record, plan),
     ]
 
 
@@ -203,7 +159,7 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     relation = "is" if first["upper"] is None else "\u2264"
     yield blocks.Lead(
         f"\u03b5 {relation} {quoted(first)} at \u03b4 = {exact(first['delta'])}",
-        f"epsilon at delta, for {_protected(record)}, {record['adjacency']}; {ends(first)} ({first['guarantee']})",
+        f"for {_protected(record)} under {record['adjacency']}; interval {ends(first)} ({first['guarantee']})",
     )
     cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
     if first["reason"]:
@@ -220,8 +176,8 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
         return []
     often = "all" if epsilon is None else "more than 99.9%"
     return [
-        f"this is no meaningful protection of a single {unit}: an attack that the guarantee allows is right in {often} "
-        f"of its guesses whether a {unit} was in the data"
+        f"this number gives a single {unit} no meaningful protection: the guarantee allows an attack that is right in "
+        f"{often} of its guesses whether a {unit} was in the data"
     ]
 
 
@@ -236,16 +192,16 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
         rows.append((_name(item), *row) if named else row)
     heads: tuple[str, ...] = ("mechanism", "sampling", "parameters", "how often")
     heads = ("name", *heads) if named else heads
-    yield blocks.Table("The steps of the computation", heads, rows, words=len(heads))
+    yield blocks.Table("Steps that used the data", heads, rows, words=len(heads))
     left = len(record["plan"]["round"]) - len(rows)
     if left > 0:
-        yield blocks.Paragraph(f"{left:,} more kinds of steps stand in the plan below.")
+        yield blocks.Paragraph(f"The plan at the end lists {left:,} more kinds of steps.")
     facts = [("steps in all" if plan.best_of is None else "steps of each run", rounds_said(plan))]
     facts += [line for line in relation_lines(plan) if line[0] == "released"]
     facts += [(f"note on {_name(item)}", one_line(item["note"])) for item in shown if "note" in item]
     if plan.dataset_size is not None:
         facts.append(("records", f"{plan.dataset_size:,}"))
-    facts += [("who is protected", _protected(record)), ("neighbouring relation", record["adjacency"])]
+    facts += [("who is protected", _protected(record)), ("adjacency", record["adjacency"])]
     published = record["plan"].get("published", {})
     facts += [(key, one_line(str(published[key]))) for key in ("source", "accountant", "note") if published.get(key)]
     if published.get("epsilon") is not None:
@@ -254,8 +210,8 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     yield blocks.Paragraph(RELATIONS[record["adjacency"]])
     if "unit" in record:
         yield blocks.Paragraph(
-            "Here and below, all records of one user, as many as are said above, take the place of the one "
-            "record in which neighbouring datasets differ."
+            "Throughout this report, the records of one user, at most as many as stated above, take the place of the "
+            "one record."
         )
 
 
@@ -295,47 +251,32 @@ def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
 
 
 def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
-    yield blocks.Heading("What the number assumes of the data loader")
+    yield blocks.Heading("How batches must be drawn")
     yield blocks.Bullets(record["assumptions"])
     for name in dict.fromkeys(item.get("sampling", "none") for item in record["plan"]["round"]):
         loaders = loaders_of(name)
         if loaders:
-            yield blocks.Paragraph(f"Loaders that do this ({name}): {'; '.join(loaders)}.")
+            yield blocks.Paragraph(f"Loaders that draw batches so ({name}): {'; '.join(loaders)}.")
     if record["samplings"]:
         yield blocks.Paragraph(
-            "One training with batches made in another way has another epsilon. \u201cnone\u201d claims nothing of "
-            "the sampling: every record counts as being in every batch. \u201cshuffled\u201d is what most loaders do."
+            "The same training with other batches has another epsilon. Most data loaders shuffle. The row "
+            "\u201cnone\u201d counts every record as in every batch."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
-        yield blocks.Table(
-            f"Epsilon at delta = {exact(record['asked']['delta'])} if the loader did otherwise", heads, rows
-        )
+        yield blocks.Table(f"Epsilon at delta = {exact(record['asked']['delta'])} under other sampling", heads, rows)
 
 
 def _guarantee(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
-    yield blocks.Heading("The guarantee")
-    rows = [(exact(row["delta"]), quoted(row), ends(row), _method(row)) for row in record["epsilon"]]
-    heads = ("delta", "epsilon at most", "interval", "method")
-    yield blocks.Table("Epsilon at several deltas; all lines hold at once", heads, rows, words=0)
+    yield blocks.Heading("The same guarantee at other deltas")
+    rows = [(exact(row["delta"]), quoted(row), ends(row)) for row in record["epsilon"]]
+    yield blocks.Table("All rows hold at once", ("delta", "epsilon at most", "interval"), rows, words=0)
     endless: dict[str, list[str]] = {}
     for row in record["epsilon"][1:]:  # warnings on the first stand beside the headline
         if row["upper"] is None and row["reason"]:
             endless.setdefault(_reason(row), []).append(exact(row["delta"]))
     for reason, deltas in endless.items():
-        yield blocks.Paragraph(f"No finite epsilon is proven at delta = {' and '.join(deltas)}: {reason}.")
-    attack = record["attack"]
-    if "mu" in attack and attack["mu"]["upper"] is not None:
-        text = (
-            f"As one number: Gaussian differential privacy with mu \u2264 {quoted(attack['mu'])} "
-            f"({ends(attack['mu'])}), for attacks whose error rates are both at least {exact(attack['least_rate'])}."
-        )
-        if attack["regret"]["upper"] is not None:
-            text += (
-                f" Its regret is at most {quoted(attack['regret'])}: by no more than this, in both error rates, is the "
-                "plan more private than mu says."
-            )
-        yield blocks.Paragraph(text)
+        yield blocks.Paragraph(f"No finite epsilon is proved at delta = {' and '.join(deltas)}: {reason}.")
 
 
 def _reason(row: Mapping[str, Any]) -> str:
@@ -347,45 +288,35 @@ def _reason(row: Mapping[str, Any]) -> str:
     return re.sub(r"(?<=\de)([-+])0(?=\d)", lambda found: found[1].strip("+"), one_line(row["reason"]))
 
 
-def _method(row: Mapping[str, Any]) -> str:
-    worse = f", {row['direction']}" if row["direction"] else ""
-    return f"{row['accountant']} ({row['guarantee']}){worse}"
-
-
 def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
-    yield blocks.Heading("What it means for an attacker")
+    yield blocks.Heading("What an attacker can learn")
     rest = "every record of every other user" if "unit" in record else "every other record"
     first, delta = record["epsilon"][0], exact(record["asked"]["delta"])
     if first["upper"] is None:
-        yield blocks.Paragraph("Nothing is promised at this delta: epsilon is infinite.")
+        yield blocks.Paragraph("At this delta nothing is promised: epsilon is infinite.")
     else:
         yield blocks.Paragraph(
-            f"Take the strongest attacker: one who knows {rest}, knows the method, and sees all results. "
-            f"Whatever is looked for in the results is at most {factor_up(first['upper'])} times as likely with one of "
-            f"two neighbouring datasets as with the other, up to an additional probability of {delta}."
+            f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
+            f"{factor_up(first['upper'])} times as likely with one of two neighbouring datasets as with the other, "
+            f"plus a probability of {delta}. For comparison, published epsilons: {PUBLISHED}."
         )
     attack = record["attack"]
     if "refused" in attack:
-        yield blocks.Paragraph(f"Error rates of attacks are not stated: {one_line(attack['refused'])}.")
+        yield blocks.Paragraph(f"This report states no error rates of attacks: {one_line(attack['refused'])}.")
         return
-    said = USERS if "unit" in record else ATTACKS
-    words = said.get(record["adjacency"], said["add-or-remove"])
+    adjacency = record["adjacency"] if record["adjacency"] in ATTACKS else "add-or-remove"
+    words, question = ATTACKS[adjacency]["unit" in record], QUESTIONS[Adjacency(adjacency)]["unit" in record]
     yield blocks.Paragraph(
-        f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a "
-        f"probability of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage "
-        f"(true-positive rate less false-positive rate) is at most {percent_up(attack['advantage']['upper'])}."
+        f"An attacker who guesses {question}, at even odds, is right with a probability of at most "
+        f"{half_up(attack['advantage']['upper'])}; a coin is right with 50%."
     )
-    rows = [
-        (percent_given(row["fpr"]), percent_up(row["upper"]), crowd_given(row["fpr"]), of_crowd(row["upper"]))
-        for row in attack["tpr"]
-    ]
-    heads = (*words.alarms, words.wrong, words.right)
-    yield blocks.Table("Success of the best attack, on average over its targets", heads, rows, words=0)
+    rows = [(percent_given(row["fpr"]), percent_up(row["upper"])) for row in attack["tpr"]]
+    yield blocks.Table("The best attack, on average over its targets", words.alarms, rows, words=0)
     middle = attack["tpr"][1]
     chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"In words: an attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
-        f"{CROWD:,} {words.targets}, on average. Without the results, {chance} would be recognised by chance."
+        f"An attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
+        f"{CROWD:,} {words.targets} on average. Without the results it would recognise {chance}, by chance."
     )
 
 
@@ -393,7 +324,11 @@ def _pictures(record: Mapping[str, Any]) -> list[blocks.Block]:
     """The figures under their heading; nothing if the record has no points."""
     found: list[blocks.Block] = [*figures(record)]
     if found and "selection" in record:
-        found.append(blocks.Paragraph("Epsilon over the steps is not drawn: nothing is released while the runs go on."))
+        found.append(
+            blocks.Paragraph(
+                "There is no figure of epsilon over the steps, since nothing is released before the runs end."
+            )
+        )
     return [blocks.Heading("In pictures"), *found] if found else []
 
 
@@ -403,31 +338,34 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     guarantees = dict.fromkeys(row["guarantee"] for row in record["epsilon"])
     for name in guarantees:
         yield blocks.Paragraph(f"{name.capitalize()}. {GUARANTEES[name]}" if name in GUARANTEES else one_line(name))
-    yield blocks.Paragraph(
-        "Numbers in this document are rounded outward: upper ends up, lower ends down, so that no printed digit says "
-        "more than was computed."
-    )
     versions = ", ".join(f"{key} {one_line(str(made[key]))}" for key in ("python", "numpy", "scipy") if key in made)
     yield blocks.Facts(
         [
-            ("date", one_line(str(made.get("date", "")))),
-            ("program", f"hockeystick {one_line(str(made.get('hockeystick', '')))}"),
-            ("beside it", versions),
+            ("made on", one_line(str(made.get("date", "")))),
+            ("by", f"hockeystick {one_line(str(made.get('hockeystick', '')))}, {_accountants(record)}"),
+            ("with", versions),
             ("machine", one_line(str(made.get("machine", "")))),
             *([("elementary functions", one_line(str(made["doctor"])))] if "doctor" in made else []),
             ("SHA-256 of the plan", record["plan_sha256"]),
         ]
     )
-    yield blocks.Paragraph("To make this report again, save the plan as plan.toml:")
     title = record["asked"]["title"]
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
-    yield blocks.Code(f"hockeystick report plan.toml --delta {delta}{named} --output report.html", "console")
-    yield blocks.Paragraph("To have every number of this file computed again and compared:")
-    yield blocks.Code("hockeystick verify report.html", "console")
     yield blocks.Paragraph(
-        f"To have the epsilons proved again by one file of Python that shares nothing with the program and can be read "
-        f"in an hour, take {NAME} (with --checker the first of these commands puts it beside the report):"
+        f"These commands make this report again from the plan below, recompute every number in it, and prove its "
+        f"epsilons by {NAME}, one file of Python that shares no code with hockeystick:"
     )
-    yield blocks.Code(f"python {NAME} report.html", "console")
+    commands = (
+        f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
+        "hockeystick verify report.html",
+        f"python {NAME} report.html",
+    )
+    yield blocks.Code("\n".join(commands), "console")
     yield blocks.Heading("The plan")
     yield blocks.Code(plan_text(plan), "toml")
+
+
+def _accountants(record: Mapping[str, Any]) -> str:
+    """The accountants of the rows, and the worse direction of each."""
+    said = [f"{row['accountant']}{', ' + row['direction'] if row['direction'] else ''}" for row in record["epsilon"]]
+    return f"accountant {'; '.join(dict.fromkeys(said))}"
