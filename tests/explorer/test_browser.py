@@ -260,7 +260,9 @@ def test_no_old_number_stands_beside_a_new_one(browser: Browser) -> None:
     browser.run("release()")
     browser.wait(IDLE)
     browser.wait("!document.querySelector('#figures').textContent.includes('computing')")
-    assert all(re.search(r"\d", text) for text in said_of_b(browser))
+    texts = said_of_b(browser)
+    assert all(re.search(r"\d", text) for text in texts)
+    assert any(text.startswith(f"at ε = {after.removeprefix('ε ≤ ')}: ") for text in texts)
 
 
 def test_a_late_number_is_marked_as_old(browser: Browser) -> None:

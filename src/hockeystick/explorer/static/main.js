@@ -246,7 +246,7 @@ function number(name, { answer, error, milliseconds, body, stale }) {
   if (error) return clearCurves(name);
   state.plans[name].rounds[answer.values.sampling] = answer.answer.rounds;
   charts.delta.mark(name, [answer.answer.epsilon.upper, answer.values.delta]);
-  charts.delta.firsts[name] = answer.answer.epsilon.upper;
+  charts.delta.firsts[name] = answer.answer.epsilon.upper === null ? null : Number(answer.quoted);
   timed("number", name, milliseconds);
   askCurves(name, body.plan);
 }
