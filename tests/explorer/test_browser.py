@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,6 +134,59 @@ def test_every_scheme_has_its_own_number(browser: Browser, scheme: str) -> None:
     browser.wait(IDLE)
 
 
+def plan_on(browser: Browser) -> dict[str, str]:
+    """The values of all controls of plan A."""
+    found: dict[str, str] = browser.run(
+        "Object.fromEntries([...document.querySelectorAll('.panel.of-a input[type=text], .panel.of-a select')]"
+        ".map(one => [one.name, one.value]))"
+    )
+    return found
+
+
+def walk(browser: Browser) -> list[str]:
+    """Choose every sampling scheme in the order of the menu."""
+    schemes: list[str] = browser.run(
+        "[...document.querySelector('select[name=a-sampling]').options].map(one => one.value)"
+    )
+    for scheme in schemes:
+        browser.set('select[name="a-sampling"]', scheme)
+        browser.wait(f"document.querySelector('.assumed').textContent.includes('sampling {scheme}')")
+        if scheme in OTHERWISE:
+            plan = hs.dp_sgd(1.1, delta=1e-5, sampling=scheme, **OTHERWISE[scheme])  # type: ignore[arg-type]
+        else:
+            plan = example(sampling=scheme)
+        assert shown(browser) == upper(plan), scheme
+    return schemes
+
+
+def test_a_walk_through_all_schemes_ends_where_it_began(browser: Browser) -> None:
+    before = plan_on(browser)
+    schemes = walk(browser)
+    assert len(schemes) == 8
+    browser.set('select[name="a-sampling"]', "poisson")
+    browser.wait(f"document.querySelector('.card .value').textContent === {json.dumps(upper(example()))}")
+    assert plan_on(browser) == before
+    browser.set('select[name="a-sampling"]', "cyclic-poisson")
+    browser.click(".add")  # which builds the controls of plan A anew
+    browser.wait("document.querySelectorAll('.card').length === 2")
+    walk(browser)
+
+
+def test_an_edit_under_another_scheme_is_kept_and_nothing_else(browser: Browser) -> None:
+    before = plan_on(browser)
+    browser.set('select[name="a-sampling"]', "cyclic-poisson")
+    browser.set('select[name="a-sampling"]', "none")
+    browser.set("#a-noise_multiplier", "2")
+    browser.set('select[name="a-sampling"]', "poisson")
+    browser.wait(f"document.querySelector('.card .value').textContent === {json.dumps(upper(example(2.0)))}")
+    assert plan_on(browser) == {**before, "a-noise_multiplier": "2"}
+    browser.set('select[name="a-sampling"]', "with-replacement")
+    browser.set("#a-draws", "512")
+    browser.set('select[name="a-sampling"]', "poisson")
+    plan = example(2.0, batch_size=512)
+    browser.wait(f"document.querySelector('.card .value').textContent === {json.dumps(upper(plan))}")
+
+
 def test_ways_of_saying_the_same_give_the_same(browser: Browser) -> None:
     for way, field in (("sample_rate", "a-sample_rate"), ("steps", "a-steps")):
         browser.click(f'input[type="radio"][value="{way}"]')
@@ -154,12 +208,72 @@ def test_two_plans_stand_beside_each_other(browser: Browser) -> None:
     browser.wait(IDLE)
     assert shown(browser) == upper(example())
     assert "delta is at least 1/dataset_size" in browser.run(
-        "document.querySelector('.card.of-b .warning').textContent"
+        "document.querySelector('.caveats.of-b .warning').textContent"
     )
+    assert browser.run("document.querySelector('.card.of-b .flag').textContent") == "see warning"
     for want in ("delta", "attack", "steps", "noise"):
         assert browser.run(f"document.querySelectorAll('#figure-{want} .reading [data-plan=B]').length") >= 1
     browser.click(".of-b .panel-head button")
     browser.wait("document.querySelectorAll('.card').length === 1")
+
+
+HOLD = """
+  const ask = window.fetch;
+  const held = new Promise(resolve => { window.release = resolve; });
+  window.fetch = async (address, options) => {
+    if (JSON.parse(options.body).want KIND 'epsilon') await held;
+    return ask(address, options);
+  };
+"""
+"""Hold back the answers to all questions of a kind until ``release()``."""
+
+
+def said_of_b(browser: Browser) -> list[str]:
+    """All that the figures say of plan B: lines, names for screen readers, and tables."""
+    found: list[str] = browser.run("""[
+      ...[...document.querySelectorAll('.figure .reading [data-plan=B]')].map(one => one.textContent),
+      ...[...document.querySelectorAll('.plot')].map(one => one.getAttribute('aria-label').split('plan B: ')[1]),
+      ...[...document.querySelectorAll('.table')].map(one => one.textContent.split('Plan B')[1]),
+    ]""")
+    return found
+
+
+def test_no_old_number_stands_beside_a_new_one(browser: Browser) -> None:
+    browser.click(".add")
+    browser.set("#b-epochs", "2")
+    before = upper(example(epochs=2))
+    browser.wait(f"document.querySelector('.card.of-b .value')?.textContent === {json.dumps(before)}")
+    browser.wait(IDLE)
+    browser.run("document.querySelectorAll('.figure details').forEach(one => { one.open = true; })")
+    browser.wait("[...document.querySelectorAll('.table')].every(one => one.textContent.includes('Plan B'))")
+    assert all(re.search(r"\d", text) for text in said_of_b(browser))
+    browser.run(f"(() => {{ {HOLD.replace('KIND', '!==')} }})()")
+    browser.set('select[name="b-sampling"]', "shuffled")
+    after = upper(example(epochs=2, sampling="shuffled"))
+    assert after != before
+    browser.wait(f"document.querySelector('.card.of-b .value').textContent === {json.dumps(after)}")
+    texts = said_of_b(browser)
+    assert len(texts) == 5 + 4 + 4
+    for text in texts:
+        assert "computing" in text
+        assert not re.search(r"\d", text)
+    browser.run("release()")
+    browser.wait(IDLE)
+    browser.wait("!document.querySelector('#figures').textContent.includes('computing')")
+    texts = said_of_b(browser)
+    assert all(re.search(r"\d", text) for text in texts)
+    assert any(text.startswith(f"at ε = {after.removeprefix('ε ≤ ')}: ") for text in texts)
+
+
+def test_a_late_number_is_marked_as_old(browser: Browser) -> None:
+    browser.run(f"(() => {{ {HOLD.replace('KIND', '===')} }})()")
+    browser.set("#a-noise_multiplier", "2")
+    browser.wait("document.querySelector('.card.waits .interval')?.textContent.includes('computing')")
+    browser.wait("document.getElementById('spoken').textContent === 'Plan A: computing …'")
+    browser.run("release()")
+    browser.wait(f"document.querySelector('.card .value').textContent === {json.dumps(upper(example(2.0)))}")
+    browser.wait("document.getElementById('spoken').textContent.includes('at delta = 1e-5')")
+    assert "computing" not in browser.run("document.querySelector('.card').textContent")
 
 
 def test_the_noise_for_a_target_follows_the_target(browser: Browser) -> None:
@@ -235,6 +349,26 @@ def test_it_has_no_sideways_scrolling_on_a_phone(browser: Browser) -> None:
     )
 
 
+def test_a_phone_shows_every_word_of_a_warning(browser: Browser) -> None:
+    browser.resize(*PHONE)
+    browser.click(".add")
+    browser.set('select[name="b-sampling"]', "shuffled")
+    browser.set("#b-delta", "1e-3")
+    browser.wait("document.querySelectorAll('.caveats.of-b .warning').length === 2")
+    text = browser.run("document.querySelector('#caveats').textContent")
+    assert "quote the upper end alone" in text
+    cut = """[...document.querySelectorAll('.warning')].filter(one => {
+      const own = one.getBoundingClientRect();
+      for (let box = one; box; box = box.parentElement) {
+        const [outer, style] = [box.getBoundingClientRect(), getComputedStyle(box)];
+        const short = box.scrollHeight > box.clientHeight || outer.bottom < own.bottom;
+        if (style.overflow !== 'visible' && short) return true;
+      }
+      return own.left < 0 || own.right > innerWidth || one.scrollWidth > one.clientWidth;
+    }).length"""
+    assert browser.run(cut) == 0
+
+
 def test_every_control_has_a_name(browser: Browser) -> None:
     browser.click(".add")
     browser.wait("document.querySelectorAll('.card').length === 2")
@@ -303,7 +437,7 @@ def test_a_server_that_was_ended_is_said(browser: Browser) -> None:
         browser.open(served.url)
         browser.wait(IDLE)
     browser.set("#a-noise_multiplier", "3")
-    browser.wait("document.querySelector('.card .refused')?.textContent.includes('was `hockeystick explore` ended')")
+    browser.wait("document.querySelector('.card .refused')?.textContent.includes('still running')")
 
 
 def test_pictures(explorer: Explorer, tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_it_listens_on_the_loopback_interface_alone(page: Page) -> None:
 
 
 def test_a_port_that_is_taken_is_named(page: Page) -> None:
-    with pytest.raises(HockeystickError, match=f"port {page.port} cannot be listened on"):
+    with pytest.raises(HockeystickError, match=f"cannot listen on port {page.port}"):
         hs.explore(port=page.port, browser=False)
 
 

@@ -349,13 +349,15 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
 @main.command()
 @options.plan_source
 @options.delta_option
-@options.number_option("--port", type=click.IntRange(0, 65_535), help="Port; 8417, or a free one, by default.")
-@click.option("--no-browser", is_flag=True, help="Say the address, and open no browser.")
+@options.number_option(
+    "--port", type=click.IntRange(0, 65_535), help="Port; by default 8417, or a free one if it is taken."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:
     """Serve a page with sliders and live certified curves of two plans; needs starlette and uvicorn.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it; with neither, the page
-    shows an example. It is served on this machine alone; Ctrl-C ends it.
+    shows an example. The page is served on this machine only; Ctrl-C stops the server.
 
     Example: hockeystick explore --sigma 1.1 --batch 256 --dataset-size 60000 --epochs 60 --delta 1e-5
     """

@@ -90,8 +90,7 @@ def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
         raise InvalidInputError(f"plan must have keys, or given and moved; received {shown(asked)}", "plan")
     if given is None or asked.get("given") != given.digest:
         raise InvalidInputError(
-            "this state is about another plan file than the one that `hockeystick explore` was started with: start it "
-            "with that file",
+            "this link is about another plan file: run `hockeystick explore` with that file",
             "plan",
         )
     return given.moved(asked["moved"])

@@ -68,12 +68,12 @@ def application(given: Given | None, port: int, key: str, once: str, lanes: Lane
 async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple[int, dict[str, Any]]:
     """Answer a question with a status and JSON; a refusal is one line under ``error``."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        return KIND, {"error": "a question is JSON, of the content type application/json"}
+        return KIND, {"error": "a question must have the content type application/json"}
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            return LARGE, {"error": f"a question is at most {MOST_BYTES} bytes long"}
+            return LARGE, {"error": f"a question must be at most {MOST_BYTES} bytes long"}
     try:
         question, place, serial = _read(bytes(body))
     except InvalidInputError as error:
@@ -85,13 +85,13 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
         )
         return 200, found
     except (OvertakenError, asyncio.CancelledError):
-        return OVERTAKEN, {"error": "overtaken by a newer question"}
+        return OVERTAKEN, {"error": "superseded by a newer question"}
     except BusyError:
-        return BUSY, {"error": "too many questions wait: give them a moment"}
+        return BUSY, {"error": "too many questions are waiting: try again in a moment"}
     except HockeystickError as error:
         return REFUSED, {"error": one_line(str(error))}
     except Exception as error:  # the page shows the error, and the server keeps running
-        return FAILED, {"error": one_line(f"unexpected {type(error).__name__}: {error}: please report")}
+        return FAILED, {"error": one_line(f"unexpected {type(error).__name__}: {error}: please report this")}
 
 
 async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
@@ -124,16 +124,16 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
     try:
         question = json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidInputError("a question is one JSON object") from None
+        raise InvalidInputError("a question must be one JSON object") from None
     if not isinstance(question, dict):
-        raise InvalidInputError("a question is one JSON object")
+        raise InvalidInputError("a question must be one JSON object")
     names = [question.get(key) for key in ("tab", "slot", "want")]
     place = tuple(name for name in names if isinstance(name, str) and len(name) <= LONGEST_NAME)
     if len(place) < len(names):
-        raise InvalidInputError(f"tab, slot and want are texts of at most {LONGEST_NAME} characters")
+        raise InvalidInputError(f"tab, slot and want must be strings of at most {LONGEST_NAME} characters")
     serial = question.get("serial")
     if not isinstance(serial, int) or isinstance(serial, bool) or not 0 <= serial <= LARGEST_SERIAL:
-        raise InvalidInputError("serial is a whole number, 0 or greater", "serial")
+        raise InvalidInputError("serial must be a whole number, 0 or greater", "serial")
     return question, place, serial
 
 

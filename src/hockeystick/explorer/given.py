@@ -25,8 +25,8 @@ GROUPS = (("sample-rate", "batch-size"), ("epochs", "steps"))
 
 LABELS = {
     "noise-multiplier": "Noise multiplier",
-    "scale": "Scale of the noise",
-    "noise": "Common factor on all noise",
+    "scale": "Noise scale",
+    "noise": "Noise factor",
     "sample-rate": "Sample rate",
     "batch-size": "Batch size",
     "epochs": "Epochs",

@@ -28,7 +28,7 @@ HEADERS = {
 }
 """Headers of every answer: nothing is loaded from elsewhere, only own scripts run, nothing is stored."""
 
-NO_KEY = "no key: open the address that `hockeystick explore` printed; the part of a link after # can be put behind it"
+NO_KEY = "no key: open the address that `hockeystick explore` printed, with the part of a link from # on appended to it"
 """Message for a browser without the key of this run."""
 
 
@@ -72,11 +72,11 @@ class Guard:
 
         host, key = all_of("host"), request.query_params.get("key")
         if host not in self._hosts:
-            return PlainTextResponse("another host: this page is served to 127.0.0.1 alone\n", 403)
+            return PlainTextResponse("wrong host: this page is served on 127.0.0.1 only\n", 403)
         if "origin" in request.headers and all_of("origin") != f"http://{host}":
-            return PlainTextResponse("another origin: this page is asked by itself alone\n", 403)
+            return PlainTextResponse("wrong origin: this server answers its own page only\n", 403)
         if all_of("sec-fetch-site") not in ("", "none", "same-origin"):
-            return PlainTextResponse("another site: this page is asked by itself alone\n", 403)
+            return PlainTextResponse("wrong site: this server answers its own page only\n", 403)
         if request.url.path == "/" and request.method == "GET" and key is not None and self._opens(key):
             kept = f"{self.cookie}={self._key}; HttpOnly; SameSite=Strict; Path=/"
             return Response(None, 303, {"Location": "/", "Set-Cookie": kept})  # keeps the fragment after #

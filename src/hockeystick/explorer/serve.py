@@ -135,7 +135,7 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
     if plan is not None and not isinstance(plan, Plan):
         raise InvalidInputError(f"explore takes a Plan; received {shown(plan)}", "plan")
     if port is not None:
-        port = whole(port, "port", "0 is any free one", most=LARGEST_PORT)
+        port = whole(port, "port", "0 means any free port", most=LARGEST_PORT)
     served = Explorer(plan, name, port)
     if browser:
         served.open()
@@ -168,4 +168,4 @@ def _listening(port: int | None) -> socket.socket:
             reason = error
         else:
             return listening
-    raise HockeystickError(f"port {port} cannot be listened on ({reason.strerror}): give another one with --port")
+    raise HockeystickError(f"cannot listen on port {port} ({reason.strerror}): choose another one with --port")

@@ -1,7 +1,8 @@
-// Questions to the server. From each place one question is on its way at a time: a newer state waits until the answer is
-// there, and one that is slow is aborted. What an answer belongs to is known by its number, so that none is shown late.
+// Questions to the server. Each place has one question in flight: a newer one waits for its answer, or aborts it if it is
+// slow. The server drops a question once a newer serial number of the same place has arrived.
 
-const PATIENCE = 300; // milliseconds after which a question is given up for a newer one
+const PATIENCE = 300; // milliseconds after which a newer question aborts the one in flight
+const LATE = 120; // milliseconds after which a question counts as late
 const TAB = Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => byte.toString(36)).join("");
 let serial = 0;
 
@@ -11,10 +12,13 @@ export async function started() {
   return response.json();
 }
 
-/** A place that asks one thing, and shows the answer to its newest question. */
+/** A place that asks for one thing and shows the answer to its newest question. */
 export class Place {
-  /** `show` gets {answer, milliseconds} or {error}; `wait` is called when an answer is late. */
-  constructor(slot, want, show, wait) {
+  /**
+   * `show` gets {answer, milliseconds} or {error}, and with both the `body` of the question; `stale` is true if a newer
+   * question waits. `wait` is called when an answer is late.
+   */
+  constructor(slot, want, show, wait = () => {}) {
     Object.assign(this, { slot, want, show, wait, flying: null, next: null });
   }
 
@@ -34,7 +38,7 @@ export class Place {
     const body = this.next;
     this.next = null;
     const flying = (this.flying = { abort: new AbortController(), began: performance.now(), timer: null });
-    const late = setTimeout(this.wait, 120);
+    const late = setTimeout(this.wait, LATE);
     let found = null;
     try {
       const response = await fetch("api/answer", {
@@ -48,15 +52,15 @@ export class Place {
       if (response.ok) found = { answer: JSON.parse(text), milliseconds };
       else if (response.status !== 409) found = { error: said(text) };
     } catch (error) {
-      if (error.name !== "AbortError") found = { error: "the server does not answer: was `hockeystick explore` ended?" };
+      if (error.name !== "AbortError") found = { error: "the server does not answer: is `hockeystick explore` still running?" };
     }
     clearTimeout(late);
     clearTimeout(flying.timer);
     this.flying = null;
     if (this.next) {
-      if (found?.answer) this.show({ ...found, stale: true }); // what is on the way is newer: shown as waiting
+      if (found?.answer) this.show({ ...found, body, stale: true });
       this.#send();
-    } else if (found) this.show(found);
+    } else if (found) this.show({ ...found, body });
   }
 }
 

@@ -1,18 +1,19 @@
-// One figure with the curves of both plans. Pictures are drawn from the numbers; what is read beside them is the text that
-// the server rounded outward. This file rounds no answer.
+// One figure with the curves of both plans. Plots use the numbers of an answer; the text below them is what the server
+// rounded outward. This file rounds no answer. While a curve is late, its text says so in place of old numbers.
 
 import { element } from "./dom.js";
 
 const HEIGHT = 230;
-const PATIENCE = 600; // milliseconds after which a figure says that it is being computed, and since when
-const LEAST = 1e-300; // on a logarithmic axis: below, doubles have not all their digits
+const PATIENCE = 600; // milliseconds after which a figure shows for how long it has been computing
+const LEAST = 1e-300; // smallest value on a logarithmic axis: doubles below it lose digits
+export const COMPUTING = "computing …";
 const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** The number at a tick of an axis. */
+/** The label of a tick. */
 function tick(value) {
   if (value === null || value === undefined) return "";
   const size = Math.abs(value);
@@ -26,7 +27,7 @@ function tick(value) {
   return String(Number(value.toPrecision(6)));
 }
 
-/** Places of a logarithmic axis: one to nine in every decade, or its power of ten alone where there are many. */
+/** Ticks of a logarithmic axis: one to nine in every decade, or only the powers of ten where there are many. */
 function places(low, high) {
   const from = Math.floor(Math.log10(low) + 1e-9);
   const to = Math.ceil(Math.log10(high) - 1e-9);
@@ -42,7 +43,7 @@ function places(low, high) {
 }
 
 export class Chart {
-  /** `axes` says of x and y: label, and whether logarithmic; `reading` makes a line from the texts of a place. */
+  /** `axes` has a label for x and y, and whether they are logarithmic; `reading` makes a line from the texts of a point. */
   constructor(want, title, axes, reading, hint, extra = null) {
     Object.assign(this, { want, axes, reading, curves: {}, marks: {}, level: null, plot: null, at: null, late: new Set() });
     const id = `figure-${want}`;
@@ -68,19 +69,22 @@ export class Chart {
     new ResizeObserver(() => this.#resize()).observe(this.box);
   }
 
-  /** Put the curve of a plan in place, an error, or nothing. */
-  set(name, curve) {
+  /** Show the curve of a plan, an error, or nothing; a stale curve is drawn, but its numbers are not shown. */
+  set(name, curve, stale = false) {
     if (curve) this.curves[name] = curve;
     else delete this.curves[name];
-    this.late.delete(name);
+    if (!stale) this.late.delete(name);
     this.#dim();
     this.draw();
   }
 
-  /** The curve of a plan that is shown is not the one that was asked for. */
+  /** The curve of a plan is not yet that of the number above. */
   waits(name) {
     this.late.add(name);
     this.#dim();
+    this.#read();
+    this.plot?.redraw(false);
+    if (this.details.open) this.#tabulate();
   }
 
   #dim() {
@@ -96,7 +100,7 @@ export class Chart {
     this.#say();
   }
 
-  /** What takes long says so, with the seconds that it has taken. */
+  /** A slow figure shows for how many seconds it has been computing. */
   #say() {
     const waited = this.since ? performance.now() - this.since : 0;
     this.doing.hidden = waited < PATIENCE;
@@ -166,7 +170,7 @@ export class Chart {
     this.plot = new uPlot(options, data, this.box);
   }
 
-  /** Which places of a logarithmic axis have a line (0) or a number (1): powers of ten, and others where these are few. */
+  /** The ticks of a logarithmic axis with a line (0) or a number (1): powers of ten, and others where these are few. */
   #ticks(side, numbered) {
     if (!this.axes[side].log) return (plot, splits) => splits;
     return (plot, splits) => {
@@ -186,7 +190,7 @@ export class Chart {
     if (low === null || high === null) return this.axes[side].log ? [1e-3, 1] : [0, 1];
     if (!this.axes[side].log) return side === "x" ? [low, high > low ? high : low + 1] : [0, high > 0 ? high * 1.08 : 1];
     if (side === "x") return [low, high > low ? high : 10 * low];
-    // the upper ends say where the axis begins: a lower end may be as good as nothing
+    // the axis begins at the upper ends: a lower end may be next to zero
     const uppers = Object.values(this.curves).flatMap((curve) => curve.upper || []).filter((value) => value >= LEAST);
     const bottom = 10 ** Math.floor(Math.log10(uppers.length ? Math.min(...uppers) : low) + 1e-9);
     const top = 10 ** Math.ceil(Math.log10(high) - 1e-9);
@@ -198,7 +202,7 @@ export class Chart {
     if (this.plot && width && width !== this.plot.width) this.plot.setSize({ width, height: HEIGHT });
   }
 
-  /** Colours follow the scheme of the system. */
+  /** Draw again after the system switched between light and dark. */
   repaint() {
     this.key = null;
     this.draw();
@@ -208,7 +212,7 @@ export class Chart {
     const { ctx, bbox } = plot;
     const ratio = devicePixelRatio;
     ctx.save();
-    ctx.setLineDash([]); // of the curve that was drawn last
+    ctx.setLineDash([]); // that of the last curve is still set
     ctx.beginPath();
     ctx.rect(bbox.left - 8, bbox.top - 8, bbox.width + 16, bbox.height + 16);
     ctx.clip();
@@ -224,7 +228,7 @@ export class Chart {
       this.#line(plot, [[min, this.level], [max, this.level]], css("--soft"), [3 * ratio, 4 * ratio]);
     }
     for (const [name, mark] of Object.entries(this.marks)) {
-      if (!mark || !this.curves[name] || !inside(mark[0], "x") || !inside(mark[1], "y")) continue;
+      if (!mark || !this.curves[name] || this.late.has(name) || !inside(mark[0], "x") || !inside(mark[1], "y")) continue;
       ctx.beginPath();
       ctx.arc(plot.valToPos(mark[0], "x", true), plot.valToPos(mark[1], "y", true), 5 * ratio, 0, 2 * Math.PI);
       ctx.fillStyle = css(`--${name.toLowerCase()}`);
@@ -247,7 +251,7 @@ export class Chart {
     ctx.setLineDash([]);
   }
 
-  /** A dot on the curve of a plan; null takes it away. */
+  /** Put a dot on the curve of a plan; null removes it. */
   mark(name, place) {
     this.marks[name] = place;
     this.plot?.redraw(false);
@@ -276,16 +280,18 @@ export class Chart {
     this.plot.setCursor({ left: this.plot.valToPos(places[next], "x"), top: 10 });
   }
 
-  /** The texts at the place of the cursor, or where the figure is looked at first. */
+  /** Show the texts at the cursor, or at the first point of interest. */
   #read() {
     this.lines.replaceChildren();
     const said = [];
     for (const name of ["A", "B"]) {
       const curve = this.curves[name];
-      if (!curve) continue;
+      const late = this.late.has(name);
+      if (!curve && !late) continue;
       const row = element("div", { className: `of-${name.toLowerCase()}`, attributes: { "data-plan": name } });
-      if (curve.error) row.append(element("span", { className: "refused", textContent: curve.error }));
-      else if (!curve.x.length) row.append("a single point: no curve");
+      if (late) row.append(COMPUTING);
+      else if (curve.error) row.append(element("span", { className: "refused", textContent: curve.error }));
+      else if (!curve.x.length) row.append("no curve: there is only one point");
       else {
         const at = this.at ?? this.axes.x.first?.(name, curve) ?? curve.x[curve.x.length - 1];
         const nearest = curve.x.reduce((best, x, index) => (this.#far(x, at) < this.#far(curve.x[best], at) ? index : best), 0);
@@ -294,7 +300,7 @@ export class Chart {
       this.lines.append(row);
       said.push(`plan ${name}: ${row.textContent}`);
     }
-    this.box.setAttribute("aria-label", `${this.title}. ${said.join("; ")}. Left and right arrow keys read other places.`);
+    this.box.setAttribute("aria-label", `${this.title}. ${said.join("; ")}. Use the left and right arrow keys to read other points.`);
   }
 
   #far(x, at) {
@@ -305,7 +311,8 @@ export class Chart {
     this.table.replaceChildren();
     for (const name of ["A", "B"]) {
       const curve = this.curves[name];
-      if (!curve?.x?.length) continue;
+      if (this.late.has(name)) this.table.append(element("p", { textContent: `Plan ${name}: ${COMPUTING}` }));
+      if (!curve?.x?.length || this.late.has(name)) continue;
       const heads = [this.axes.x.label(this), "at least", "at most"];
       const head = element("tr", {}, ...heads.map((text) => element("th", { textContent: text, attributes: { scope: "col" } })));
       const rows = curve.text.map(([x, lower, upper]) =>

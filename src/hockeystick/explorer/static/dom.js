@@ -1,4 +1,4 @@
-// Elements whose contents are text: no string of a plan is ever read as markup.
+// Elements with text content: no string of a plan is ever parsed as markup.
 
 /** An element with properties, attributes (in `attributes`) and children. */
 export function element(name, properties = {}, ...children) {

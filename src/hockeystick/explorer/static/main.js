@@ -1,15 +1,15 @@
-// The page: two plans, their numbers and their curves. The server computes; this file asks, and shows what it gets.
+// The page: two plans, their numbers and their curves. The server computes; this file asks and shows the answers.
 
 import { Place, started } from "./ask.js";
-import { Chart } from "./chart.js";
+import { Chart, COMPUTING } from "./chart.js";
 import { element } from "./dom.js";
 import { Panel } from "./panel.js";
 import { asked, read, written } from "./state.js";
 
-const QUIET = 700; // milliseconds without a change after which a number is read out, and the link is written
-const MOST_ASSUMPTIONS = 3; // that are shown without being asked for
+const QUIET = 700; // milliseconds without a change after which the numbers are read out and the link is updated
+const MOST_ASSUMPTIONS = 3; // shown outside the details
 const NAMES = ["A", "B"];
-const NOISES = { "noise-multiplier": "noise multiplier", scale: "scale of the noise", noise: "factor on the noise" };
+const NOISES = { "noise-multiplier": "noise multiplier", scale: "noise scale", noise: "noise factor" };
 const byId = (id) => document.getElementById(id);
 
 let facts, state, charts, target;
@@ -21,7 +21,7 @@ async function begin() {
   } catch (error) {
     return trouble(error.message);
   }
-  byId("version").textContent = `hockeystick ${facts.version}. Pictures by uPlot 1.6.32.`;
+  byId("version").textContent = `hockeystick ${facts.version}. Plots by uPlot 1.6.32.`;
   makeCharts();
   state = read(location.hash) || first();
   show();
@@ -42,14 +42,14 @@ function trouble(text) {
   byId("trouble").textContent = text || "";
 }
 
-/** What is shown where the link says nothing. */
+/** The state of a link without one. */
 function first() {
   const given = facts.given;
   const plan = given && !given.keys ? { given: given.digest, keys: {} } : { given: null, keys: { ...(given?.keys || facts.example) } };
   return { plans: { A: plan, B: null }, target: null };
 }
 
-/** Make the page for the state from nothing. */
+/** Build the page for the state. */
 function show() {
   state.target ??= "2";
   target.value = state.target;
@@ -57,11 +57,10 @@ function show() {
   byId("cards").replaceChildren();
   byId("caveats").replaceChildren();
   for (const name of NAMES) {
-    each(places[name] || {}, (place) => place.stop());
-    each(charts, (chart) => {
-      chart.marks[name] = null;
-      chart.set(name, null);
-    });
+    if (places[name]) {
+      places[name].number.stop();
+      clearCurves(name);
+    }
     delete panels[name];
     delete cards[name];
     if (state.plans[name]) put(name);
@@ -100,12 +99,12 @@ function adder() {
 // -- asking
 
 function placesOf(name) {
-  const own = { number: new Place(name, "epsilon", (found) => number(name, found), () => cards[name]?.root.classList.add("waits")) };
+  const own = { number: new Place(name, "epsilon", (found) => number(name, found), () => cards[name]?.wait()) };
   for (const want of Object.keys(charts)) {
-    own[want] = new Place(name, want, (found) => curve(name, want, found), () => charts[want].waits(name));
+    own[want] = new Place(name, want, (found) => curve(name, want, found));
   }
-  own.calibrate = new Place(name, "calibrate", (found) => calibrated(name, found), () => {});
-  own.copies = new Place(name, "copies", () => {}, () => {});
+  own.calibrate = new Place(name, "calibrate", (found) => calibrated(name, found));
+  own.copies = new Place(name, "copies", () => {});
   return own;
 }
 
@@ -124,14 +123,23 @@ function changed(name) {
   remember();
 }
 
-/** The curves of a plan, once its number is there: they would keep the number waiting. */
-function askCurves(name) {
-  const plan = asked(state.plans[name]);
-  for (const want of Object.keys(charts)) places[name][want].ask({ plan });
+/** Ask for the curves of the plan whose number has just been shown. Until they arrive, no old number stands beside it. */
+function askCurves(name, plan) {
+  for (const want of Object.keys(charts)) {
+    charts[want].waits(name);
+    places[name][want].ask({ plan });
+  }
+  askNoise(name, plan);
+}
+
+function askNoise(name, plan) {
+  charts.noise.found[name] = null;
+  charts.noise.mark(name, null);
+  sayNoise();
   places[name].calibrate.ask({ plan, target: state.target });
 }
 
-/** No curves of a plan that has no number: the reason is said once. */
+/** Remove the curves of a plan without a number; its card shows the reason. */
 function clearCurves(name) {
   for (const want of Object.keys(charts)) {
     places[name][want].stop();
@@ -144,14 +152,18 @@ function clearCurves(name) {
 }
 
 let quiet = null;
-/** Write the state into the address, and read the numbers out, once nothing moves. */
+/** Update the link and read the numbers out once nothing has changed for a while. */
 function remember() {
   clearTimeout(quiet);
   quiet = setTimeout(() => {
+    quiet = null;
     history.replaceState(null, "", written(state));
-    const said = NAMES.filter((name) => cards[name]).map((name) => cards[name].spoken());
-    byId("spoken").textContent = said.join(" ");
+    speak();
   }, QUIET);
+}
+
+function speak() {
+  byId("spoken").textContent = NAMES.filter((name) => cards[name]).map((name) => cards[name].text).join(" ");
 }
 
 // -- showing
@@ -164,30 +176,45 @@ class Card {
     this.warnings = element("div");
     this.list = element("dl");
     this.assumed = element("p", { className: "assumed" });
-    this.more = element("section", { className: `caveats of-${name.toLowerCase()}`, attributes: { "aria-label": `What the answer for plan ${name} assumes` } },
-      this.assumed, element("details", {}, element("summary", { textContent: `All that is said of plan ${name}` }), this.list));
+    this.more = element("section", { className: `caveats of-${name.toLowerCase()}`, attributes: { "aria-label": `Warnings and assumptions of plan ${name}` }, hidden: true },
+      this.warnings, this.assumed, element("details", {}, element("summary", { textContent: `Details of plan ${name}` }), this.list));
     this.root = element(
       "section",
       { className: `card of-${name.toLowerCase()} waits`, attributes: { "aria-label": `Answer for plan ${name}` } },
       this.value,
       this.interval,
-      this.warnings,
     );
+    this.text = `Plan ${name}: ${COMPUTING}`;
   }
 
   badge() {
     return element("span", { className: "badge", textContent: this.name });
   }
 
+  #waits(late) {
+    this.root.classList.toggle("waits", late);
+    this.more.classList.toggle("waits", late);
+  }
+
+  /** What is shown is not the answer for the present sliders. */
+  wait() {
+    this.#waits(true);
+    this.interval.textContent = COMPUTING;
+    this.text = `Plan ${this.name}: ${COMPUTING}`;
+  }
+
   show(answer) {
+    this.#waits(false);
     const finite = answer.answer.epsilon.upper !== null;
     this.value.replaceChildren(this.badge(), element("span", { className: "value", textContent: finite ? `ε ≤ ${answer.quoted}` : "ε is infinite" }),
       element("small", { textContent: ` at δ = ${answer.delta}` }));
     const [lower, upper] = answer.ends;
     const guarantee = answer.answer.guarantee;
+    const { warnings } = answer.answer;
     this.interval.textContent = lower === null ? `at most ${upper} (${guarantee})` : `${lower} to ${upper} (${guarantee})`;
+    if (warnings.length) this.interval.append(" ", element("span", { className: "flag", textContent: warnings.length === 1 ? "see warning" : `see ${warnings.length} warnings` }));
     this.warnings.replaceChildren(
-      ...answer.answer.warnings.map((text) => element("p", { className: "warning", textContent: text })),
+      ...warnings.map((text) => element("p", { className: "warning" }, this.badge(), text)),
     );
     const rows = answer.lines.filter(([label]) => label !== "warning");
     this.list.replaceChildren(...rows.flatMap(([label, text]) => [
@@ -195,50 +222,43 @@ class Card {
     const { assumptions } = answer.answer;
     this.assumed.replaceChildren(this.badge(), `Assumes: ${assumptions.slice(0, MOST_ASSUMPTIONS).join("; ")}`);
     if (assumptions.length > MOST_ASSUMPTIONS) this.assumed.append(`; and ${assumptions.length - MOST_ASSUMPTIONS} more`);
-    const { reason } = answer.answer;
-    if (reason) this.assumed.append(`. ${reason[0].toUpperCase()}${reason.slice(1)}.`);
     this.more.hidden = false;
-    this.text = `Plan ${this.name}: ${answer.headline}. ${answer.answer.warnings.join(". ")}`;
+    this.text = `Plan ${this.name}: ${answer.headline}. ${warnings.join(". ")}`;
   }
 
   refuse(error) {
+    this.#waits(false);
     this.value.replaceChildren(this.badge(), "no number");
-    this.interval.textContent = "";
-    this.warnings.replaceChildren(element("p", { className: "refused", textContent: error }));
+    this.interval.replaceChildren(element("span", { className: "refused", textContent: error }));
     this.more.hidden = true;
     this.text = `Plan ${this.name}: no number. ${error}`;
   }
-
-  spoken() {
-    return this.text || "";
-  }
 }
 
-function number(name, { answer, error, milliseconds, stale }) {
+function number(name, { answer, error, milliseconds, body, stale }) {
   const card = cards[name];
   if (!card) return;
-  if (!stale) card.root.classList.remove("waits");
   if (!stale) panels[name].refused(error);
-  if (error) {
-    card.refuse(error);
-    return clearCurves(name);
-  }
-  card.show(answer);
-  panels[name].rounds = answer.answer.rounds;
+  if (error) card.refuse(error);
+  else card.show(answer);
+  if (stale) card.wait();
+  else if (!quiet) speak();
+  if (error) return clearCurves(name);
+  state.plans[name].rounds[answer.values.sampling] = answer.answer.rounds;
   charts.delta.mark(name, [answer.answer.epsilon.upper, answer.values.delta]);
-  charts.delta.firsts[name] = answer.answer.epsilon.upper;
+  charts.delta.firsts[name] = answer.answer.epsilon.upper === null ? null : Number(answer.quoted);
   timed("number", name, milliseconds);
-  askCurves(name);
+  askCurves(name, body.plan);
 }
 
-function curve(name, want, { answer, error, milliseconds }) {
+function curve(name, want, { answer, error, milliseconds, stale }) {
   if (!cards[name]) return;
-  charts[want].set(name, error ? { error } : answer);
+  charts[want].set(name, error ? { error } : answer, stale);
   if (!error) timed("curves", `${name}${want}`, milliseconds);
 }
 
-function calibrated(name, { answer, error }) {
-  if (!cards[name]) return;
+function calibrated(name, { answer, error, stale }) {
+  if (!cards[name] || stale) return;
   const chart = charts.noise;
   chart.found[name] = error ? { error } : answer;
   chart.mark(name, error ? null : [answer.value, answer.achieved]);
@@ -247,17 +267,19 @@ function calibrated(name, { answer, error }) {
 }
 
 function sayNoise() {
-  const lines = NAMES.filter((name) => cards[name] && charts.noise.found[name]).map((name) => {
-    const { error, parameter, noise, target: reached } = charts.noise.found[name];
+  const { found } = charts.noise;
+  const lines = NAMES.filter((name) => cards[name] && name in found).map((name) => {
+    const { error, parameter, noise, target: reached } = found[name] || {};
     const row = element("div", { className: `of-${name.toLowerCase()}`, attributes: { "data-plan": name } });
-    if (error) row.append(element("span", { className: "refused", textContent: error }));
-    else row.append(element("strong", { textContent: `${NOISES[parameter]} ${noise}` }), ` suffices for ε ≤ ${reached}`);
+    if (!found[name]) row.append(COMPUTING);
+    else if (error) row.append(element("span", { className: "refused", textContent: error }));
+    else row.append(element("strong", { textContent: `${NOISES[parameter]} ${noise}` }), ` suffices for ε\u00a0≤\u00a0${reached}`);
     return row;
   });
   needed.replaceChildren(...lines);
 }
 
-/** Milliseconds from the question to the answer, over the network of this machine. */
+/** Show the milliseconds from the question to the answer. */
 function timed(kind, key, milliseconds) {
   const now = performance.now();
   (timings[kind] ||= {})[key] = { milliseconds, now };
@@ -282,7 +304,7 @@ function makeCharts() {
   target.addEventListener("input", () => {
     state.target = target.value.trim();
     for (const name of NAMES) {
-      if (state.plans[name]) places[name].calibrate.ask({ plan: asked(state.plans[name]), target: state.target });
+      if (state.plans[name]) askNoise(name, asked(state.plans[name]));
     }
     remember();
   });
@@ -291,16 +313,16 @@ function makeCharts() {
   charts = {
     delta: new Chart("delta", "Delta against epsilon",
       { x: { label: text("ε"), first: (name) => charts.delta.firsts[name] }, y: { label: text("δ"), log: true } },
-      (row) => `at ε = ${row[0]}: δ ${bounds(row)}`, "Every point of the curve holds at once; the dot is the number above."),
-    attack: new Chart("attack", "Best attack: true against false positives",
+      (row) => `at ε = ${row[0]}: δ ${bounds(row)}`, "All points hold at once. The dot is the epsilon above."),
+    attack: new Chart("attack", "Best attack: TPR against FPR",
       { x: { label: text("false-positive rate (FPR)"), log: true, first: () => 0.01 }, y: { label: text("true-positive rate (TPR)"), log: true, range: () => [1e-4, 1] }, guess: true },
-      (row) => `at FPR ${row[0]}: TPR ${bounds(row)}`, "What any membership attack can reach at most; dotted: guessing."),
-    steps: new Chart("steps", "Epsilon over the steps",
+      (row) => `at FPR ${row[0]}: TPR ${bounds(row)}`, "No membership attack does better. Dotted: random guessing."),
+    steps: new Chart("steps", "Epsilon over training",
       { x: { label: text("steps") }, y: { label: text("ε") } },
-      (row) => `after ${row[0]} steps: ε ${bounds(row)}`, "Had training ended earlier, at the same delta."),
+      (row) => `after ${row[0]} steps: ε ${bounds(row)}`, "Epsilon if training had stopped earlier, at the same delta."),
     noise: new Chart("noise", "Noise for a target epsilon",
       { x: { label: (chart) => NOISES[Object.values(chart.curves).find((one) => one.label)?.label] || "noise", log: true, first: (name, curve) => curve.x[Math.floor(curve.x.length / 2)] }, y: { label: text("ε"), log: true } },
-      (row) => `at noise ${row[0]}: ε ${bounds(row)}`, "The dot is the least noise that reaches the target, found and certified.", asking),
+      (row) => `at noise ${row[0]}: ε ${bounds(row)}`, "The dot is the smallest noise that is certified to meet the target.", asking),
   };
   charts.delta.firsts = {};
   charts.noise.found = {};
@@ -329,8 +351,8 @@ async function copy(name, want, said) {
     await navigator.clipboard.writeText(text);
     said.textContent = "Copied.";
   } catch {
-    said.textContent = "The browser does not let this page copy: here is the text.";
-    said.after(element("textarea", { value: text, rows: 6, readOnly: true, attributes: { "aria-label": "text to copy" } }));
+    said.textContent = "The browser blocked copying. Here is the text:";
+    said.after(element("textarea", { value: text, rows: 6, readOnly: true, attributes: { "aria-label": "Text to copy" } }));
   }
 }
 

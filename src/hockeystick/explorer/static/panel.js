@@ -1,35 +1,40 @@
-// The controls of one plan. They hold texts, as people write numbers; the sliders beside them move on logarithmic scales.
+// The controls of one plan: text boxes for numbers as people write them, and sliders on logarithmic scales.
 
 import { element } from "./dom.js";
 import { roughly } from "./state.js";
 
-const TICKS = 1000; // places of a slider
+const TICKS = 1000; // positions of a slider
 const RELATIONS = {
-  "add-or-remove": "one record added or removed",
-  add: "one record added",
-  remove: "one record removed",
-  "replace-one": "one record replaced",
-  "zero-out": "one contribution set to nothing",
+  "add-or-remove": "add or remove one record",
+  add: "add one record",
+  remove: "remove one record",
+  "replace-one": "replace one record",
+  "zero-out": "zero out one record",
 };
 const SCHEMES = {
-  poisson: "Poisson: a coin for each record",
-  "random-allocation": "random allocation: once an epoch",
+  poisson: "Poisson, each record independently",
+  "random-allocation": "random allocation, once per epoch",
   "without-replacement": "fixed size, without replacement",
   shuffled: "shuffled batches",
-  "with-replacement": "draws with replacement",
-  "truncated-poisson": "Poisson, large batches cut",
-  "cyclic-poisson": "Poisson within groups in turn",
-  none: "none: every step sees all",
+  "with-replacement": "fixed size, with replacement",
+  "truncated-poisson": "Poisson, large batches truncated",
+  "cyclic-poisson": "Poisson, groups taking turns",
+  none: "none: all records in every step",
 };
 const SIZES = ["batch_size", "draws", "dataset_size", "sample_rate", "max_batch_size", "groups"];
-const ROOM = 4; // standard deviations of a Poisson batch above its size, at which large ones are cut at first
-const GROUPS = "4"; // that take turns at first
+const LENGTHS = ["epochs", "steps"];
+const SOME_STEPS = 1000; // where the number of steps is not known yet
+const ROOM = 4; // first maximum batch size, in standard deviations above the mean
+const GROUPS = "4"; // first number of groups
 const WAYS = { batch_size: "size", sample_rate: "rate", epochs: "epochs", steps: "steps" };
 
 export class Panel {
-  /** `facts` is what the server said at the start; `changed` is called with the plan after every change. */
+  /** `facts` is the server's first answer; `events` has functions for a change, the removal of the plan, and copying. */
   constructor(name, plan, facts, events) {
-    Object.assign(this, { name, plan, facts, events, fields: {}, rounds: null });
+    Object.assign(this, { name, plan, facts, events, fields: {} });
+    plan.base ??= { ...plan.keys }; // the keys as they were last edited: a change of scheme starts from them
+    plan.kept ??= {}; // the last value of every key
+    plan.rounds ??= {}; // the number of steps in the last answer under each scheme
     this.id = name.toLowerCase();
     this.root = element("form", {
       className: `panel of-${this.id}`,
@@ -48,7 +53,7 @@ export class Panel {
     this.fields = {};
     const title = element("h2", {}, element("span", { className: "badge", textContent: this.name }));
     const file = this.facts.given;
-    const of = this.given ? file.name || "the given plan" : "";
+    const of = this.given ? file.name || "Plan from Python" : "";
     title.append(of || `Plan ${this.name}`);
     const head = element("div", { className: "panel-head" }, title);
     if (this.name === "B") {
@@ -69,47 +74,61 @@ export class Panel {
       this.#select("sampling", "Sampling", schemes, (value) => this.#scheme(value)),
       this.#slider("noise_multiplier"),
     );
-    const ways = this.#ways();
+    const ways = this.#ways(keys.sampling);
     if (ways.length > 1) {
-      this.root.append(this.#radios("batches", "Batches by", ["batch_size", "sample_rate"], (way) => this.#way(way)));
+      this.root.append(this.#radios("batches", "Set batches by", ["batch_size", "sample_rate"], (way) => this.#way(way)));
     }
-    for (const key of this.#way_of(ways)) this.root.append(this.#slider(key));
+    for (const key of this.#chosen(ways, keys)) this.root.append(this.#slider(key));
     const counted = ways[0].length ? ["epochs", "steps"] : ["steps"];
     if (counted.length > 1) {
-      this.root.append(this.#radios("length", "Length in", counted, (way) => this.#length(way)));
+      this.root.append(this.#radios("length", "Set length by", counted, (way) => this.#length(way)));
     }
     this.root.append(this.#slider(counted.find((key) => key in keys) || "steps"));
     this.root.append(this.#slider("delta"), this.#relation(keys.adjacency || "add-or-remove"));
   }
 
-  #ways(name = this.plan.keys.sampling) {
+  #ways(name) {
     return (this.facts.schemes.find((scheme) => scheme.name === name) || this.facts.schemes[0]).ways;
   }
 
-  #way_of(ways) {
-    return ways.find((way) => way.length && way.every((key) => key in this.plan.keys)) || ways[0];
+  #chosen(ways, keys) {
+    return ways.find((way) => way.length && way.every((key) => key in keys)) || ways[0];
   }
 
+  /** Another sampling scheme, with the batches and the length of the keys that were last edited. */
   #scheme(name) {
-    const keys = this.plan.keys;
-    const ways = this.#ways(name);
-    const now = ways.find((way) => way.length && way.every((key) => key in keys)) || ways[0];
-    this.#keep();
-    const sizes = this.#sizes();
-    for (const key of SIZES) if (!now.includes(key)) delete keys[key];
-    for (const key of now) keys[key] ??= sizes[key];
-    if (!now.length && "epochs" in keys) {
-      delete keys.epochs; // a pass has no length where every step sees all records
-      keys.steps = String(this.rounds ?? 1000);
+    const { base, rounds } = this.plan;
+    const chosen = this.#chosen(this.#ways(name), base);
+    const keys = { ...base, sampling: name };
+    const sizes = { ...this.#sizes(), ...base };
+    for (const key of SIZES) delete keys[key];
+    for (const key of chosen) keys[key] = sizes[key];
+    if (!chosen.length && "epochs" in keys) {
+      delete keys.epochs; // without sampling, there are no epochs
+      keys.steps = String(rounds[base.sampling] ?? SOME_STEPS);
     }
-    keys.sampling = name;
+    this.plan.keys = keys;
     this.#rebuilt("sampling");
+    this.events.changed();
   }
 
-  /** All that schemes say of the size of a batch, as it is under the present one, as far as that says it. */
+  /** Change the keys as the user asked; those of batches belong together, and so do those of the length. */
+  #edit(key, change) {
+    const { plan } = this;
+    plan.kept = { ...plan.kept, ...plan.base, ...plan.keys };
+    change(plan.keys);
+    const group = [SIZES, LENGTHS].find((keys) => keys.includes(key));
+    for (const one of group ? [...group, "sampling"] : [key]) {
+      if (one in plan.keys) plan.base[one] = plan.keys[one];
+      else delete plan.base[one];
+    }
+    this.events.changed();
+  }
+
+  /** The keys of batches of every scheme, from those last edited. */
   #sizes() {
-    const { batch_size, draws, dataset_size, sample_rate } = this.plan.keys;
-    const kept = { ...this.facts.example, ...this.kept };
+    const { batch_size, draws, dataset_size, sample_rate } = this.plan.base;
+    const kept = { ...this.facts.example, ...this.plan.kept };
     const records = dataset_size ?? kept.dataset_size;
     const drawn = sample_rate === undefined ? undefined : String(Math.max(Math.round(roughly(sample_rate) * roughly(records)), 1));
     const batch = batch_size ?? draws ?? drawn ?? kept.batch_size;
@@ -121,55 +140,51 @@ export class Panel {
     };
   }
 
-  #keep() {
-    this.kept = { ...this.kept, ...this.plan.keys };
-  }
-
   #way(way) {
-    const keys = this.plan.keys;
-    this.#keep();
-    if (way === "sample_rate") {
-      keys.sample_rate = `${keys.batch_size}/${keys.dataset_size}`;
-      delete keys.batch_size;
-      delete keys.dataset_size;
-    } else {
-      delete keys.sample_rate;
-      for (const key of ["batch_size", "dataset_size"]) keys[key] = this.kept[key] ?? this.facts.example[key];
-    }
+    this.#edit(way, (keys) => {
+      if (way === "sample_rate") {
+        keys.sample_rate = `${keys.batch_size}/${keys.dataset_size}`;
+        delete keys.batch_size;
+        delete keys.dataset_size;
+      } else {
+        delete keys.sample_rate;
+        for (const key of ["batch_size", "dataset_size"]) keys[key] = this.plan.kept[key] ?? this.facts.example[key];
+      }
+    });
     this.#rebuilt("batches");
   }
 
   #length(way) {
-    const keys = this.plan.keys;
-    this.#keep();
-    if (way === "steps") {
-      keys.steps = String(this.rounds ?? this.kept.steps ?? 1000);
-      delete keys.epochs;
-    } else {
-      keys.epochs = this.kept.epochs ?? this.facts.example.epochs;
-      delete keys.steps;
-    }
+    const { kept, rounds } = this.plan;
+    this.#edit(way, (keys) => {
+      if (way === "steps") {
+        keys.steps = String(rounds[keys.sampling] ?? kept.steps ?? SOME_STEPS);
+        delete keys.epochs;
+      } else {
+        keys.epochs = kept.epochs ?? this.facts.example.epochs;
+        delete keys.steps;
+      }
+    });
     this.#rebuilt("length");
   }
 
-  /** Make the controls anew, with the focus where it was. */
+  /** Rebuild the controls and keep the focus. */
   #rebuilt(name) {
     const focused = this.root.contains(document.activeElement);
     this.build();
     if (focused) this.root.querySelector(`[name="${this.id}-${name}"]:checked, select[name="${this.id}-${name}"]`)?.focus();
-    this.events.changed();
   }
 
-  // -- plans that were given
+  // -- given plans
 
   #givenFields(file) {
-    const kinds = file.rounds === 1 ? "one kind of round" : `${file.rounds} kinds of rounds`;
-    const words = [`A given plan of ${kinds}: what can be slid of it is here, in all rounds that have it; all else stays as it is.`];
-    if (!file.delta) words.push("The plan names no delta: choose one.");
+    const words = [`This plan has ${file.rounds === 1 ? "one kind of round" : `${file.rounds} kinds of rounds`}. `
+      + "Each control changes every round that has the parameter; everything else stays as given."];
+    if (!file.delta) words.push("The plan has no delta: choose one.");
     this.root.append(element("p", { className: "fixed", textContent: words.join(" ") }));
     for (const slider of file.sliders) this.root.append(this.#slider(slider.key, slider));
     this.root.append(this.#relation(file.adjacency));
-    const back = this.button("As it was given", () => {
+    const back = this.button("Reset", () => {
       this.plan.keys = {};
       this.build();
       this.events.changed();
@@ -206,9 +221,8 @@ export class Panel {
       range.setAttribute("aria-valuetext", box.value);
     };
     const set = (text) => {
-      this.plan.keys[key] = text;
       box.removeAttribute("aria-invalid");
-      this.events.changed();
+      this.#edit(key, (keys) => (keys[key] = text));
     };
     range.addEventListener("input", () => {
       box.value = written(slider, slider.least * (slider.most / slider.least) ** (range.value / TICKS));
@@ -239,10 +253,7 @@ export class Panel {
     const options = this.facts.adjacencies.map((name) => [name, RELATIONS[name] || name]);
     const before = this.plan.keys.adjacency;
     this.plan.keys.adjacency ??= own;
-    const made = this.#select("adjacency", "Neighbours differ in", options, (value) => {
-      this.plan.keys.adjacency = value;
-      this.events.changed();
-    });
+    const made = this.#select("adjacency", "Adjacency", options, (value) => this.#edit("adjacency", (keys) => (keys.adjacency = value)));
     if (before === undefined) delete this.plan.keys.adjacency;
     return made;
   }
@@ -264,10 +275,10 @@ export class Panel {
     for (const [want, text] of [["toml", "plan file"], ["flags", "command"], ["python", "Python"], ["link", "link"]]) {
       const made = this.button(text, () => this.events.copy(want, said), `Copy plan ${this.name} as ${text}`);
       made.dataset.copy = want;
-      if (want === "link") made.setAttribute("aria-label", "Copy a link that holds all of the page's state");
+      if (want === "link") made.setAttribute("aria-label", "Copy a link to this page with both plans");
       if (want === "flags" && this.given) {
         made.disabled = true;
-        made.title = "a given plan has no flags: copy it as a plan file";
+        made.title = "no flags describe this plan: copy it as a plan file";
       }
       box.append(made);
     }
@@ -275,7 +286,7 @@ export class Panel {
     this.root.append(box);
   }
 
-  /** Say which field an error is about, where it begins with the name of one. */
+  /** Mark the field named at the start of an error. */
   refused(error) {
     for (const [key, box] of Object.entries(this.fields)) {
       if (error && error.startsWith(key)) box.setAttribute("aria-invalid", "true");
@@ -284,7 +295,7 @@ export class Panel {
   }
 }
 
-/** The value of a slider as people write it, with the digits that the slider has. */
+/** The value of a slider as text, with the digits of the slider. */
 function written(slider, value) {
   if (slider.whole) {
     const unit = 10 ** Math.max(Math.floor(Math.log10(value)) + 1 - slider.digits, 0);

@@ -1,8 +1,8 @@
-// The state of the page, and how it stands in a link: behind the #, which is sent to no server.
+// The state of the page, and its form in a link: after the #, which browsers do not send to a server.
 
 const NAMES = { a: "A", b: "B" };
 
-/** The state that a fragment holds, or null where it holds none. */
+/** The state in a fragment, or null. */
 export function read(fragment) {
   const plans = { A: null, B: null };
   let target = null;
@@ -17,7 +17,7 @@ export function read(fragment) {
   return plans.A ? { plans, target } : null;
 }
 
-/** The fragment that holds a state. */
+/** The fragment of a state. */
 export function written(state) {
   const found = new URLSearchParams();
   for (const [side, name] of Object.entries(NAMES)) {
@@ -30,12 +30,13 @@ export function written(state) {
   return `#${found}`;
 }
 
-/** A plan as the server is asked about it. */
+/** A copy of a plan in the form of a question. */
 export function asked(plan) {
-  return plan.given ? { given: plan.given, moved: plan.keys } : { keys: plan.keys };
+  const keys = { ...plan.keys };
+  return plan.given ? { given: plan.given, moved: keys } : { keys };
 }
 
-/** A number of which only the place on a slider is wanted, from what people write. */
+/** The approximate value of a number as people write it, good enough for a slider; NaN for other text. */
 export function roughly(text) {
   const found = /^\s*([\d_.eE+-]+)\s*(?:\/\s*([\d_.eE+-]+)|(%))?\s*$/.exec(String(text));
   if (!found) return NaN;
