@@ -35,7 +35,7 @@ def test_a_page_says_what_remains_to_whom_and_what_an_outsider_learns(tmp_path: 
         "2.03625 of 2.63 rho remains",
         "(17.4306, 1e-10)-differentially private",
         "is at most 3.72e7 times as likely with one person in the dataset",
-        "this is no meaningful protection of a single person",
+        "this number gives a single person no meaningful protection",
         "The last 5 of 5, of which 1 were given back",
         "ann, region north, table &lt;0&gt;: 1 x discrete-gaussian",
         "log, prices and state agree",
