@@ -325,9 +325,7 @@ def _pictures(record: Mapping[str, Any]) -> list[blocks.Block]:
     found: list[blocks.Block] = [*figures(record)]
     if found and "selection" in record:
         found.append(
-            blocks.Paragraph(
-                "There is no figure of epsilon over the steps, since nothing is released before the runs end."
-            )
+            blocks.Paragraph("No figure shows epsilon over the steps: nothing is released before the runs end.")
         )
     return [blocks.Heading("In pictures"), *found] if found else []
 
