@@ -132,12 +132,12 @@ def _proof(found: Comparison) -> str:
 @cache
 def _checked() -> Mapping[str, str]:
     """The checker's line on each published epsilon, by the name of the plan, where it covers the plan."""
-    claims = [found for found in _compared() if found.published is not None]
+    claims = [
+        (found.name, exact(found.published), exact(found.delta)) for found in _compared() if found.published is not None
+    ]
     with ThreadPoolExecutor() as pool:
-        said = pool.map(
-            lambda found: checked(PLANS / f"{found.name}.toml", exact(found.published), exact(found.delta)), claims
-        )
-        return {found.name: line for found, (status, line) in zip(claims, said, strict=True) if status != REFUSED}
+        said = pool.map(lambda claim: checked(PLANS / f"{claim[0]}.toml", *claim[1:]), claims)
+        return {name: line for (name, _, _), (status, line) in zip(claims, said, strict=True) if status != REFUSED}
 
 
 def _literal_text(text: str) -> str:
