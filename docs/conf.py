@@ -44,6 +44,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["hockeystick.css"]
+html_js_files = [("sortable.js", {"defer": "defer"})]
 html_sidebars = {"**": ["contents"]}
 html_show_sourcelink = False
 html_show_sphinx = False

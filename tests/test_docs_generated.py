@@ -93,18 +93,35 @@ def test_every_plan_is_in_the_gallery_and_has_a_page(generated: Path) -> None:
     assert re.search(r"^\| \[bu2020-mnist-clt\].*\| too low \|", text, re.MULTILINE)
 
 
-def test_a_verdict_says_what_it_is_about_and_stands_beside_the_note(generated: Path) -> None:
+def test_a_verdict_says_what_it_is_about_and_stands_beside_the_source_and_the_note(generated: Path) -> None:
     """A claim that is above the certified interval of a Poisson plan is no bound on a loader that shuffles."""
     header, _, *rows = read(generated, "gallery.md").splitlines()
     assert header.startswith("| plan | for the plan's sampling, published is |")
-    notes = {path.stem: (hs.load_plan(path).published or {}).get("note", "–") for path in PLANS.glob("*.toml")}
-    assert {
-        row.split("]")[0].removeprefix("| ["): row.split(" | ")[-1].removesuffix(" |").replace("`", "") for row in rows
-    } == notes
-    (row,) = (row for row in rows if "tf-privacy-mnist-tutorial" in row)
-    cells = row.split(" | ")
+    assert len([row for row in rows if row.split(" | ")[1] != "–"]) >= 32
+    words = {row.split("]")[0].removeprefix("| ["): re.sub(r"[`\\]", "", row.split(" | ", 5)[-1]) for row in rows}
+    for path in PLANS.glob("*.toml"):
+        published = hs.load_plan(path).published or {}
+        for key in {"quote", "address", "source", "note"} & published.keys():
+            assert re.sub(r"[`\\]", "", published[key]) in words[path.stem], (path.stem, key)
+    cells = next(row for row in rows if "tf-privacy-mnist-tutorial" in row).split(" | ")
     assert cells[1] == "valid, not tight"
-    assert cells[-1] == "the tutorial's loader shuffles; its accountant assumes Poisson sampling |"
+    assert "the tutorial's loader shuffles; its accountant assumes Poisson sampling" in cells[-1]
+
+
+def test_the_checker_proves_valid_claims_and_none_that_is_too_low(generated: Path) -> None:
+    said = {
+        row.split("]")[0].removeprefix("| ["): (row.split(" | ")[1], re.findall(r"`(proved|NOT proved|refuted): ", row))
+        for row in read(generated, "gallery.md").splitlines()[2:]
+    }
+    assert said["de2022-cifar10-wrn16-4"] == ("valid, not tight", ["proved"])
+    assert said["xie2024-aug-pe-yelp-eps1"] == ("too low", ["refuted"])
+    assert said["mhusage-synthetic"] == ("valid, not tight", [])
+    assert all(lines in ([], ["proved"]) for verdict, lines in said.values() if verdict == "valid, not tight")
+    assert all(lines in (["refuted"], ["NOT proved"]) for verdict, lines in said.values() if verdict == "too low")
+
+
+def test_text_of_a_source_has_no_marks_of_its_own() -> None:
+    assert pages._literal_text("a|b_c `d` [1, 2] --lr=1 $x$") == r"a\|b\_c \`d\` \[1, 2\] `--lr`=1 \$x\$"
 
 
 @pytest.mark.parametrize(

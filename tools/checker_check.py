@@ -11,7 +11,8 @@ import hockeystick as hs
 from hockeystick.report.rounding import exact, round_up
 
 ROOT = Path(__file__).parents[1]
-COVERED, REFUSED = 0, 4  # statuses of the checker that are no failure
+CHECKER = ROOT / "checker" / "hockeystick_check.py"
+COVERED, UNPROVED, REFUSED = 0, 3, 4  # statuses of the checker
 
 
 def main() -> int:
@@ -20,18 +21,26 @@ def main() -> int:
     for path in sorted((ROOT / "examples" / "plans").glob("*.toml")):
         plan = hs.load_plan(path)
         assert plan.delta_target is not None  # every shipped plan says it
-        claim = ["--epsilon", round_up(plan.epsilon().upper), "--delta", exact(plan.delta_target)]
         before = os.times()
-        run = subprocess.run(
-            [sys.executable, "-I", "-S", str(ROOT / "checker" / "hockeystick_check.py"), str(path), *claim],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        claim = round_up(plan.epsilon().upper), exact(plan.delta_target)
+        status, line = checked(path, *claim)
+        if status == UNPROVED:  # of few outcomes: the error falls in stairs, at which the checker gives up
+            status, line = checked(path, *claim, "--step", "12")
         seconds = os.times().children_user - before.children_user  # of the processor
-        print(f"{path.stem} ({seconds:.1f} s): {run.stdout.splitlines()[-1]}", flush=True)
-        failed += run.returncode not in (COVERED, REFUSED)
+        print(f"{path.stem} ({seconds:.1f} s): {line}", flush=True)
+        failed += status not in (COVERED, REFUSED)
     return min(failed, 1)
+
+
+def checked(path: Path, epsilon: str, delta: str, *options: str) -> tuple[int, str]:
+    """Status and last line of the checker, asked to prove a claim about the plan in a file."""
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", str(CHECKER), str(path), "--epsilon", epsilon, "--delta", delta, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.returncode, run.stdout.splitlines()[-1]
 
 
 if __name__ == "__main__":

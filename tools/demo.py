@@ -86,14 +86,15 @@ def main() -> None:
     print(_row("plan", "delta", "claim", "certified", "the claim is"))
     for found in comparisons():
         if found.published is not None:
-            print(_row(found.name, exact(found.delta), found.claimed, found.interval, found.verdict), flush=True)
+            delta = exact(float(f"{found.delta:.2g}"))
+            print(_row(found.name, delta, found.claimed, found.interval, found.verdict), flush=True)
             if found.note:
                 print(fill(f"note: {found.note}", WIDTH, initial_indent="  ", subsequent_indent="  "), flush=True)
     print(f"\n{LEGEND}")
 
 
 def _row(name: str, delta: str, claimed: str, interval: str, verdict: str) -> str:
-    return f"{name:<33}{delta:<6}{claimed:<8}{interval:<17}{verdict}"
+    return f"{name:<33}{delta:<7}{claimed:<7}{interval:<17}{verdict}"
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import click
 import methods
 import pictures
+from checker_check import REFUSED, checked
 from demo import PLANS, Comparison, comparisons
 
 from hockeystick.cli import main as command
@@ -34,6 +36,8 @@ MEANINGS = {
     "batch_size": "number of records in a batch (with `poisson`, the expected one); goes with `dataset_size`",
     "dataset_size": "number of records; `sample_rate` of `poisson` is then `batch_size / dataset_size`",
     "source": "where the claim is made",
+    "quote": "the source's own words",
+    "address": "where they were read",
     "accountant": "how the source came to it",
     "note": "anything else",
 }
@@ -103,18 +107,45 @@ def keys() -> str:
 
 def gallery() -> str:
     """What each source of a plan in ``examples/plans`` claims, and what is certified, with a link to its page."""
-    table = "| plan | for the plan's sampling, published is | published | certified | delta | note |\n"
+    table = "| plan | for the plan's sampling, published is | published | certified | delta | source, note, checker |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
     for found in _compared():
         name = f"[{found.name}](generated/gallery/{found.name}.md)"
-        row = (name, found.verdict, found.claimed, found.interval, _short(found.delta), _flags(found.note))
+        words = "<br>".join(filter(None, (_quoted(found), _literal_text(found.note), _proof(found))))
+        row = (name, found.verdict, found.claimed, found.interval, _short(found.delta), words)
         table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
     return table
 
 
-def _flags(text: str) -> str:
-    """A note with its flags as code: two dashes would be made one long one."""
-    return re.sub(r"--\w[\w-]*", lambda flag: f"`{flag[0]}`", text)
+def _quoted(found: Comparison) -> str:
+    """The sentence of the source, if the plan has it, and the source, with a link to where it was read."""
+    published = found.plan.published or {}
+    source = _literal_text(published["source"])
+    where = f"[{source}]({published['address']})" if "address" in published else source
+    return f"“{_literal_text(published['quote'])}” {where}" if "quote" in published else where
+
+
+def _proof(found: Comparison) -> str:
+    return f"`{_checked()[found.name]}`" if found.name in _checked() else ""
+
+
+@cache
+def _checked() -> Mapping[str, str]:
+    """The checker's line on each published epsilon, by the name of the plan, where it covers the plan."""
+    claims = [
+        (found.name, exact(found.published), exact(found.delta)) for found in _compared() if found.published is not None
+    ]
+    with ThreadPoolExecutor() as pool:
+        said = pool.map(lambda claim: checked(PLANS / f"{claim[0]}.toml", *claim[1:]), claims)
+        return {name: line for (name, _, _), (status, line) in zip(claims, said, strict=True) if status != REFUSED}
+
+
+def _literal_text(text: str) -> str:
+    """Text whose marks mean nothing in Markdown, with its flags as code: two dashes would be made one long one."""
+    return "".join(
+        f"`{part}`" if part.startswith("--") else re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", part)
+        for part in re.split(r"(--\w[\w-]*)", text)
+    )
 
 
 def plan_pages() -> Mapping[str, str]:
@@ -259,12 +290,13 @@ def _short(x: float) -> str:
 def _plan(found: Comparison) -> str:
     text = (PLANS / f"{found.name}.toml").read_text(encoding="utf-8")
     published = tomllib.loads(text)["published"]
-    said = [f"Source: {published['source']}."]
+    said = [f"Source: {_quoted(found)}."]
     said += [
-        f"{title}: {_flags(published[key])}."
+        f"{title}: {_literal_text(published[key])}."
         for key, title in (("accountant", "Accountant there"), ("note", "Note"))
         if key in published
     ]
+    said += [f"Checker: {_proof(found)}."] if _proof(found) else []
     rows = [("published", found.claimed), ("certified", found.interval), ("published is", found.verdict)]
     table = "".join(f"| {name} | {cell} |\n" for name, cell in rows if cell)
     drawn = pictures.privacy_curve(found)

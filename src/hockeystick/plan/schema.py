@@ -51,6 +51,8 @@ EPOCHS = whole_numbers().of(
 
 PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
+    "quote": None,
+    "address": None,
     "epsilon": AT_LEAST_ZERO.of("what the source claims"),
     "delta": AT_LEAST_ZERO.of("what the source claims"),
     "accountant": None,
