@@ -149,11 +149,11 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", "--steps", "3"], "--noise-multiplier is missing"),
         (
             ["epsilon", "--noise-multiplier", "-1", *FLAGS[2:]],
-            "--noise-multiplier must be a number from 0.01 to 1e6",
+            "--noise-multiplier must be 0 or a number from 0.01 to 1e6",
         ),
         (
             ["epsilon", "--noise-multiplier", "nan", *FLAGS[2:]],
-            "--noise-multiplier must be a number from 0.01 to 1e6",
+            "--noise-multiplier must be 0 or a number from 0.01 to 1e6",
         ),
         (
             ["epsilon", *FLAGS[:2], *FLAGS[4:], "--sample-rate", "2"],
@@ -583,7 +583,7 @@ def test_what_is_called_otherwise_elsewhere_is_told_its_name(args: list[str], me
 
 
 def test_a_name_of_another_group_is_not_proposed() -> None:
-    assert "did you mean" not in refused("new")
+    assert "did you mean" not in refused("init")
     assert "did you mean" not in refused("plot", "risk")
 
 

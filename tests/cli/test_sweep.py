@@ -135,7 +135,7 @@ def test_what_makes_no_sense_takes_one_line(args: tuple[str, ...], said: str) ->
         (("--sigma", "1", "--grid", "steps=1,2"),
          "--epochs would not be used, as steps is in --grid: leave it out"),
         (("--sigma", "1", "--grid", "delta=1e-6", "--target", "epsilon=2"),
-         "--noise-multiplier (--sigma) would not be used, as noise-multiplier is looked for: leave it out"),
+         "--noise-multiplier (--sigma) would not be used, as noise-multiplier is found by --target: leave it out"),
     ],
 )  # fmt: skip
 def test_a_flag_that_would_not_be_used_is_refused(args: tuple[str, ...], said: str) -> None:

@@ -327,9 +327,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         str(big): "longer than 10 MB; give rounds that repeat once, with a count",
         str(binary): "not UTF-8 text (byte 0xff at position 9); save it as UTF-8",
         str(tmp_path / "folder.toml"): "cannot be read: is a directory",
-        str(tmp_path): "is a directory; a plan is a file whose name ends in .toml or .json",
+        str(
+            tmp_path
+        ): "is a directory; a plan is a file whose name ends in .toml or .json; `hockeystick new` writes a first one",
         str(tmp_path / "none.toml"): "cannot be read: no such file or directory",
-        str(tmp_path / "plan.yaml"): "the name of a plan file ends in .toml or .json",
+        str(
+            tmp_path / "plan.yaml"
+        ): "the name of a plan file ends in .toml or .json; `hockeystick new` writes a first one",
     }
     for path, message in cases.items():
         with pytest.raises(hs.InvalidInputError) as caught:

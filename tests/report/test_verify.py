@@ -94,8 +94,8 @@ def test_every_visible_digit_is_held(record: dict[str, Any]) -> None:
 @pytest.mark.parametrize("form", [HTML, MARKDOWN])
 def test_words_put_in_or_taken_out_are_found(record: dict[str, Any], form: str) -> None:
     text = report_text(record, form)
-    more = text.replace("Ask, before you sign", "Nothing needs to be asked", 1)
-    less = "\n".join(line for line in text.split("\n") if "Clipping" not in line)
+    more = text.replace("Before you sign, confirm that", "Nothing needs to be confirmed", 1)
+    less = "\n".join(line for line in text.split("\n") if "clipped" not in line)
     after = text + "epsilon <= 0.1\n"
     for edited in (more, less, after):
         assert not verified(edited).sound
@@ -167,15 +167,20 @@ def test_an_end_may_not_claim_more_than_is_computed_again() -> None:
         assert len(list(differences({**again, end: again[end] * (1 - sign * 0.5)}, again))) == 1
 
 
+def _at(reach: float) -> dict[str, Any]:
+    """A stored report whose curve ends there."""
+    return {"curves": {"delta": [{"epsilon": reach}]}}
+
+
 def test_a_curve_is_computed_again_at_the_places_that_are_stated(record: dict[str, Any]) -> None:
     """Another machine lays it a few roundings farther; a reach that is not the plan's is not followed."""
     farther = copy.deepcopy(record)
     reach = record["curves"]["delta"][-1]["epsilon"] * (1 + 1e-10)
-    again = report_record(PLAN, None, "three answers", record["made"], reach)
+    again = report_record(PLAN, None, "three answers", record["made"], _at(reach))
     farther["curves"]["delta"] = again["curves"]["delta"]
     assert farther["curves"]["delta"][-1]["epsilon"] == reach
     assert verified(json.dumps(sealed(farther))).sound
-    assert report_record(PLAN, None, "three answers", record["made"], 2 * reach)["curves"] == record["curves"]
+    assert report_record(PLAN, None, "three answers", record["made"], _at(2 * reach))["curves"] == record["curves"]
 
 
 def test_an_end_beyond_the_opposite_one_is_found_within_the_slack_of_its_own() -> None:

@@ -159,9 +159,6 @@ COMMAND_NAMES = {
 """Suggestions for names that people try; each applies only to the group that has the suggested command."""
 
 
-TARGETS = ("epsilon", "delta")
-"""Options that people give to commands which answer them."""
-
 OPTIONS = ("help", "version")
 """Options of the program that people take for commands."""
 
@@ -196,8 +193,8 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     close = begun[0] if begun else nearest(bare, names)
     others = ", ".join(f"--{name}" for name in names if name != "help")
     hint = f"it has {others or 'none'}" if close is None else f"did you mean '--{close}'?"
-    if bare in TARGETS and f"--{bare}" not in named:
-        hint = f"`hockeystick new --{bare} NUMBER` writes a plan that meets it, `hockeystick calibrate` changes one"
+    if bare == "epsilon" and "--epsilon" not in named:  # the target of somebody without a plan
+        hint = "`hockeystick new --epsilon NUMBER` writes a plan that meets it, `hockeystick calibrate` changes one"
     return f"No such option {shown(given)} of `{context.command_path}`; {hint}"
 
 
