@@ -139,7 +139,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
     [
         (["epsilon"], "no plan: give a PLAN file, - to read one from standard input"),
         (["epsilon", "none.toml"], "none.toml: cannot be read: no such file or directory"),
-        (["epsilon", "plan.txt"], "plan.txt: the name of a plan file ends in .toml or .json"),
+        (["epsilon", "plan.txt"], "plan.txt: the name of a plan file must end in .toml or .json"),
         (["epsilon", *FLAGS], "no delta: give --delta or set the key delta in the plan"),
         (
             ["epsilon", "a.toml", *FLAGS],
@@ -162,7 +162,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", *FLAGS[:4], "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
         (["epsilon", *FLAGS, "--epochs", "1"], "give either steps or epochs; received both"),
         (["epsilon", *FLAGS[:4]], "give either steps or epochs; received neither"),
-        (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must come to at most 1e12 steps"),
+        (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must make up at most 1e12 steps"),
         (["epsilon", *FLAGS[:2], "--steps", "3"], "poisson sampling needs sample_rate, or batch_size and dataset_size"),
         (["epsilon", *FLAGS, "--delta", "1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
         (["epsilon", *FLAGS, "--delta", "-1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
@@ -223,7 +223,7 @@ def test_the_nearest_command_and_option_are_named() -> None:
         (b"\xff", "not UTF-8 text"),
         (b"{", "not valid JSON"),
         (b"delta = 2\n" + PURE.encode(), "delta must be a number, at least 1e-300 and less than 1"),
-        (b"#" * 10_000_001, "longer than 10 MB"),
+        (b"#" * 10_000_001, "larger than 10 MB"),
         (PURE.replace("0.5", "-0.5").encode(), "round 1: epsilon must be 0 or a number from 1e-6 to 100 (log-odds"),
     ],
 )
@@ -518,7 +518,7 @@ def test_flags_say_how_batches_are_made() -> None:
     found = json.loads(run("epsilon", *flags, *fixed, "--adjacency", "replace-one", "--json").stdout)
     known = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
     assert found["epsilon"]["lower"] == pytest.approx(known.lower, rel=1e-7)
-    assert found["reason"].startswith("the width is the theory's")
+    assert found["reason"].startswith("the interval is as narrow as current theory allows")
     said = refused("epsilon", *flags, "--sampling", "without-replacment", "--delta", "1e-5")
     assert "--sampling must be one of" in said
     assert "did you mean 'without-replacement'" in said

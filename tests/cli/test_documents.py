@@ -74,7 +74,9 @@ def test_an_old_file_stays_where_a_report_cannot_be_made(tmp_path: Path) -> None
 def test_what_is_wrong_with_a_question_is_said_in_one_line(plan: Path, tmp_path: Path) -> None:
     assert "received both" in refused("report", plan, "--markdown", "--json")
     assert "end the name in .html, .md or .json" in refused("report", plan, "-o", tmp_path / "report.txt")
-    assert "the name means HTML, but the flag means Markdown" in refused("report", plan, "-o", tmp_path / "a.html", "--markdown")
+    assert "the name means HTML, but the flag means Markdown" in refused(
+        "report", plan, "-o", tmp_path / "a.html", "--markdown"
+    )
     assert "cannot be written" in refused("report", plan, "-o", tmp_path / "nowhere" / "a.html")
     assert refused("report", *FLAGS).startswith("no delta: give --delta")
     assert refused("verify", tmp_path / "none.html").endswith("cannot be read: no such file or directory")

@@ -206,8 +206,8 @@ def test_the_grid_of_the_readme_is_taken_by_its_plan_of_two_kinds(tmp_path: Path
     assert result.exit_code == 0
     assert [row["steps"] for row in csv.DictReader(io.StringIO(result.stdout))] == ["1005", "2005"] * 2
     line = refused("sweep", plan, "--grid", "steps=10,20")
-    assert "--steps cannot be changed of a plan with 2 kinds of rounds" in line
-    assert "noise-multiplier, scale, noise, sample-rate, batch-size, epochs can be changed of it" in line
+    assert "--steps is ambiguous in a plan with 2 kinds of rounds" in line
+    assert "noise-multiplier, scale, noise, sample-rate, batch-size, epochs instead" in line
 
 
 def test_who_gives_an_epsilon_and_a_delta_is_told_of_the_target() -> None:

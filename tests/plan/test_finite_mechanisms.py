@@ -199,7 +199,7 @@ def test_probabilities_are_the_decimals_and_quotients_that_are_written() -> None
     ("p", "q", "said"),
     [
         ([0.5, 0.5], [1], "q must have as many probabilities as p; received 1 and 2"),
-        ([0.5, 0.4], [0.5, 0.5], "the probabilities of p must add up to 1, to 1e-12; received a sum of 0.9"),
+        ([0.5, 0.4], [0.5, 0.5], "the probabilities of p must add up to 1, to within 1e-12; received a sum of 0.9"),
         ([0.5, 0.5], [0.5, 0.500001], "of q must add up to 1"),
         ([1.5, -0.5], [0.5, 0.5], "element 1 of p must be a number from 0 to 1"),
         (["half", 0.5], [0.5, 0.5], "element 1 of p must be a number from 0 to 1, or one in quotation marks"),

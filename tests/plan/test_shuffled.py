@@ -292,7 +292,7 @@ def test_published_figures(asked: tuple[float, int, int, float], ends: tuple[flo
     assert found.lower >= ends[0] - 1e-4
     assert found.upper == pytest.approx(ends[1], abs=1e-5)
     assert found.reason is not None
-    assert found.reason.startswith("the width is the theory's")
+    assert found.reason.startswith("the interval is as narrow as current theory allows")
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "remove", "add", "add-or-remove"])
@@ -473,8 +473,8 @@ def test_epochs_and_steps() -> None:
     ("keys", "message"),
     [
         ({}, "shuffled batches need steps_per_epoch, or batch_size and dataset_size; received none of them"),
-        ({"batch_size": 3}, "batch_size and dataset_size go together; dataset_size is missing"),
-        ({"dataset_size": 3}, "batch_size and dataset_size go together; batch_size is missing"),
+        ({"batch_size": 3}, "batch_size and dataset_size must be given together; dataset_size is missing"),
+        ({"dataset_size": 3}, "batch_size and dataset_size must be given together; batch_size is missing"),
         ({"batch_size": 4, "dataset_size": 3}, "batch_size must be at most dataset_size; received 4 and 3"),
         ({"steps_per_epoch": 0}, "steps_per_epoch must be a whole number from 1"),
         ({"steps_per_epoch": 2.5}, "steps_per_epoch must be a whole number from 1"),

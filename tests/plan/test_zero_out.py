@@ -263,7 +263,7 @@ def test_it_is_never_above_replacing(sampling: Sampling, count: int) -> None:
     assert zeroed.lower < replaced.lower
     assert zeroed.direction in BOTH
     assert zeroed.reason is not None
-    assert "the width is the theory's" in zeroed.reason
+    assert "the interval is as narrow as current theory allows" in zeroed.reason
 
 
 def test_a_batch_of_all_records_is_no_sampling() -> None:

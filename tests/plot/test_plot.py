@@ -265,7 +265,7 @@ def test_a_fault_of_one_accountant_leaves_the_others_drawn(tmp_path: Path, monke
     assert result.exit_code == 1
     assert result.stderr.startswith(
         f"written to {path}\n"
-        "not drawn: gdp (no answer): at 3 of 3 places it failed: OverflowError: math range error: please report\n"
+        "not drawn: gdp (no answer): at 3 of 3 places it failed: OverflowError: math range error; please report this\n"
     )
     assert path.exists()
 

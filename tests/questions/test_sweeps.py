@@ -141,7 +141,7 @@ def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
     found = hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps")
     assert found.failed == 1
-    assert found.rows[0]["reason"] == "ZeroDivisionError: here: please report"
+    assert found.rows[0]["reason"] == "ZeroDivisionError: here; please report this"
     with pytest.raises(ZeroDivisionError) as raised:
         hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps", errors="stop")
     assert raised.value.__notes__ == ["in row 0 (noise_multiplier=1.0)"]
@@ -165,12 +165,12 @@ def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> Non
 @pytest.mark.parametrize(
     ("plan", "grid", "options", "said"),
     [
-        (PLAN, {}, {}, "grid must be values by the name"),
-        (PLAN, [1.0], {}, "grid must be values by the name"),
+        (PLAN, {}, {}, "grid must map parameter names to values"),
+        (PLAN, [1.0], {}, "grid must map parameter names to values"),
         (PLAN, {"noise_multiplie": [1.0]}, {}, "did you mean 'noise_multiplier'"),
         (PLAN, {7: [1.0]}, {}, "grid must be one of"),
         (PLAN, {"noise_multiplier": []}, {}, "noise_multiplier has no values"),
-        (PLAN, {"noise_multiplier": [1.0, 1]}, {}, "2 values of which only 1 differ"),
+        (PLAN, {"noise_multiplier": [1.0, 1]}, {}, "2 values but only 1 distinct"),
         (PLAN, {"noise_multiplier": "1.0"}, {}, "must be a finite number; received '1.0'"),
         (PLAN, {"noise_multiplier": [math.nan]}, {}, "must be a finite number; received nan"),
         (PLAN, {"epochs": [1.5]}, {}, "epochs must be a whole number"),

@@ -137,13 +137,13 @@ def test_a_fault_of_one_accountant_takes_no_row_with_it(question: list[str], mon
     monkeypatch.setitem(ACCOUNTANTS, "faulty", Faulty())
     result = run("compare", *FLAGS, *question, "--json")
     assert result.exit_code == 1
-    assert result.stderr == "error: failed unexpectedly, see the reason: faulty\n"
+    assert result.stderr == "error: these accountants failed unexpectedly; the table says why: faulty\n"
     rows = {row["name"]: row for row in json.loads(result.stdout)["accountants"]}
     assert set(rows) == set(ACCOUNTANTS)
     assert all(row["guarantee"] for name, row in rows.items() if name != "faulty")
     assert [name for name, row in rows.items() if row.get("failed")] == ["faulty"]
     kind = {"--delta": "OverflowError: math range error", "--epsilon": "MemoryError: "}[question[0]]
-    assert rows["faulty"]["reason"] == f"failed: {kind}: please report"
+    assert rows["faulty"]["reason"] == f"failed: {kind}; please report this"
     table = run("compare", *FLAGS, *question)
     assert table.exit_code == 1
     assert "failed: " in table.stdout

@@ -151,7 +151,7 @@ def test_an_infinite_epsilon_is_called_infinite() -> None:
     text = report_text(record, HTML)
     assert "\u03b5 is infinite at \u03b4 = 1e-5" in text
     assert "Nothing is promised at this delta" in text
-    others = "the black boxes fail with probability 0.1 &gt; delta."
+    others = "a black box fails with probability 0.1 &gt; delta."
     assert f"No finite epsilon is proven at delta = 1e-6 and 1e-7 and 1e-9: {others}" in text
 
 

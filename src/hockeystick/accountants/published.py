@@ -105,4 +105,4 @@ def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]
         return cast(A, from_above(found))
     best = max((each for each in below if isinstance(each, Bound)), key=lambda each: each.lower)
     log_lower = best.log_delta.lower if isinstance(best, DeltaBound) else best.lower
-    return cast(A, raised(found, best.lower, log_lower, f"beside what the method leaves, {width_of(directions.why)}"))
+    return cast(A, raised(found, best.lower, log_lower, f"besides the method's own error, {width_of(directions.why)}"))

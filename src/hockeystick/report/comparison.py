@@ -213,7 +213,7 @@ def _cells(
 
 def failure_of(error: Exception) -> str:
     """Return the text of an accountant's failure, in the words the command line uses for all bugs."""
-    return f"failed: {type(error).__name__}: {one_line(str(error))}: please report"
+    return f"failed: {type(error).__name__}: {one_line(str(error))}; please report this"
 
 
 def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:

@@ -39,7 +39,7 @@ class DiscreteLaplace(NoiseOnSum):
     """
 
     scale: Annotated[float, NOISE.of("scale of the noise, in counts")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change of the count by one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-laplace"
@@ -60,7 +60,7 @@ class DiscreteLaplace(NoiseOnSum):
         distance = records * self.distance(direction) * self.sensitivity
         if distance > 2 * MOST:
             raise UnsupportedError(
-                f"mechanism {self.name!r} is accounted for up to a distance of {2 * MOST} counts between neighbouring "
+                f"mechanism {self.name!r} is supported up to a distance of {2 * MOST} counts between neighbouring "
                 f"datasets; received {distance}: fewer records_per_unit"
             )
         return super().of_many(direction, records)

@@ -23,8 +23,8 @@ _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/f
 
 _REPLACED = Claim(
     Status.REFUSED,
-    "the laws with a record and without it do not say how well one record's value is told from another's; give p and q "
-    'for a replaced record under adjacency "remove"',
+    "distributions with and without a record do not cover replacing it; give p and q for a replaced record, under "
+    "adjacency 'remove'",
 )
 
 
@@ -69,7 +69,8 @@ class Pmf(FiniteMechanism):
             total = sum(getattr(self, key))
             if abs(total - 1) > MISSED:
                 raise InvalidInputError(
-                    f"the probabilities of {key} must add up to 1, to 1e-12; received a sum of {float(total)!r}", key
+                    f"the probabilities of {key} must add up to 1, to within 1e-12; received a sum of {float(total)!r}",
+                    key,
                 )
 
     def with_against_without(self) -> FinitePair:
@@ -84,4 +85,4 @@ class Pmf(FiniteMechanism):
         """Return an upper-bound claim if the probabilities do not add up to 1."""
         if claim.status is not Status.TIGHT or sum(self.p) == sum(self.q) == 1:
             return claim
-        return Claim(Status.UPPER, f"{claim.cited}; of laws that miss 1: proof in pairs/finite.py")
+        return Claim(Status.UPPER, f"{claim.cited}; for totals that differ from 1: proof in pairs/finite.py")
