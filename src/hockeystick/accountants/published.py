@@ -55,8 +55,8 @@ class PublishedAccountant(Accountant):
     def _refuse_gap(self, gap: float | None) -> None:
         if gap is not None:
             raise InvalidInputError(
-                f"gap is for accountants that give an interval; received {domains.shown(gap)} with {self.name!r}, "
-                "leave it out",
+                f"gap applies only to accountants that return an interval; received {domains.shown(gap)} with "
+                f"{self.name!r}; leave it out",
                 "gap",
             )
 
