@@ -225,12 +225,12 @@ def test_a_kind_of_plan_that_few_accountants_have(tmp_path: Path) -> None:
     [
         (["compare"], "no plan: give a PLAN file"),
         (["compare", *FLAGS], "no delta: give --delta"),
-        (["compare", *FLAGS, "--delta", "1e-5", "--epsilon", "1"], "give --delta, to compare epsilons, or --epsilon"),
+        (["compare", *FLAGS, "--delta", "1e-5", "--epsilon", "1"], "give --delta to compare epsilons or --epsilon"),
         (["compare", *FLAGS, "--delta", "1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
         (["compare", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e4"),
         (
             ["epsilon", *FLAGS, "--delta", "1e-5", "--option", "x=1"],
-            "accountant 'auto' has no option 'x'; it takes none",
+            "accountant 'auto' has no option 'x'; it has none",
         ),
         (["epsilon", *FLAGS, "--delta", "1e-5", "--option", "gap=1"], "accountant 'auto' has no option 'gap'"),
         (["delta", *FLAGS, "--epsilon", "1", "--option", "delta=1"], "accountant 'auto' has no option 'delta'"),
