@@ -18,7 +18,7 @@ from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.verify import verified
 
 FIRST = Path(__file__).parent / "data" / "format-1"
-NEWER = "format must be 1; received 2: a newer hockeystick wrote this, and reads it"
+NEWER = "format must be 1; received 2; a newer version of hockeystick wrote this; upgrade to read it"
 
 
 @pytest.mark.parametrize("ending", ["toml", "json"])

@@ -61,7 +61,7 @@ def test_no_loss_at_all_by_fourier_transform() -> None:
     ],
 )
 def test_a_normal_law_beyond_its_range(plan: hs.Plan, delta: float) -> None:
-    with pytest.raises(NotApplicableError, match="out of reach"):
+    with pytest.raises(NotApplicableError, match="cumulants cannot be evaluated"):
         plan.epsilon(delta, accountant="saddle-point", order=0)
 
 
@@ -195,7 +195,7 @@ def test_black_boxes_that_lose_all_have_no_estimate() -> None:
 
 def test_characteristic_functions_beyond_an_exponential() -> None:
     """Sums reach further than 700; there both distribution functions are noise, and that is what the refusal says."""
-    with pytest.raises(NotApplicableError, match="noise"):
+    with pytest.raises(NotApplicableError, match="has an error of"):
         MANY_RESPONSES.epsilon(5e-5, accountant="characteristic-function")
 
 
@@ -224,10 +224,10 @@ def test_nothing_is_moved_at_s_0() -> None:
 
 def test_work_is_counted_before_it_is_done() -> None:
     """By nodes, points and terms, whatever the clock says; the refusal says what to change."""
-    with pytest.raises(NotApplicableError, match=r"set it [0-9]+ times as wide"):
+    with pytest.raises(NotApplicableError, match=r"make it [0-9]+ times as wide"):
         hs.dp_sgd(1.0, 0.01, 10).epsilon(1e-5, accountant="connect-the-dots", interval=1e-6)
     for accountant in ("prv", "evolving"):
-        with pytest.raises(NotApplicableError, match="eps_error to a larger value"):
+        with pytest.raises(NotApplicableError, match="increase eps_error"):
             hs.dp_sgd(0.2, 0.01, 10_000).epsilon(1e-5, accountant=accountant, eps_error=1e-4)
     laws = [(LatticeLaw(0.0, 1e-6, np.ones(2)), 1), (LatticeLaw(0.0, 1e-6, np.array([0.1, 0.2])), 1)]
     with pytest.raises(NotApplicableError, match="lattice points"):

@@ -114,7 +114,7 @@ def test_the_published_program_has_these_bounds(
     ],
 )
 def test_other_rounds_are_refused(pair: GaussianPair) -> None:
-    with pytest.raises(NotApplicableError, match="use rounding=1"):
+    with pytest.raises(NotApplicableError, match="rounding=1"):
         between(pair, LossGrid(5.0, 1000), Side.ABOVE)
 
 

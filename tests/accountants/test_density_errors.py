@@ -41,9 +41,9 @@ def test_lemmas_12_and_13(noise: float, rate: float) -> None:
 
 
 def test_lemma_13_has_a_domain() -> None:
-    with pytest.raises(ValueError, match="losses of 2 or more"):
+    with pytest.raises(ValueError, match="a loss of at least 2"):
         bounds.log_tail_bound(1.0, 0.01, 1.9)
-    with pytest.raises(ValueError, match="losses of 2 or more"):
+    with pytest.raises(ValueError, match="a loss of at least 2"):
         bounds.log_tail_bound(0.2, 0.45, 2.0)
 
 
@@ -226,7 +226,7 @@ def test_errors_fall_as_the_square_of_the_step() -> None:
     ],
 )
 def test_the_analysis_is_refused_elsewhere(plan: hs.Plan) -> None:
-    with pytest.raises(hs.NotApplicableError, match="one kind of Poisson-sampled Gaussian rounds"):
+    with pytest.raises(hs.NotApplicableError, match="a single kind of Poisson-sampled Gaussian rounds"):
         plan.delta(0.02, accountant="fourier", errors=2)
 
 

@@ -110,7 +110,7 @@ def test_a_grid_too_fine_is_refused_with_the_error_that_would_do() -> None:
     plan = responses(*((0.001 * k, 20) for k in range(1, 60)))
     with pytest.raises(hs.UnsupportedError, match="raise the option error to") as refused:
         plan.epsilon(1e-5, accountant="optimal")
-    error = float(str(refused.value).split("error to ")[1].split()[0])
+    error = float(str(refused.value).split("error to at least ")[1].split()[0])
     step = OptimalAccountant(error=error)._step([(0.001 * k, 20) for k in range(1, 60)])
     assert step > 0
 

@@ -230,9 +230,9 @@ def test_characteristic_function_of_a_lattice_is_the_binomial_sum() -> None:
 
 
 def test_characteristic_function_refuses_what_it_cannot_tell_from_noise() -> None:
-    with pytest.raises(hs.NotApplicableError, match="noise"):
+    with pytest.raises(hs.NotApplicableError, match="has an error of"):
         DP_SGD.epsilon(1e-14, accountant="characteristic-function")
-    with pytest.raises(hs.NotApplicableError, match="noise"):
+    with pytest.raises(hs.NotApplicableError, match="has an error of"):
         DP_SGD.delta(5.0, accountant="characteristic-function")
 
 
@@ -240,9 +240,9 @@ def test_the_noise_of_a_transform_counts_as_often_as_it_is_multiplied() -> None:
     """Of 330,000 rounds no delta is told from noise beyond epsilon 20: differences of 1e15 are no delta of 1."""
     plan = hs.Plan([hs.Round(hs.RandomizedResponse(0.016), count=330_000)])
     for epsilon in (20.0, 60.0, 77.0):
-        with pytest.raises(hs.NotApplicableError, match=r"of noise at epsilon \d\d, too much for a delta of 1e\+00"):
+        with pytest.raises(hs.NotApplicableError, match=r"at epsilon \d\d, too much for a delta of 1e\+00"):
             plan.delta(epsilon, accountant="characteristic-function")
-    with pytest.raises(hs.NotApplicableError, match=r"of noise at epsilon 9\.52, too much for a delta of 5e-05"):
+    with pytest.raises(hs.NotApplicableError, match=r"at epsilon 9\.52, too much for a delta of 5e-05"):
         plan.epsilon(5e-5, accountant="characteristic-function")
     for epsilon in (0.0, 5.0, 10.0):
         found = plan.delta(epsilon, accountant="characteristic-function")
@@ -251,7 +251,7 @@ def test_the_noise_of_a_transform_counts_as_often_as_it_is_multiplied() -> None:
 
 
 def test_characteristic_function_refuses_atoms_off_a_lattice() -> None:
-    with pytest.raises(hs.NotApplicableError, match="never dies out"):
+    with pytest.raises(hs.NotApplicableError, match="does not decay"):
         hs.Plan([hs.Round(hs.Laplace(10.0), count=50)]).epsilon(1e-5, accountant="characteristic-function")
     responses = [hs.Round(hs.RandomizedResponse(epsilon), count=3) for epsilon in (0.2, math.sqrt(0.05))]
     with pytest.raises(hs.NotApplicableError, match="lattice"):

@@ -22,7 +22,7 @@ from hockeystick.cli import progress as progress_module
 from hockeystick.cli.progress import progress
 
 PURE = '[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
-BESIDE = "give a PLAN or the flags that stand in place of it; received 'a.toml' and"
+BESIDE = "give either a PLAN or flags, not both; received 'a.toml' and"
 
 FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.01", "--steps", "1e1"]
 
@@ -137,15 +137,15 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["epsilon"], "no plan: give a PLAN file, or - to read one from standard input"),
+        (["epsilon"], "no plan: give a PLAN file, - to read one from standard input"),
         (["epsilon", "none.toml"], "none.toml: cannot be read: no such file or directory"),
-        (["epsilon", "plan.txt"], "plan.txt: the name of a plan file ends in .toml or .json"),
-        (["epsilon", *FLAGS], "no delta: give --delta, or set the key delta in the plan"),
+        (["epsilon", "plan.txt"], "plan.txt: the name of a plan file must end in .toml or .json"),
+        (["epsilon", *FLAGS], "no delta: give --delta or set the key delta in the plan"),
         (
             ["epsilon", "a.toml", *FLAGS],
-            "give a PLAN or the flags that stand in place of it; received 'a.toml' and --noise",
+            "give either a PLAN or flags, not both; received 'a.toml' and --noise",
         ),
-        (["epsilon", "a.toml", "--adjacency", "add"], "give a PLAN or the flags that stand in place of it; received"),
+        (["epsilon", "a.toml", "--adjacency", "add"], "give either a PLAN or flags, not both; received"),
         (["epsilon", "--steps", "3"], "--noise-multiplier is missing"),
         (
             ["epsilon", "--noise-multiplier", "-1", *FLAGS[2:]],
@@ -162,20 +162,20 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", *FLAGS[:4], "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
         (["epsilon", *FLAGS, "--epochs", "1"], "give either steps or epochs; received both"),
         (["epsilon", *FLAGS[:4]], "give either steps or epochs; received neither"),
-        (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must come to at most 1e12 steps"),
+        (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must make up at most 1e12 steps"),
         (["epsilon", *FLAGS[:2], "--steps", "3"], "poisson sampling needs sample_rate, or batch_size and dataset_size"),
         (["epsilon", *FLAGS, "--delta", "1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
         (["epsilon", *FLAGS, "--delta", "-1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
         (["epsilon", *FLAGS, "--delta", "0.1", "--gap", "0"], "--gap must be a number greater than 0 and at most 1"),
         (["epsilon", *FLAGS, "--delta", "0.1", "--accountant", "x"], "--accountant must be one of 'auto'"),
         (["epsilon", *FLAGS, "--delta", "0.1", "--adjacency", "x"], "--adjacency must be one of 'add-or-remove'"),
-        (["delta", *FLAGS], "Missing option '--epsilon'. Such as: hockeystick delta plan.toml --epsilon 2"),
-        (["calibrate", "--epsilon", "3"], "Missing argument 'PARAMETER'. Such as: hockeystick calibrate "),
+        (["delta", *FLAGS], "Missing option '--epsilon'. For example: hockeystick delta plan.toml --epsilon 2"),
+        (["calibrate", "--epsilon", "3"], "Missing argument 'PARAMETER'. For example: hockeystick calibrate "),
         (["profile", "a.toml", "--groups", "3"], f"{BESIDE} --groups; did you mean '--group'?"),
-        (["epsilon", "a.toml", "--groups", "3"], f"{BESIDE} --groups; with a plan, that is a key of its file"),
+        (["epsilon", "a.toml", "--groups", "3"], f"{BESIDE} --groups; set this key in the plan file instead"),
         (
             ["epsilon", "a.toml", *FLAGS[:4]],
-            f"{BESIDE} --noise-multiplier, --sample-rate; with a plan, those are keys of its file",
+            f"{BESIDE} --noise-multiplier, --sample-rate; set these keys in the plan file instead",
         ),
         (["version"], "no command 'version'; did you mean '--version'?"),
         (["help", "epsilon"], "no command 'help'; did you mean '--help'?"),
@@ -183,7 +183,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["delta", *FLAGS, "--epsilon", "inf"], "--epsilon must be a number from 0 to 1e4"),
         (
             ["delta", *FLAGS, "--epsilon", "x"],
-            "Invalid value for '--epsilon': 'x' is not a number, such as 0.01, 1e-5, 1/60000 or 1%.",
+            "Invalid value for '--epsilon': 'x' is not a number; write one such as 0.01, 1e-5, 1/60000 or 1%.",
         ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
         (
@@ -192,7 +192,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         ),
         (
             ["compare", "a", "b"],
-            "Got unexpected extra argument (b); `hockeystick compare` takes one PLAN; several plans go to `hockeystick",
+            "Got unexpected extra argument (b); `hockeystick compare` takes one PLAN; only `hockeystick",
         ),
         (
             ["calibrate", "noise", "a", "b"],
@@ -223,7 +223,7 @@ def test_the_nearest_command_and_option_are_named() -> None:
         (b"\xff", "not UTF-8 text"),
         (b"{", "not valid JSON"),
         (b"delta = 2\n" + PURE.encode(), "delta must be a number, at least 1e-300 and less than 1"),
-        (b"#" * 10_000_001, "longer than 10 MB"),
+        (b"#" * 10_000_001, "larger than 10 MB"),
         (PURE.replace("0.5", "-0.5").encode(), "round 1: epsilon must be 0 or a number from 1e-6 to 100 (log-odds"),
     ],
 )
@@ -264,7 +264,7 @@ def test_lists() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [
-        (RuntimeError("two\nlines"), 1, "error: unexpected RuntimeError: two lines: please report\n"),
+        (RuntimeError("two\nlines"), 1, "error: unexpected RuntimeError: two lines; please report this\n"),
         (MemoryError(), 1, "error: out of memory\n"),
         (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device\n"),
         (BrokenPipeError(32, "Broken pipe"), 141, ""),
@@ -365,7 +365,7 @@ def ended(redirection: str, *args: str) -> subprocess.CompletedProcess[str]:
 def test_a_closed_standard_input_holds_no_plan() -> None:
     done = ended("<&-", *QUESTION)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: no plan: standard input is closed; give a PLAN file, or flags\n"
+    assert done.stderr == "error: no plan: standard input is closed; give a PLAN file or flags\n"
 
 
 @pytest.mark.parametrize("args", [QUESTION, QUESTION[:-1], ["schema"], ["accountants"], ["--help"]])
@@ -373,7 +373,7 @@ def test_an_answer_that_cannot_be_written_is_no_success(args: list[str]) -> None
     """A closed standard output takes nothing: status 0 would say that somebody has read the number."""
     done = ended(">&-", *args)
     assert done.returncode == 1
-    assert done.stderr == "error: standard output is closed: there is nowhere to write the answer\n"
+    assert done.stderr == "error: standard output is closed, so the answer cannot be written\n"
 
 
 def test_a_closed_standard_error_takes_no_answer_away(tmp_path: Path) -> None:
@@ -466,7 +466,7 @@ def test_an_unknown_option_is_not_taken_for_one_that_is_unlike_it(args: list[str
     if hint is None:
         assert "did you mean" not in message
         assert "--help" not in message
-        assert "; it has --" in message
+        assert "; its options are --" in message
     else:
         assert message.endswith(hint)
 
@@ -518,7 +518,7 @@ def test_flags_say_how_batches_are_made() -> None:
     found = json.loads(run("epsilon", *flags, *fixed, "--adjacency", "replace-one", "--json").stdout)
     known = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
     assert found["epsilon"]["lower"] == pytest.approx(known.lower, rel=1e-7)
-    assert found["reason"].startswith("the width is the theory's")
+    assert found["reason"].startswith("the interval is as narrow as current theory allows")
     said = refused("epsilon", *flags, "--sampling", "without-replacment", "--delta", "1e-5")
     assert "--sampling must be one of" in said
     assert "did you mean 'without-replacement'" in said
@@ -552,11 +552,11 @@ def test_a_broken_epoch_says_what_to_give_instead() -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["epsilon", "--sigma", "1", "--noise-multiplier", "2"], "--sigma and --noise-multiplier are one option"),
-        (["epsilon", "--batch", "1", "--batch-size=2"], "--batch and --batch-size are one option"),
+        (["epsilon", "--sigma", "1", "--noise-multiplier", "2"], "--sigma and --noise-multiplier are the same option"),
+        (["epsilon", "--batch", "1", "--batch-size=2"], "--batch and --batch-size are the same option"),
         (["delta", "--epsilon", "1", "--epsilon", "1"], "--epsilon is given twice"),
         (["plot", "curve", "--delta=1e-5", "--delta", "1e-6"], "--delta is given twice"),
-        (["report", "-o", "a.html", "--output", "b.html"], "-o and --output are one option"),
+        (["report", "-o", "a.html", "--output", "b.html"], "-o and --output are the same option"),
         (["budget", "spend", "a.toml", "--count", "1", "--count", "2"], "--count is given twice"),
     ],
 )

@@ -73,8 +73,10 @@ def test_an_old_file_stays_where_a_report_cannot_be_made(tmp_path: Path) -> None
 
 def test_what_is_wrong_with_a_question_is_said_in_one_line(plan: Path, tmp_path: Path) -> None:
     assert "received both" in refused("report", plan, "--markdown", "--json")
-    assert "ends in .html, .md or .json" in refused("report", plan, "-o", tmp_path / "report.txt")
-    assert "its ending says HTML, the flag Markdown" in refused("report", plan, "-o", tmp_path / "a.html", "--markdown")
+    assert "end the name in .html, .md or .json" in refused("report", plan, "-o", tmp_path / "report.txt")
+    assert "the name means HTML, but the flag means Markdown" in refused(
+        "report", plan, "-o", tmp_path / "a.html", "--markdown"
+    )
     assert "cannot be written" in refused("report", plan, "-o", tmp_path / "nowhere" / "a.html")
     assert refused("report", *FLAGS).startswith("no delta: give --delta")
     assert refused("verify", tmp_path / "none.html").endswith("cannot be read: no such file or directory")
@@ -165,7 +167,7 @@ def test_of_several_plans_the_one_that_is_refused_is_named(plan: Path, tmp_path:
     bad.write_text('adjacency = "replace-one"\n[[round]]\nmechanism = "laplace"\nscale = 10\nsampling = "poisson"\n'
                    "sample_rate = 0.1\n")  # fmt: skip
     assert refused("epsilon", plan, bad, "--delta", "1e-5").startswith(f"{bad}: mechanism 'laplace' with sampling")
-    assert "give a PLAN or the flags" in refused("epsilon", plan, plan, *FLAGS)
+    assert "give either a PLAN or flags" in refused("epsilon", plan, plan, *FLAGS)
 
 
 def test_the_checker_is_put_beside_a_report_and_run_apart_from_the_package(plan: Path, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_plan_files_have_quotients_where_people_have_them() -> None:
 def test_commas_between_thousands_are_told_how_to_write_the_number() -> None:
     result = run("epsilon", "--sigma", "1", "--sample-rate", "1%", "--steps", "60,000", "--delta", "1e-5")
     assert result.exit_code == 2
-    assert "'60,000' is not a number: write 60000." in result.stderr
+    assert "'60,000' is not a number; write 60000." in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_commas_between_thousands_are_told_how_to_write_the_number() -> None:
 def test_a_number_with_marks_is_told_how_to_write_it(text: str, number: str) -> None:
     result = run("epsilon", "--sigma", text, "--sample-rate", "1%", "--steps", "3", "--delta", "1e-5")
     assert result.exit_code == 2
-    assert f"{text!r} is not a number: write {number}." in result.stderr
+    assert f"{text!r} is not a number; write {number}." in result.stderr
 
 
 def test_what_is_no_number_is_told_what_is_one() -> None:
     for text in ("6,0.1", "x", "1/0", "", "k", "1.0001k", "6,", ",6"):
         result = run("epsilon", "--sigma", "1", "--sample-rate", text, "--steps", "3", "--delta", "1e-5")
         assert result.exit_code == 2
-        assert "is not a number, such as 0.01, 1e-5, 1/60000 or 1%" in result.stderr
+        assert "is not a number; write one such as 0.01, 1e-5, 1/60000 or 1%" in result.stderr
 
 
 def test_epochs_that_are_broken_off_are_told_in_steps() -> None:

@@ -53,10 +53,10 @@ def test_values_as_people_write_them(text: str, found: tuple[float, ...]) -> Non
         ("noise=1:2", "--grid must be NAME=VALUES"),
         ("noise=log:1:2", "--grid must be NAME=VALUES"),
         ("noise=lin:1:2:3", "--grid must be NAME=VALUES"),
-        ("noise=1:2:1", "the number of values must be whole, from 2"),
-        ("noise=1:2:2.5", "the number of values must be whole, from 2"),
-        ("noise=2:1:5", "goes from a number to a larger one"),
-        ("noise=1:inf:5", "goes from a number to a larger one"),
+        ("noise=1:2:1", "the number of values must be a whole number from 2"),
+        ("noise=1:2:2.5", "the number of values must be a whole number from 2"),
+        ("noise=2:1:5", "must run from a number to a larger one"),
+        ("noise=1:inf:5", "must run from a number to a larger one"),
         ("noise=log:0:1:5", "both finite and above 0"),
         ("noise=1,b", "--grid noise: 'b' is not a number"),
         ("noise=1,,2", "--grid noise: '' is not a number"),
@@ -118,8 +118,8 @@ def test_other_targets_by_their_names() -> None:
         ((*FLAGS, "--grid", "noise_multiplier=1", "--jobs", "0"), "--jobs must be a whole number"),
         ((*FLAGS, "--grid", "noise_multiplier=-1", "--errors", "stop"), "row 0 (noise_multiplier=-1.0): "),
         ((*SIZES, "--grid", "epochs=1", "--target", "3"), "--target must be NAME=NUMBER"),
-        ((*SIZES, "--grid", "epochs=1", "--target", "mu=1"), "--delta does not go with --target mu"),
-        ((*FLAGS, "--grid", "noise_multiplier=1", "--at-most", "1"), "--at-most is of --pareto"),
+        ((*SIZES, "--grid", "epochs=1", "--target", "mu=1"), "--delta cannot be combined with --target mu"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--at-most", "1"), "--at-most requires --pareto"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--heat-map", "a.gif"), "a figure's file ends in"),
     ],
 )  # fmt: skip
@@ -131,11 +131,12 @@ def test_what_makes_no_sense_takes_one_line(args: tuple[str, ...], said: str) ->
     ("args", "said"),
     [
         (("--sigma", "1", "--grid", "noise_multiplier=1,2"),
-         "--noise-multiplier (--sigma) would not be used, as noise-multiplier is in --grid: leave it out"),
+         "--noise-multiplier (--sigma) would have no effect because noise-multiplier is in --grid; leave it out"),
         (("--sigma", "1", "--grid", "steps=1,2"),
-         "--epochs would not be used, as steps is in --grid: leave it out"),
+         "--epochs would have no effect because steps is in --grid; leave it out"),
         (("--sigma", "1", "--grid", "delta=1e-6", "--target", "epsilon=2"),
-         "--noise-multiplier (--sigma) would not be used, as noise-multiplier is found by --target: leave it out"),
+         "--noise-multiplier (--sigma) would have no effect because noise-multiplier is found by --target; leave "
+         "it out"),
     ],
 )  # fmt: skip
 def test_a_flag_that_would_not_be_used_is_refused(args: tuple[str, ...], said: str) -> None:
@@ -178,7 +179,7 @@ def test_rows_that_failed_show_in_the_status(monkeypatch: pytest.MonkeyPatch) ->
     result = run("sweep", *SIZES, "--grid", "epochs=10", "--target", "epsilon=3")
     assert result.exit_code == 1
     assert "failed" in result.stdout
-    assert result.stderr.endswith("error: 1 rows failed unexpectedly, see their reasons\n")
+    assert result.stderr.endswith("error: 1 rows failed unexpectedly; each states its reason\n")
 
 
 def test_a_bar_is_for_terminals_and_for_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,8 +207,8 @@ def test_the_grid_of_the_readme_is_taken_by_its_plan_of_two_kinds(tmp_path: Path
     assert result.exit_code == 0
     assert [row["steps"] for row in csv.DictReader(io.StringIO(result.stdout))] == ["1005", "2005"] * 2
     line = refused("sweep", plan, "--grid", "steps=10,20")
-    assert "--steps cannot be changed of a plan with 2 kinds of rounds" in line
-    assert "noise-multiplier, scale, noise, sample-rate, batch-size, epochs can be changed of it" in line
+    assert "--steps is ambiguous in a plan with 2 kinds of rounds" in line
+    assert "noise-multiplier, scale, noise, sample-rate, batch-size, epochs instead" in line
 
 
 def test_who_gives_an_epsilon_and_a_delta_is_told_of_the_target() -> None:

@@ -59,7 +59,7 @@ def test_ends_are_those_of_the_pairs(name: str, delta: float) -> None:
     assert (found.lower, found.upper) == (below.lower, above.upper)
     assert found.lower <= below.estimate < found.estimate < above.estimate <= found.upper
     assert found.reason is not None
-    assert found.reason.startswith("the width is the theory's: a test")
+    assert found.reason.startswith("the interval is as narrow as current theory allows: a test")
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -80,7 +80,7 @@ def test_kinds_of_every_side_are_mixed() -> None:
         assert end == (alone.lower if mu < 0.1 else alone.upper)
     above = epsilon(of([noise, (APART, 100), (Above(LaplacePair(1.0, 5.0)), 20)]))
     assert (above.lower, above.upper) == (0.0, found.upper)
-    assert above.reason == "the pair of a round dominates it and is not known to be tight: nothing is known from below"
+    assert above.reason == "a round's pair is not known to be tight, so there is no lower bound"
     curve = hs.ACCOUNTANTS["auto"].epsilon(Directions.of_pairs({REMOVE: [(APART, 100), (Curve(0.005), 1)]}), 1e-6, None)
     assert curve.ends["lower"] == 0.0
     assert not math.isinf(curve.quoted)
@@ -230,7 +230,7 @@ def test_a_plan_has_both_ends() -> None:
     found = PLAN.epsilon(1e-6)
     assert isinstance(found, hs.Bound)
     assert (found.lower, found.upper) == (LEAST.epsilon(1e-6).lower, MOST.epsilon(1e-6).upper)
-    assert found.reason == "the width is the theory's: a toy's distance is not known"
+    assert found.reason == "the interval is as narrow as current theory allows: a toy's distance is not known"
     delta = PLAN.delta(2.0)
     assert (delta.lower, delta.upper) == (LEAST.delta(2.0).lower, MOST.delta(2.0).upper)
     again = hs.Plan([hs.Round(Bracketed(0.09, 0.11), hs.Poisson(1.0), 100), hs.Round(hs.Gaussian(10.0))])
@@ -252,7 +252,10 @@ def test_published_methods_take_each_end_from_its_pair(name: str) -> None:
         assert "lower" not in found.ends
         return
     assert found.ends["lower"] == least.ends["lower"]
-    assert found.reason == "beside what the method leaves, the width is the theory's: a toy's distance is not known"
+    assert (
+        found.reason == "besides the method's own error, the interval is as narrow as current theory allows: "
+        "a toy's distance is not known"
+    )
 
 
 def test_beside_what_is_known_from_above_alone_nothing_is_below() -> None:
@@ -296,7 +299,7 @@ def test_profiles_are_between() -> None:
         assert (asked.upper >= high.lower).all()
         np.testing.assert_allclose(asked.lower, low.lower, rtol=1e-3, atol=1e-9)
         np.testing.assert_allclose(asked.upper, high.upper, rtol=1e-3, atol=1e-9)
-        assert asked.reason == "the width is the theory's: a toy's distance is not known"
+        assert asked.reason == "the interval is as narrow as current theory allows: a toy's distance is not known"
         assert low.reason is None
         assert (asked.lower <= asked.estimate).all()
         assert (asked.estimate <= asked.upper).all()
@@ -311,7 +314,11 @@ def test_profiles_are_between() -> None:
 def test_one_number_is_between() -> None:
     """mu of Gaussian rounds is their own; what the plan may be better by is 0 for the pair above alone."""
     fit = PLAN.profile().gdp()
-    assert fit.mu.reason == PLAN.profile().mu().reason == "the width is the theory's: a toy's distance is not known"
+    assert (
+        fit.mu.reason
+        == PLAN.profile().mu().reason
+        == "the interval is as narrow as current theory allows: a toy's distance is not known"
+    )
     assert fit.mu.lower == pytest.approx(math.hypot(0.9, 0.1), rel=1e-4)
     assert fit.mu.upper == pytest.approx(math.hypot(1.1, 0.1), rel=1e-4)
     assert fit.regret.lower < 1e-4

@@ -235,7 +235,7 @@ def test_mass_at_infinity_is_told_from_delta_exactly() -> None:
     plan = Plan([Round(ApproximateDP(0.25, 1e-6)), Round(ApproximateDP(0.5, 2e-6))], adjacency="remove")
     below = plan.epsilon(2.9e-6, proof=True)
     assert below.lower == below.upper == math.inf
-    assert below.reason == "the black boxes fail with a probability above delta"
+    assert below.reason == "a black box fails with a probability above delta"
     single = Plan([Round(ApproximateDP(0.25, 1e-6))], adjacency="remove")
     assert single.epsilon(1e-6, proof=True) == Bound(0.25, 0.25, 0.25)
     unbounded = (single + Round(Gaussian(1.0))).epsilon(1e-6, proof=True)
@@ -243,7 +243,10 @@ def test_mass_at_infinity_is_told_from_delta_exactly() -> None:
     assert unbounded.reason == "delta equals the black boxes' failure probability"
     assert plan.epsilon(1e-4, proof=True).upper < 0.75
     pure = Plan([Round(Gaussian(1.0))]).epsilon(0.0, proof=True)
-    assert (pure.upper, pure.reason) == (math.inf, "delta is 0 and the loss is unbounded: the plan has no pure epsilon")
+    assert (pure.upper, pure.reason) == (
+        math.inf,
+        "delta is 0 and the privacy loss is unbounded, so no epsilon is finite",
+    )
 
 
 def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:

@@ -139,9 +139,8 @@ def test_a_column_that_means_something_else_is_refused_with_a_remedy(kind: Kind,
     frame = kind({**COLUMNS, name: [3, 4, 5, 6]})
     with pytest.raises(hs.InvalidInputError) as caught:
         frames.epsilon(frame)
-    said = (
-        f"row 0: {name} does not go with sampling 'poisson', whose keys are 'sample_rate', 'batch_size', 'dataset_size'"
-    )
+    keys = "'sample_rate', 'batch_size', 'dataset_size'"
+    said = f"row 0: {name} cannot be used with sampling 'poisson', whose keys are {keys}"
     remedy = "; the column is read as that argument of dp_sgd: rename it, or leave it out"
     assert str(caught.value) == said + remedy
     arguments: dict[str, Any] = {name: 3}
@@ -200,7 +199,7 @@ def test_every_argument_of_dp_sgd_is_a_key(kind: Kind) -> None:
         plan = hs.dp_sgd(2.0, batch_size=250, dataset_size=1_060, epochs=2, sampling="shuffled", drop_last=drops)
         assert upper == plan.epsilon(1e-5).upper
     assert found[0] != found[1]
-    with pytest.raises(hs.InvalidInputError, match="row 0: drop_last does not go with sampling 'poisson'"):
+    with pytest.raises(hs.InvalidInputError, match="row 0: drop_last cannot be used with sampling 'poisson'"):
         frames.epsilon(frame, epochs=2, delta=1e-5)
 
 

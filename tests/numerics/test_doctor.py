@@ -197,7 +197,7 @@ def unsound(monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
 def test_the_command_ends_with_status_3_and_a_line_for_each_failure(unsound: Diagnosis) -> None:
     said = run("doctor")
     assert said.exit_code == 3
-    assert said.stdout.startswith("NOT sound: 2 of the assumptions of the certificate do not hold here\n")
+    assert said.stdout.startswith("NOT sound: 2 assumptions of the certificate do not hold on this machine\n")
     assert sum(line.startswith("failed") for line in said.stdout.splitlines()) == 2
     assert "exp (numpy, strided arrays) errs by 7.25 units in the last place at 0.5" in " ".join(said.stdout.split())
     as_json = run("doctor", "--json")
@@ -208,7 +208,7 @@ def test_the_command_ends_with_status_3_and_a_line_for_each_failure(unsound: Dia
 def test_a_sound_machine_has_status_0() -> None:
     said = run("doctor", "--points", "20")
     assert said.exit_code == 0
-    assert said.stdout.startswith("sound: this machine is as the certificate assumes\n")
+    assert said.stdout.startswith("sound: this machine meets the assumptions of the certificate\n")
     assert all(line == line.rstrip() for line in said.stdout.splitlines())
     answer = json.loads(run("doctor", "--points", "20", "--json").stdout)
     assert (answer["sound"], answer["failures"]) == (True, [])

@@ -244,7 +244,7 @@ NAN: Any = lambda x: x * np.nan  # noqa: E731
             lambda: ANY([0.9, 0.1], [0.9, 0.1], least=[1, 0], reverse=[1, 5e-324]),
             "reverse must hold numbers that are 0",
         ),
-        (lambda: ANY([0.1, 0.7, 0.2], [0.6, 0.4, 1e-320]), "q must hold numbers that are 0 or at least"),
+        (lambda: ANY([0.1, 0.7, 0.2], [0.6, 0.4, 1e-320]), "q must contain only 0 and numbers of at least"),
         (lambda: ANY([0.5 + 1e-6, 0.5], [0.4, 0.6]), "give in p_error by how much"),
     ],
 )

@@ -39,7 +39,10 @@ def refusal(content: str | bytes, source: str = "plan.toml", syntax: str | None 
 
 
 NOISE = "noise_multiplier must be a number from 0.01 to 1e6 (standard deviation"
-RATE = "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 (probability that a record enters a batch); received "
+RATE = (
+    "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 "
+    "(probability that a batch contains a given record); received "
+)
 COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); received "
 
 
@@ -128,14 +131,17 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             ROUND + "sample_rate = 0.1",
-            "round 1: key 'sample_rate' belongs to sampling 'poisson', 'truncated-poisson', 'cyclic-poisson', and this",
+            "round 1: key 'sample_rate' belongs to sampling 'poisson', 'truncated-poisson', 'cyclic-poisson', but this",
         ),
         (
             ROUND + "epochs = 3",
-            f"round 1: key 'epochs' belongs to sampling {WITH_EPOCHS}, and this round",
+            f"round 1: key 'epochs' belongs to sampling {WITH_EPOCHS}, but this round",
         ),
         (POISSON, "round 1: poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them"),
-        (POISSON + "batch_size = 5", "round 1: batch_size and dataset_size go together; dataset_size is missing"),
+        (
+            POISSON + "batch_size = 5",
+            "round 1: batch_size and dataset_size must be given together; dataset_size is missing",
+        ),
         (
             POISSON + "batch_size = 5\ndataset_size = 4",
             "round 1: batch_size must be at most dataset_size; received 5 and 4",
@@ -148,7 +154,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             POISSON + "sample_rate = 1e-9\nepochs = 1e4",
-            "round 1: epochs must come to at most 1e12 steps; received 10000",
+            "round 1: epochs must make up at most 1e12 steps; received 10000",
         ),
         (POISSON + "batch_size = 1\ndataset_size = 4\nepochs = 0.5", "round 1: epochs must be a whole number"),
         (
@@ -179,10 +185,10 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ("round = []", "the plan has no rounds"),
         ("round = 3", "round must be a list of [[round]] tables; received 3"),
         ("round = [3]", "round 1: a round must be a table of keys; received 3"),
-        (ROUND.replace("[[round]]", "[round]"), "round must be written [[round]]"),
+        (ROUND.replace("[[round]]", "[round]"), "round must be a list of tables, written [[round]]"),
         (
             ROUND + "[published]\nepsilon = -1",
-            "published: epsilon must be a finite number, 0 or greater (what the source",
+            "published: epsilon must be a finite number, 0 or greater (value that the source",
         ),
         (ROUND + "[published]\nsource = 1", "published: source must be a string; received 1"),
         (ROUND + "[published]\nsourc = 'x'", "published: unknown key 'sourc'; did you mean 'source'?"),
@@ -240,14 +246,16 @@ def test_dotted_keys_do_not_take_for_ever() -> None:
 
 
 HOSTILE = {
-    '{"round":[' + "0," * 2_499_999 + "0]}": "the plan has 2500000 tables of rounds; at most 100000 are read",
-    '{"round":[' + "{}," * 1_000_000 + "{}]}": "the plan has 1000001 tables of rounds; at most 100000 are read",
+    '{"round":[' + "0," * 2_499_999 + "0]}": "a plan may have at most 100000 [[round]] tables; received 2500000",
+    '{"round":[' + "{}," * 1_000_000 + "{}]}": "a plan may have at most 100000 [[round]] tables; received 1000001",
     '{"round":[' + "0," * 99_999 + "0]}": "round 1: a round must be a table of keys; received 0",
     '{"round":[' + "{}," * 99_999 + "{}]}": "round 1: mechanism is missing; it must be one of",
     "{" + ",".join(f'"a{n}":0' for n in range(500_000)) + "}": "unknown key 'a0'; the keys here are adjacency",
-    "".join(f"[a{n}{'.b' * 199}]\n" for n in range(5_000)): "995000 times '.'; at most 500000 are read",
-    "".join(f"[a{n}]\n" for n in range(500_000)): "500000 times '['; at most 201000 are read, for 100000 rounds",
-    "round = [" + "{}," * 500_000 + "]": "500000 times '{'; at most 201000 are read, for 100000 rounds",
+    "".join(f"[a{n}{'.b' * 199}]\n" for n in range(5_000)): "a plan may contain '.' at most 500000 times",
+    "".join(
+        f"[a{n}]\n" for n in range(500_000)
+    ): "a plan may contain '[' at most 201000 times, enough for 100000 rounds; received 500000",
+    "round = [" + "{}," * 500_000 + "]": "a plan may contain '{' at most 201000 times",
 }
 """Files below the limit in bytes of which every entry is a fault, and the one fault that is told."""
 
@@ -289,7 +297,7 @@ print(longest, peak)
 def test_a_hundred_thousand_kinds_of_rounds_are_read_and_one_more_is_refused() -> None:
     rounds = [{"mechanism": "laplace", "scale": 1 + number} for number in range(100_000)]
     assert len(plan_from_dict({"round": rounds}).rounds) == 100_000
-    with pytest.raises(hs.InvalidInputError, match="the plan has 100001 tables of rounds; at most 100000 are read"):
+    with pytest.raises(hs.InvalidInputError, match="tables; received 100001"):
         plan_from_dict({"round": [*rounds, rounds[0]]})
 
 
@@ -323,17 +331,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"delta = 1\xff")
     (tmp_path / "folder.toml").mkdir()
+    hint = "`hockeystick new` writes a first one"
     cases = {
-        str(big): "longer than 10 MB; give rounds that repeat once, with a count",
+        str(big): "larger than 10 MB; give repeated rounds once, with a count",
         str(binary): "not UTF-8 text (byte 0xff at position 9); save it as UTF-8",
         str(tmp_path / "folder.toml"): "cannot be read: is a directory",
-        str(
-            tmp_path
-        ): "is a directory; a plan is a file whose name ends in .toml or .json; `hockeystick new` writes a first one",
+        str(tmp_path): "this is a directory; the name of a plan file must end in .toml or .json; {hint}",
         str(tmp_path / "none.toml"): "cannot be read: no such file or directory",
-        str(
-            tmp_path / "plan.yaml"
-        ): "the name of a plan file ends in .toml or .json; `hockeystick new` writes a first one",
+        str(tmp_path / "plan.yaml"): f"the name of a plan file must end in .toml or .json; {hint}",
     }
     for path, message in cases.items():
         with pytest.raises(hs.InvalidInputError) as caught:
@@ -343,13 +348,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_plan("a\0b.toml")
     with pytest.raises(hs.InvalidInputError, match=r"^a b\.toml: cannot be read: "):
         load_plan("a\nb.toml")
-    with pytest.raises(hs.InvalidInputError, match="a plan file is named by a path; received 3"):
+    with pytest.raises(hs.InvalidInputError, match="the path of a plan file must be a string or a Path; received 3"):
         load_plan(3)  # type: ignore[arg-type]
 
 
 def test_the_longest_plan_is_ten_megabytes() -> None:
     assert parse_plan(ROUND.encode() + b"#" * (MAX_BYTES - len(ROUND)), "plan.toml").steps == 1
-    assert "longer than 10 MB" in refusal("#" * (MAX_BYTES + 1), "<stdin>", None)
+    assert "larger than 10 MB" in refusal("#" * (MAX_BYTES + 1), "<stdin>", None)
 
 
 def test_the_error_names_its_field() -> None:
@@ -445,7 +450,7 @@ LAW = hk.Round(hk.Gaussian(1))
         ),
         (
             lambda: hk.Accountant().step(1.1, 0.01),
-            "a step is one Round, or noise_multiplier= and sample_rate= by name",
+            "a step takes one Round, or noise_multiplier= and sample_rate= by keyword",
         ),
         (lambda: ONE.epsilon(epsilon=1e-5), "accountant 'auto' has no option 'epsilon'; it takes none; a plan's epsil"),
         (lambda: ONE.epsilon(1e-5, accountant=[]), "accountant must be one of 'auto', 'contour', 'grid', "),
@@ -482,7 +487,7 @@ def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 600
     if "Round(" in words:
-        assert str(caught.value).endswith("put it into a list")
+        assert str(caught.value).endswith("put it in a list")
 
 
 @pytest.mark.parametrize(
@@ -505,7 +510,7 @@ def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | 
     """A plan with Laplace noise says nothing of a release with discrete Laplace noise: nobody may be led to it."""
     message = refusal(f'[[round]]\nmechanism = "{mechanism}"\n')
     if meant is None:
-        assert message.endswith(f"received '{mechanism}'; that mechanism is not there")
+        assert message.endswith(f"received '{mechanism}', which is not supported")
     else:
         assert message.endswith(f"received '{mechanism}'; did you mean '{meant}'?")
 
@@ -547,33 +552,34 @@ def test_a_plan_read_from_json_text_is_not_confused_by_a_brace_in_toml() -> None
 
 def test_a_mechanism_in_place_of_a_round_is_told_how_to_make_one() -> None:
     with pytest.raises(
-        hs.InvalidInputError, match=r"a plan is made of rounds; received Gaussian\(.*a round is hs\.Round\(Gaussian"
+        hs.InvalidInputError,
+        match=r"each item of a plan must be a Round; received Gaussian\(.*wrap it, as in hs\.Round\(Gaussian",
     ):
         hs.Plan([hs.Gaussian(1.0)])  # type: ignore[list-item]
-    with pytest.raises(hs.InvalidInputError, match=r"a plan is made of rounds; received 3$"):
+    with pytest.raises(hs.InvalidInputError, match=r"each item of a plan must be a Round; received 3$"):
         hs.Plan([3])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
     ("scheme", "keys", "remedy"),
     [
-        ("truncated-poisson", {"batch_size": 256, "dataset_size": 60_000}, ": give sample_rate, which is 256/60000"),
-        ("truncated-poisson", {"batch_size": 256}, ": give sample_rate, which is batch_size / dataset_size"),
+        ("truncated-poisson", {"batch_size": 256, "dataset_size": 60_000}, "; give sample_rate, which is 256/60000"),
+        ("truncated-poisson", {"batch_size": 256}, "; give sample_rate, which is batch_size / dataset_size"),
         # a batch is drawn from one of so many groups: batch_size / dataset_size would cost too little
-        ("cyclic-poisson", {"batch_size": 256}, "which is that within a group, groups * batch_size / dataset_size"),
+        ("cyclic-poisson", {"batch_size": 256}, "which is the rate within a group, groups * batch_size / dataset_size"),
         (
             "cyclic-poisson",
             {"batch_size": 256, "dataset_size": 60_000, "groups": 16},
-            ": give sample_rate, which is that within a group, 16 * 256/60000",
+            "; give sample_rate, which is the rate within a group, 16 * 256/60000",
         ),
-        ("without-replacement", {"sample_rate": 0.01}, ": give batch_size and dataset_size"),
+        ("without-replacement", {"sample_rate": 0.01}, "; give batch_size and dataset_size"),
         ("none", {"sample_rate": 0.01}, "whose keys are none"),
     ],
 )
 def test_a_size_of_batches_that_a_scheme_says_otherwise_is_told_how(
     scheme: str, keys: dict[str, Any], remedy: str
 ) -> None:
-    with pytest.raises(hs.InvalidInputError, match="does not go with sampling") as caught:
+    with pytest.raises(hs.InvalidInputError, match="cannot be used with sampling") as caught:
         hs.dp_sgd(1.1, steps=1000, sampling=scheme, **keys)
     assert str(caught.value).endswith(remedy)
 
@@ -587,7 +593,7 @@ def test_a_size_of_batches_that_a_scheme_says_otherwise_is_told_how(
         ({"noise_multiplier": 1.0, "num_steps": 3}, "dp_sgd has no argument 'num_steps'; did you mean 'steps'?"),
         (
             {"noise_multiplier": 1.0, "colour": 3},
-            "dp_sgd has no argument 'colour'; it has noise_multiplier, ",
+            "dp_sgd has no argument 'colour'; its arguments are noise_multiplier, ",
         ),
     ],
 )
@@ -611,9 +617,9 @@ def test_an_argument_that_is_missing_is_said_by_python() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("dataset-size", "received 'dataset-size', which is that of the data, and no choice"),
-        ("dataset_size", "received 'dataset_size', which is that of the data, and no choice"),
-        ("delta", "received 'delta', which belongs to the target"),
+        ("dataset-size", "received 'dataset-size', which the data determine"),
+        ("dataset_size", "received 'dataset_size', which the data determine"),
+        ("delta", "received 'delta', which is part of the target"),
         ("batchsize", "received 'batchsize'; did you mean 'batch-size'?"),
     ],
 )
@@ -632,7 +638,7 @@ def test_what_is_given_is_no_slip_of_what_is_calibrated(name: str, said: str) ->
         (hs.Poisson, {"q": 0.1}, "Poisson has no argument 'q'; did you mean 'sample_rate'?"),
         (hs.Round, {"mechanism": hs.Gaussian(1.0), "counts": 3}, "did you mean 'count'?"),
         (hs.Plan, {"rounds": [], "deltas": 1e-6}, "did you mean 'delta'?"),
-        (hs.Laplace, {"colour": 1}, "Laplace has no argument 'colour'; it has scale, replace_one_distance"),
+        (hs.Laplace, {"colour": 1}, "Laplace has no argument 'colour'; its arguments are scale, replace_one_distance"),
     ],
 )
 def test_what_a_plan_is_made_of_refuses_names_with_the_one_that_was_meant(

@@ -84,7 +84,7 @@ def test_between_orders_and_below_the_first_the_moments_are_bounded() -> None:
         (lambda: boxes.RDP([1.0], [0.1]), "element 1 of orders must be a number greater than 1"),
         (lambda: boxes.PrivacyCurve([0.1], [0.1, 0.2]), "deltas must be as many as epsilons"),
         (lambda: boxes.Tradeoff([0, 0.5], [1]), "betas must be as many as alphas"),
-        (lambda: boxes.Tradeoff([0.1], [0.5]), "alphas must begin with 0"),
+        (lambda: boxes.Tradeoff([0.1], [0.5]), "alphas must start with 0"),
         (lambda: boxes.Tradeoff([0, 0.5], [0.5, 0.6]), "convex"),
         (lambda: boxes.Tradeoff([0, 0.5, 0.6], [1, 0.9, 0.2]), "convex"),
         (lambda: boxes.ZCDP(0.0), "rho must be"),

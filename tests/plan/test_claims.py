@@ -47,7 +47,7 @@ ENGINES = ("auto", "contour", "grid")
 def test_a_renyi_curve_alone_is_refused_by_published_methods_but_rdp(accountant: str) -> None:
     """The others refuse in one line that says so."""
     plan = hs.Plan([hs.Round(Concentrated(0.01), count=10), hs.Round(hs.Gaussian(10.0))])
-    with pytest.raises(hs.UnsupportedError, match='only its Renyi divergence is bounded: use accountant="rdp"'):
+    with pytest.raises(hs.UnsupportedError, match="only its Renyi divergence is bounded; use accountant 'rdp'"):
         plan.epsilon(1e-6, accountant=accountant)
 
 
@@ -57,7 +57,7 @@ def test_a_renyi_curve_is_answered_by_rdp() -> None:
     same = hs.Plan([hs.Round(hs.Gaussian(10.0), count=11)])
     answer = plan.epsilon(1e-6, accountant="rdp")
     assert answer.quoted == pytest.approx(same.epsilon(1e-6, accountant="rdp").quoted, rel=1e-9)
-    with pytest.raises(hs.UnsupportedError, match="nothing but a Renyi curve is known"):
+    with pytest.raises(hs.UnsupportedError, match="only a Renyi curve of the mechanism is known"):
         hs.Plan([hs.Round(Concentrated(0.005), hs.Poisson(0.1))]).epsilon(1e-6, accountant="rdp")
 
 
@@ -72,7 +72,7 @@ def test_curves_and_pairs_are_composed_by_the_tighter_route(
     answer = plan.epsilon(delta)
     assert isinstance(answer, hs.UpperBound)
     assert answer.accountant in routes
-    assert answer.reason == "of some rounds nothing but a Renyi curve is known: nothing is known from below"
+    assert answer.reason == "only a Renyi curve is known of some rounds, so there is no lower bound"
     truth = hs.Plan([noise] * (pairs + curves)).epsilon(delta)
     rough = plan.epsilon(delta, accountant="rdp").quoted
     assert truth.lower <= answer.upper <= rough * (1 + 1e-9)
@@ -94,7 +94,7 @@ def test_curves_at_the_ends() -> None:
     assert toy.delta(1e4).log_delta.quoted < -690.0
     none = hs.Plan([hs.Round(Concentrated(0.005), count=0)])
     assert none.epsilon(1e-6).quoted == 0.0
-    with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
+    with pytest.raises(hs.UnsupportedError, match="a profile needs lower and upper bounds"):
         toy.profile()
     with pytest.raises(hs.UnsupportedError, match="only its Renyi divergence is bounded"):
         toy.epsilon(1e-6, proof=True)
@@ -228,7 +228,7 @@ def test_calibration_is_by_the_upper_end() -> None:
 
 
 def test_profiles_want_both_sides() -> None:
-    with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
+    with pytest.raises(hs.UnsupportedError, match="a profile needs lower and upper bounds"):
         DOMINATED.profile()
 
 
@@ -285,7 +285,7 @@ def test_a_direction_without_a_claim_is_said_when_the_class_is_made(forgotten: D
 
 
 def test_a_class_that_claims_nothing_is_none() -> None:
-    with pytest.raises(hs.InvalidInputError, match="'remove' is missing: where nothing is proven"):
+    with pytest.raises(hs.InvalidInputError, match="'remove' is missing; where nothing is proven"):
         made({})
 
 

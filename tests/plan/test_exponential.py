@@ -62,7 +62,7 @@ def test_the_ends_are_what_they_are_said_to_be(adjacency: str, epsilon: float, r
         assert found.lower == pytest.approx(float(below), rel=1e-5)
         assert found.upper <= product * (1 + mp.mpf("1e-5"))
         assert adaptive_delta(epsilon, rounds, 0.0, 16) <= plan(epsilon, rounds, adjacency).delta(0.0).upper
-    assert "the width is the theory's" in (found.reason or "")
+    assert "the interval is as narrow as current theory allows" in (found.reason or "")
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])

@@ -114,7 +114,7 @@ def test_both_ends_are_closed_forms(
         assert found.upper >= above
         assert found.lower == pytest.approx(float(below), rel=2e-4)
         assert found.upper == pytest.approx(float(above), rel=2e-4)
-    assert "the width is the theory's" in (plan.delta(1.0).reason or "")
+    assert "the interval is as narrow as current theory allows" in (plan.delta(1.0).reason or "")
 
 
 def test_the_ends_are_near_each_other_where_one_kind_decides() -> None:
@@ -243,11 +243,11 @@ def test_an_infinite_epsilon_says_what_is_released() -> None:
         keys = hs.Round(made(noise, 4.0, 20.0, 4))
         found = hs.Plan([keys]).epsilon(1e-6)
         assert found.lower == math.inf
-        assert (found.reason or "").startswith("a key that is one person's own is released with probability")
+        assert (found.reason or "").startswith("a key held by one person is released with probability")
         assert "box" not in (found.reason or "")
     box, half = hs.Round(hs.ApproximateDP(0.1, 1e-9)), Fraction(1, 2)
     laws = hs.Round(hs.Pmf((half, half, Fraction(0)), (Fraction(0), half, half)))
-    assert "the black boxes fail with probability 1e-9" in (hs.Plan([box]).epsilon(1e-12).reason or "")
+    assert "a black box fails with probability 1e-9" in (hs.Plan([box]).epsilon(1e-12).reason or "")
     assert "an outcome rules out one of the two datasets with" in (hs.Plan([laws]).epsilon(1e-3).reason or "")
 
 

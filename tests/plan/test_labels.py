@@ -78,15 +78,15 @@ def test_a_report_names_the_steps_and_keeps_hostile_names_as_text(tmp_path: Path
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ({"name": ""}, "name must be a text that is not empty; received ''"),
-        ({"name": 3}, "name must be a text that is not empty; received 3"),
+        ({"name": ""}, "name must be a string that is not empty; received ''"),
+        ({"name": 3}, "name must be a string that is not empty; received 3"),
         ({"name": "x" * 101}, "name must have at most 100 characters; received 101"),
         ({"note": "x" * 2001}, "note must have at most 2000 characters; received 2001"),
-        ({"note": "\ud800"}, "note must be whole characters"),
-        ({"date": "yesterday"}, "date must be a day, such as 2026-11-22; received 'yesterday'"),
-        ({"date": "2026-02-30"}, "date must be a day"),
-        ({"date": datetime.datetime(2026, 11, 1, 12)}, "date must be a day"),  # no time at all is wanted
-        ({"date": 20261101}, "date must be a day"),
+        ({"note": "\ud800"}, "note must not contain unpaired surrogates"),
+        ({"date": "yesterday"}, "date must be a date, such as 2026-11-22; received 'yesterday'"),
+        ({"date": "2026-02-30"}, "date must be a date"),
+        ({"date": datetime.datetime(2026, 11, 1, 12)}, "date must be a date"),  # no time at all is wanted
+        ({"date": 20261101}, "date must be a date"),
     ],
 )
 def test_what_is_no_label_is_refused_in_one_line(labels: dict[str, Any], said: str) -> None:
@@ -98,7 +98,7 @@ def test_what_is_no_label_is_refused_in_one_line(labels: dict[str, Any], said: s
 
 def test_a_file_says_which_round_has_a_wrong_label() -> None:
     data = {"round": [{"mechanism": "laplace", "scale": 10}, {"mechanism": "laplace", "scale": 10, "date": "soon"}]}
-    with pytest.raises(hs.InvalidInputError, match="round 2: date must be a day"):
+    with pytest.raises(hs.InvalidInputError, match="round 2: date must be a date"):
         hs.Plan.from_dict(data)
     with pytest.raises(hs.InvalidInputError, match="'nam'"):
         hs.Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10, "nam": "x"}]})

@@ -270,8 +270,8 @@ def test_saving_replaces_the_whole_file_or_nothing(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("plan", "name", "words"),
     [
-        (hs.dp_sgd(1.0, 0.1, 1), "plan.yaml", "ends in .toml or .json"),
-        (hs.dp_sgd(1.0, 0.1, 1), "plan", "ends in .toml or .json"),
+        (hs.dp_sgd(1.0, 0.1, 1), "plan.yaml", "must end in .toml or .json"),
+        (hs.dp_sgd(1.0, 0.1, 1), "plan", "must end in .toml or .json"),
         (hs.dp_sgd(1.0, 0.1, 1), "none/plan.toml", "cannot be written"),
         (hs.Plan([]), "plan.toml", "no rounds"),
         (hs.Plan([hs.Round(hs.Gaussian(1))], published={"sources": "x"}), "plan.toml", "unknown key 'sources'"),

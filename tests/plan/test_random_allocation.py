@@ -56,7 +56,7 @@ def test_several_participations_are_between_two_pairs() -> None:
     assert isinstance(hs.RandomAllocation(7).known(noise, ADD), Tight)
     found = plan(2.0, 7, 3, count=2).epsilon(1e-6)
     assert found.reason is not None
-    assert "the width is the theory's" in found.reason
+    assert "the interval is as narrow as current theory allows" in found.reason
     blocks = hs.Plan([plan(2.0, 2, count=4).rounds[0], plan(2.0, 3, count=2).rounds[0]]).epsilon(1e-6)
     assert found.upper == pytest.approx(blocks.upper, rel=1e-6)
     summed = hs.Plan([hs.Round(hs.Gaussian(2.0 * math.sqrt(7) / 3), count=2)]).epsilon(1e-6)
@@ -232,7 +232,7 @@ def test_an_epoch_that_is_broken_off_is_a_round_of_its_own() -> None:
         assert low <= found.upper
         assert found.lower <= high
     with pytest.raises(
-        hs.InvalidInputError, match="steps must come to whole epochs of 10 steps with sampling 'shuffled'"
+        hs.InvalidInputError, match="steps must make up whole epochs of 10 steps with sampling 'shuffled'"
     ):
         hs.dp_sgd(1.0, steps=11, steps_per_epoch=10, sampling="shuffled")
 
@@ -290,8 +290,8 @@ def test_check_in_and_batch_sizes_are_calibrated() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"last_batch_size": 3}, "last_batch_size goes with batch_size, which is missing"),
-        ({"batch_size": 3}, "batch_size goes with dataset_size, or with steps_per_epoch and last_batch_size"),
+        ({"last_batch_size": 3}, "last_batch_size requires batch_size, which is missing"),
+        ({"batch_size": 3}, "batch_size requires dataset_size, or steps_per_epoch and last_batch_size"),
         ({"batch_size": 3, "steps_per_epoch": 3}, "batch_size goes with dataset_size, or with steps_per_epoch"),
         ({"batch_size": 3, "dataset_size": 2}, "batch_size must be at most dataset_size; received 3 and 2"),
         ({"batch_size": 3, "last_batch_size": 4, "steps_per_epoch": 2}, "last_batch_size must be at most batch_size"),

@@ -252,7 +252,7 @@ def test_what_an_answer_says() -> None:
     plan = Plan([Round(ApproximateDP(0.5, 1e-9), count=3)], "replace-one", delta=1e-6)
     found = plan.selection("logarithmic", 10.0).epsilon()
     assert found.reason is not None
-    assert "the width is the theory's" in found.reason
+    assert "the interval is as narrow as current theory allows" in found.reason
     assert any("number of runs" in line for line in found.assumptions)
     assert found.upper <= 3 * 1.5  # pure: (2 + eta) times epsilon, and what black boxes fail by, times the mean
     assert plan.selection("logarithmic", 10.0).delta(5.0).upper == pytest.approx(10 * 3e-9, rel=1e-6)

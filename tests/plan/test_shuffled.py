@@ -292,7 +292,7 @@ def test_published_figures(asked: tuple[float, int, int, float], ends: tuple[flo
     assert found.lower >= ends[0] - 1e-4
     assert found.upper == pytest.approx(ends[1], abs=1e-5)
     assert found.reason is not None
-    assert found.reason.startswith("the width is the theory's")
+    assert found.reason.startswith("the interval is as narrow as current theory allows")
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "remove", "add", "add-or-remove"])
@@ -326,7 +326,7 @@ def test_a_distance_that_is_known_is_taken_for_both_ends() -> None:
     )
     assert (one.lower, one.upper) == (two.lower, two.upper)
     added = hs.Plan([hs.Round(hs.Gaussian(1.0, 1.0), hs.Shuffled(batch_size=2, dataset_size=8), 5)], "add")
-    with pytest.raises(hs.UnsupportedError, match="only has a meaning under adjacency 'replace-one'"):
+    with pytest.raises(hs.UnsupportedError, match="requires adjacency 'replace-one'"):
         added.epsilon(1e-6)
 
 
@@ -353,11 +353,11 @@ def test_claims() -> None:
 @pytest.mark.parametrize(
     ("scheme", "reason"),
     [
-        (hs.Shuffled(10), "give batch_size and dataset_size .the larger data set., or use adjacency 'replace-one'"),
-        (hs.Shuffled(batch_size=3, dataset_size=10), "the number of steps tells the two data sets apart"),
+        (hs.Shuffled(10), "give batch_size and dataset_size .of the larger dataset., or use adjacency 'replace-one'"),
+        (hs.Shuffled(batch_size=3, dataset_size=10), "the number of steps reveals the removal"),
         (
             hs.Shuffled(batch_size=5, dataset_size=10, drop_last=True),
-            "the last batch is not full and is dropped, .* that does not divide dataset_size;",
+            "the last batch incomplete, so it is dropped .* that does not divide dataset_size;",
         ),
     ],
 )
@@ -473,13 +473,13 @@ def test_epochs_and_steps() -> None:
     ("keys", "message"),
     [
         ({}, "shuffled batches need steps_per_epoch, or batch_size and dataset_size; received none of them"),
-        ({"batch_size": 3}, "batch_size and dataset_size go together; dataset_size is missing"),
-        ({"dataset_size": 3}, "batch_size and dataset_size go together; batch_size is missing"),
+        ({"batch_size": 3}, "batch_size and dataset_size must be given together; dataset_size is missing"),
+        ({"dataset_size": 3}, "batch_size and dataset_size must be given together; batch_size is missing"),
         ({"batch_size": 4, "dataset_size": 3}, "batch_size must be at most dataset_size; received 4 and 3"),
         ({"steps_per_epoch": 0}, "steps_per_epoch must be a whole number from 1"),
         ({"steps_per_epoch": 2.5}, "steps_per_epoch must be a whole number from 1"),
-        ({"steps_per_epoch": 2, "batch_size": 3, "dataset_size": 9}, "contradicts dataset_size / batch_size, which"),
-        ({"steps_per_epoch": 2, "drop_last": True}, "drop_last needs batch_size and dataset_size"),
+        ({"steps_per_epoch": 2, "batch_size": 3, "dataset_size": 9}, "contradicts dataset_size and batch_size, which"),
+        ({"steps_per_epoch": 2, "drop_last": True}, "drop_last requires batch_size and dataset_size"),
         ({"batch_size": 2, "dataset_size": 9, "drop_last": 1}, "drop_last must be true or false .* received 1"),
     ],
 )

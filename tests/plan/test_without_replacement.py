@@ -235,7 +235,9 @@ def test_adding_or_removing_a_record_is_known_to_all_digits(
     assert between.lower == pytest.approx(tight.lower, rel=1e-7)
     assert high * (1 - 1e-4) <= between.upper <= high * (1 + 1e-3)
     assert between.reason is not None
-    assert between.reason.startswith("the width is the theory's: of batches of a fixed size with a record replaced")
+    assert between.reason.startswith(
+        "the interval is as narrow as current theory allows: of batches of a fixed size with a record replaced"
+    )
     back = hs.Plan([item], "replace-one").delta(between.upper)
     assert back.upper == pytest.approx(1e-5, rel=2e-2)
     assert back.lower < 1e-5
@@ -468,7 +470,7 @@ def test_dp_sgd_says_how_batches_are_made() -> None:
     assert hs.dp_sgd(2.0, **SIZES, epochs=60, sampling="without-replacement") == hs.Plan([item])
     assert hs.dp_sgd(2.0, **SIZES, epochs=60, sampling="poisson") == hs.dp_sgd(2.0, **SIZES, epochs=60)
     assert hs.dp_sgd(2.0, steps=3, sampling="none") == hs.Plan([hs.Round(hs.Gaussian(2.0), count=3)])
-    with pytest.raises(hs.InvalidInputError, match="sample_rate does not go with sampling 'without-replacement'"):
+    with pytest.raises(hs.InvalidInputError, match="sample_rate cannot be used with sampling 'without-replacement'"):
         hs.dp_sgd(1.0, 0.1, 10, sampling="without-replacement")
     with pytest.raises(hs.InvalidInputError, match="dataset_size is missing; sampling 'without-replacement' needs it"):
         hs.dp_sgd(1.0, batch_size=10, steps=10, sampling="without-replacement")
@@ -510,4 +512,4 @@ def test_profiles_are_between_the_pairs() -> None:
     np.testing.assert_allclose(between.epsilon(deltas).lower, tight.epsilon(deltas).lower, rtol=1e-5)
     reason = between.epsilon(deltas).reason
     assert reason is not None
-    assert reason.startswith("the width is the theory's")
+    assert reason.startswith("the interval is as narrow as current theory allows")

@@ -86,7 +86,7 @@ def test_a_mechanism_that_does_not_say_what_it_does_is_refused(mechanism: Mechan
         assert claimed(scheme, type(mechanism), Direction.ZERO_OUT).status is Status.REFUSED
     item = hs.Round(mechanism)
     for ask in (item.known, item.pair, item.curve, item.exact):
-        with pytest.raises(hs.UnsupportedError, match="under 'zero-out': the mechanism does not say what it does"):
+        with pytest.raises(hs.UnsupportedError, match="under 'zero-out': the mechanism does not define"):
             ask(Direction.ZERO_OUT)
     for accountant in ("auto", "rdp"):
         with pytest.raises(hs.UnsupportedError, match="use adjacency 'add-or-remove'"):
@@ -97,7 +97,7 @@ def test_a_scheme_that_does_not_say_what_follows_is_refused() -> None:
     item = hs.Round(GAUSSIAN, Anything())
     assert hs.Plan([item]).epsilon(1e-5).upper > 0
     for ask in (item.known, item.curve, item.exact):
-        with pytest.raises(hs.UnsupportedError, match="under 'zero-out': the sampling does not say what follows"):
+        with pytest.raises(hs.UnsupportedError, match="under 'zero-out': the sampling scheme does not define"):
             ask(Direction.ZERO_OUT)
 
 
@@ -110,9 +110,9 @@ def test_what_a_class_inherits_it_has_not_said() -> None:
     class Filled(hs.Poisson):
         pass
 
-    with pytest.raises(hs.UnsupportedError, match="the mechanism does not say"):
+    with pytest.raises(hs.UnsupportedError, match="the mechanism does not define"):
         hs.Round(Counting(2.0)).known(Direction.ZERO_OUT)
-    with pytest.raises(hs.UnsupportedError, match="the sampling does not say"):
+    with pytest.raises(hs.UnsupportedError, match="the sampling scheme does not define"):
         hs.Round(GAUSSIAN, Filled(0.1)).known(Direction.ZERO_OUT)
 
 
@@ -166,7 +166,7 @@ def test_the_pairs_are_those_of_add_or_remove(mechanism: Mechanism, sampling: Sa
         if one.status is Status.REFUSED:
             assert one == other
         else:
-            assert "has the laws of add-or-remove" in one.cited
+            assert "has the distributions of add-or-remove" in one.cited
             assert item.known(direction) == item.known(order)
             assert item.curve(direction) == item.curve(order)
 
@@ -204,12 +204,12 @@ def test_a_guarantee_for_the_relation_itself_is_composed_and_not_sampled() -> No
     assert plan(box, hs.Poisson(1.0), 9).epsilon(1e-6).ends == plan(box, hs.NoSampling(), 9).epsilon(1e-6).ends
     assert plan(box, hs.Shuffled(10), 9).epsilon(1e-6).quoted == plan(box, hs.NoSampling(), 9).epsilon(1e-6).upper
     for sampling in (hs.Poisson(0.5), hs.CyclicPoisson(2, 0.5), hs.WithoutReplacement(5, 10)):
-        with pytest.raises(hs.UnsupportedError, match="says nothing of a batch without the record"):
+        with pytest.raises(hs.UnsupportedError, match="says nothing about a batch without the record"):
             plan(box, sampling).epsilon(1e-6)
 
 
 def test_a_distance_under_replacement_says_nothing_of_it() -> None:
-    with pytest.raises(hs.UnsupportedError, match="only has a meaning under adjacency 'replace-one'"):
+    with pytest.raises(hs.UnsupportedError, match="requires adjacency 'replace-one'"):
         plan(hs.Gaussian(1.0, replace_one_distance=1), hs.NoSampling()).epsilon(1e-5)
 
 
@@ -263,7 +263,7 @@ def test_it_is_never_above_replacing(sampling: Sampling, count: int) -> None:
     assert zeroed.lower < replaced.lower
     assert zeroed.direction in BOTH
     assert zeroed.reason is not None
-    assert "the width is the theory's" in zeroed.reason
+    assert "the interval is as narrow as current theory allows" in zeroed.reason
 
 
 def test_a_batch_of_all_records_is_no_sampling() -> None:
@@ -282,7 +282,7 @@ def test_other_noise_on_a_sum_is_bounded_by_replacing_in_batches_of_a_fixed_size
 
 def test_the_number_of_batches_may_change_with_the_record() -> None:
     sampling = hs.Shuffled(batch_size=5, dataset_size=11)
-    with pytest.raises(hs.UnsupportedError, match="one batch less"):
+    with pytest.raises(hs.UnsupportedError, match="one batch fewer"):
         plan(GAUSSIAN, sampling, 2, "add-or-remove").epsilon(1e-5)
     found = plan(GAUSSIAN, sampling, 2).epsilon(1e-5)
     assert found.upper == plan(GAUSSIAN, hs.NoSampling(), 2).epsilon(1e-5).upper

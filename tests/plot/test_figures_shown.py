@@ -128,13 +128,13 @@ def test_sizes_are_taken() -> None:
     ("call", "said"),
     [
         (lambda: ONE.plot(kind="curves"), "kind must be one of 'curve', .*did you mean 'curve'"),
-        (lambda: ONE.plot(colour="red"), "the figure 'curve' has no option 'colour'; it has delta, start, "),
-        (lambda: ONE.plot(OTHER, labels=["a"]), "labels must be one for each of 2 plans; received"),
-        (lambda: ONE.plot(OTHER, labels="ab"), "labels must be one for each of 2 plans"),
-        (lambda: ONE.plot(3), "a figure is of plans; received 3"),  # type: ignore[arg-type]
-        (lambda: hs.plot.curve(), "a figure is of one to 6 plans; received 0"),
-        (lambda: hs.plot.steps(*[ONE] * 7), "a figure is of one to 6 plans; received 7"),
-        (lambda: ONE.plot(OTHER, kind="compare"), "the figure 'compare' is of one plan; received 2"),
+        (lambda: ONE.plot(colour="red"), "the figure 'curve' has no option 'colour'; its options are delta, start, "),
+        (lambda: ONE.plot(OTHER, labels=["a"]), "labels must have one label for each of 2 plans; received"),
+        (lambda: ONE.plot(OTHER, labels="ab"), "labels must have one label for each of 2 plans"),
+        (lambda: ONE.plot(3), "a figure takes plans; received 3"),  # type: ignore[arg-type]
+        (lambda: hs.plot.curve(), "a figure takes 1 to 6 plans; received 0"),
+        (lambda: hs.plot.steps(*[ONE] * 7), "a figure takes 1 to 6 plans; received 7"),
+        (lambda: ONE.plot(OTHER, kind="compare"), "the figure 'compare' takes one plan; received 2"),
         (lambda: ONE.plot(OTHER, accountants=["rdp"]), "accountants are drawn beside one plan"),
         (lambda: ONE.plot(hs.dp_sgd(1.0, 0.01, 10, delta=1e-5), kind="steps"), "different deltas, and the figure one"),
         (lambda: hs.dp_sgd(1.0, 0.01, 10).plot(kind="steps"), "no delta"),

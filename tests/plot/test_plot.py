@@ -183,7 +183,7 @@ def test_without_matplotlib_one_line_says_so(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("panel", "message"),
     [
-        (lambda: curve_panel(PLAN, 2.0, 1.0), "has to increase"),
+        (lambda: curve_panel(PLAN, 2.0, 1.0), "must increase"),
         (lambda: curve_panel(PLAN, points=1), "points"),
         (lambda: steps_panel(hs.dp_sgd(1.0, 0.01, 10)), "no delta"),
         (lambda: steps_panel(hs.Plan([]), 1e-6), "no rounds"),
@@ -248,7 +248,7 @@ def test_command_says_who_is_not_drawn(tmp_path: Path) -> None:
     written, first, *others = result.stderr.splitlines()
     assert written == f"written to {tmp_path / 'x.png'}"
     assert first.startswith("not drawn: characteristic-function (no answer): ")
-    assert "never dies out" in first
+    assert "does not decay" in first
     assert [line.split("  ")[0] for line in others] == ["sampling none"]
 
 
@@ -265,7 +265,7 @@ def test_a_fault_of_one_accountant_leaves_the_others_drawn(tmp_path: Path, monke
     assert result.exit_code == 1
     assert result.stderr.startswith(
         f"written to {path}\n"
-        "not drawn: gdp (no answer): at 3 of 3 places it failed: OverflowError: math range error: please report\n"
+        "not drawn: gdp (no answer): at 3 of 3 points it failed: OverflowError: math range error; please report this\n"
     )
     assert path.exists()
 

@@ -36,7 +36,7 @@ def test_each_field_has_the_number_of_its_point_rounded_up() -> None:
 
 def test_the_axes_can_be_chosen_and_what_is_left_is_fixed() -> None:
     found = hs.sweep(PLAN, {"noise_multiplier": [0.8, 1.6], "epochs": [5, 10], "delta": [1e-5, 1e-7]})
-    with pytest.raises(hs.InvalidInputError, match=r"say at which delta the map is, such as at=\{'delta': 1e-05\}"):
+    with pytest.raises(hs.InvalidInputError, match=r"give the delta of the heat map, such as at=\{'delta': 1e-05\}"):
         found.plot()
     axes = found.plot(x="epochs", at={"delta": 1e-7}).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("epochs", "noise multiplier")
@@ -98,7 +98,7 @@ def test_words_of_a_front_stand_on_its_better_side_within_the_figure() -> None:
 @pytest.mark.parametrize(
     ("grid", "options", "said"),
     [
-        ({"epochs": [5, 10]}, {}, "a map has two parameters with several values each; this grid has 'epochs'"),
+        ({"epochs": [5, 10]}, {}, "a heat map needs two parameters with several values each; this grid has 'epochs'"),
         ({"epochs": [5]}, {}, "this grid has none"),
         (
             {"epochs": [5, 10], "noise_multiplier": [1, 2]},
@@ -111,7 +111,7 @@ def test_words_of_a_front_stand_on_its_better_side_within_the_figure() -> None:
             "a map has two parameters",
         ),
         ({"epochs": [5, 10], "noise_multiplier": [1, 2]}, {"at": {"delta": 1.0}}, "is no further parameter"),
-        ({"epochs": [5, 10], "noise_multiplier": [-2, -1]}, {}, "no point of the map has a finite answer"),
+        ({"epochs": [5, 10], "noise_multiplier": [-2, -1]}, {}, "no point of the heat map has a finite answer"),
         ({"epochs": [5, 10]}, {"kind": "bars"}, "kind must be one of 'heat_map', 'pareto'"),
         ({"epochs": [5, 10]}, {"kind": "pareto", "x": "epochs"}, "the figure 'pareto' has no option 'x'"),
     ],
@@ -124,7 +124,7 @@ def test_what_has_no_figure_is_refused(grid: Any, options: dict[str, Any], said:
 
 def test_a_front_has_no_map_and_a_plan_is_no_sweep() -> None:
     found = hs.sweep(PLAN, {"batch_size": [256, 1024], "epochs": [5, 20]}, target=3.0)
-    with pytest.raises(hs.InvalidInputError, match="a map is of all rows of a sweep"):
+    with pytest.raises(hs.InvalidInputError, match="a heat map needs all rows of a sweep"):
         found.pareto(least_steps=2000).plot()
     with pytest.raises(hs.InvalidInputError, match=r"sweep must be what hs\.sweep gives back"):
         hs.plot.heat_map(PLAN)  # type: ignore[arg-type]

@@ -154,7 +154,7 @@ def test_the_end_of_the_range_is_an_answer() -> None:
     ],
 )
 def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str, target: Target) -> None:
-    with pytest.raises(hs.UnreachableError, match=r"no .* meets epsilon 1: the nearest that is reached"):
+    with pytest.raises(hs.UnreachableError, match=r"no .* meets epsilon 1; the nearest attainable epsilon is"):
         hs.calibrate(plan, name, target)
 
 
@@ -164,9 +164,13 @@ def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str
         (SGD, "noize", "parameter must be one of"),
         (SGD, "scale", "no round of the plan has the key 'scale'"),
         (SGD + hs.Round(hs.Gaussian(3.0)), "noise-multiplier", "different values of noise_multiplier"),
-        (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "with 2 kinds of rounds, as it does not say whose: noise, sample-"),
-        (hs.Plan([hs.Round(hs.Gaussian(1.0))]), "epochs", "epochs needs sampling with batch_size and dataset_size"),
-        (BOXES, "noise", "no round whose noise"),
+        (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "with 2 kinds of rounds; calibrate noise, sample-"),
+        (
+            hs.Plan([hs.Round(hs.Gaussian(1.0))]),
+            "epochs",
+            "epochs needs a sampling scheme with batch_size and dataset_size",
+        ),
+        (BOXES, "noise", "no round with noise"),
     ],
 )
 def test_parameters_that_a_plan_does_not_have(plan: hs.Plan, name: str, message: str) -> None:
@@ -222,10 +226,10 @@ def test_the_command_has_every_target(options: list[str], key: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give one target"),
-        (["--mu", "1", "--advantage", "0.1"], "give one target"),
+        ([], "give exactly one target"),
+        (["--mu", "1", "--advantage", "0.1"], "give exactly one target"),
         (["--tpr", "0.1"], "--fpr is missing"),
-        (["--mu", "1", "--fpr", "0.1"], "--fpr does not go with --mu"),
+        (["--mu", "1", "--fpr", "0.1"], "--fpr cannot be combined with --mu"),
         (["--epsilon", "1"], "no delta"),
         (["--epsilon", "-1", "--delta", "1e-6"], "--epsilon must be"),
         (["--epsilon", "1", "--delta", "1e-6", "--tolerance", "0"], "--tolerance must be"),
@@ -288,7 +292,7 @@ def test_a_whole_number_whose_neighbour_may_meet_the_target_says_why(monkeypatch
     assert found.beside[0] == found.value + 1
     assert not target.missed(found.beside[1])
     lines = calibration_answer(found).lines
-    assert ("just beside", f"steps = {found.beside[0]:.0f} is not shown to meet it") in lines
+    assert ("just beside", f"steps = {found.beside[0]:.0f} could not be shown to meet it") in lines
     assert ("limited", found.limited) in lines
 
 
@@ -336,7 +340,7 @@ def test_epochs_stop_where_a_plan_can_have_no_more_steps() -> None:
 def test_a_flag_that_would_not_be_used_is_refused(parameter: str, flags: list[str], named: str) -> None:
     """Of a plan file the value is the start of the search; of a flag people expect that it counts."""
     said = refused("calibrate", parameter, *flags, "--epsilon", "1", "--delta", "1e-5")
-    assert said == f"{named} would not be used, as {parameter} is looked for: leave it out"
+    assert said == f"{named} would have no effect because {parameter} is calibrated; leave it out"
 
 
 TWO = hs.dp_sgd(1.0, batch_size=600, dataset_size=60_000, epochs=100) + 5 * hs.Round(hs.Laplace(10.0))
@@ -359,12 +363,11 @@ def test_a_count_that_is_nobody_s_names_what_can_be_changed() -> None:
     with pytest.raises(hs.InvalidInputError) as caught:
         hs.calibrate(TWO, "steps", targets.Epsilon(3.0, 1e-6))
     assert str(caught.value) == (
-        "steps cannot be changed of a plan with 2 kinds of rounds, as it does not say whose: noise-multiplier, scale, "
-        "noise, sample-rate, batch-size, epochs can be changed of it; in Python calibrate takes a function that makes "
-        "the plan, too"
+        "steps is ambiguous in a plan with 2 kinds of rounds; calibrate noise-multiplier, scale, noise, sample-rate, "
+        "batch-size, epochs instead, or pass a function that makes the plan to calibrate in Python"
     )
     more = TWO + hs.dp_sgd(2.0, batch_size=600, dataset_size=60_000, epochs=3)
-    with pytest.raises(hs.InvalidInputError, match="a plan with 2 kinds of rounds that say epochs, as it does not"):
+    with pytest.raises(hs.InvalidInputError, match="a plan with 2 kinds of rounds with epochs"):
         hs.calibrate(more, "epochs", targets.Epsilon(3.0, 1e-6))
 
 

@@ -151,9 +151,9 @@ def test_rounds_without_a_price_are_refused() -> None:
     # of a run of cyclic batches a record is in a quarter, of single ones it may be in all
     cyclic = hs.Round(hs.Gaussian(1.0), hs.CyclicPoisson(groups=4, sample_rate=0.01))
     for wrong in (hs.Round(hs.RandomizedResponse(0.1)), hs.Round(hs.SparseVector(0.1, 3)), cyclic):
-        with pytest.raises(hs.UnsupportedError, match="is no reference"):
+        with pytest.raises(hs.UnsupportedError, match="cannot be a reference"):
             CurrencyFilter(wrong, 10, 1e-6)
-    with pytest.raises(hs.InvalidInputError, match="not one round of the reference"):
+    with pytest.raises(hs.InvalidInputError, match="even one round of the reference"):
         CurrencyFilter.reaching(hs.Round(hs.Gaussian(0.1)), 1.0, 1e-6)
     with pytest.raises(hs.InvalidInputError, match="rounds must be"):
         CurrencyFilter(hs.Round(hs.Gaussian(1.0)), 0, 1e-6)

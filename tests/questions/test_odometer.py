@@ -107,8 +107,8 @@ def test_nothing_run_costs_nothing() -> None:
         ({"noise_multiplier": 1.0}, "received noise_multiplier 1.0, sample_rate None"),
         ({"noise_multiplier": 1.0, "sample_rate": 2.0}, "sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6"),
         ({"noise_multiplier": 1.0, "sample_rate": 0.1, "count": -1}, "count must be a whole number"),
-        ({"item": 3}, "a step is a Round; received 3"),
-        ({"item": hs.Round(hs.Gaussian(1.0)), "sample_rate": 0.1}, "do not go with one"),
+        ({"item": 3}, "a step must be a Round; received 3"),
+        ({"item": hs.Round(hs.Gaussian(1.0)), "sample_rate": 0.1}, "received both"),
     ],
 )
 def test_what_cannot_be_recorded_is_refused_and_changes_nothing(arguments: dict[str, Any], message: str) -> None:

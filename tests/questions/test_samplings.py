@@ -93,7 +93,7 @@ def test_a_key_that_does_not_follow_is_not_guessed() -> None:
     rows = {row.scheme.name: row for row in hs.samplings(hs.dp_sgd(1.1, 0.01, 100), 1e-5)}
     fixed = rows["without-replacement"]
     assert (fixed.plan, fixed.epsilon) == (None, None)
-    assert fixed.reason == "batch_size does not follow from the plan: give a plan with sampling 'without-replacement'"
+    assert fixed.reason == "batch_size does not follow from the plan; give a plan with sampling 'without-replacement'"
     assert rows["shuffled"].plan is not None
     assert rows["shuffled"].epsilon is None
     assert "give batch_size and dataset_size" in (rows["shuffled"].reason or "")
@@ -162,7 +162,7 @@ def test_flags_describe_shuffled_batches() -> None:
     assert hs.dp_sgd(1.1, **SIZES, epochs=60, sampling="shuffled").rounds[0].count == 60
     whole = hs.dp_sgd(1.1, steps_per_epoch=235, steps=14_100, sampling="shuffled")
     assert (whole.rounds[0].count, whole.steps) == (60, 14_100)
-    with pytest.raises(hs.InvalidInputError, match="steps must come to whole epochs of 235 steps"):
+    with pytest.raises(hs.InvalidInputError, match="steps must make up whole epochs of 235 steps"):
         hs.dp_sgd(1.1, **SIZES, steps=1000, sampling="shuffled")
-    with pytest.raises(hs.InvalidInputError, match="sample_rate does not go with sampling 'shuffled'"):
+    with pytest.raises(hs.InvalidInputError, match="sample_rate cannot be used with sampling 'shuffled'"):
         hs.dp_sgd(1.1, 0.01, 100, sampling="shuffled")

@@ -141,7 +141,7 @@ def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
     found = hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps")
     assert found.failed == 1
-    assert found.rows[0]["reason"] == "ZeroDivisionError: here: please report"
+    assert found.rows[0]["reason"] == "ZeroDivisionError: here; please report this"
     with pytest.raises(ZeroDivisionError) as raised:
         hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps", errors="stop")
     assert raised.value.__notes__ == ["in row 0 (noise_multiplier=1.0)"]
@@ -165,36 +165,36 @@ def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> Non
 @pytest.mark.parametrize(
     ("plan", "grid", "options", "said"),
     [
-        (PLAN, {}, {}, "grid must be values by the name"),
-        (PLAN, [1.0], {}, "grid must be values by the name"),
+        (PLAN, {}, {}, "grid must map parameter names to values"),
+        (PLAN, [1.0], {}, "grid must map parameter names to values"),
         (PLAN, {"noise_multiplie": [1.0]}, {}, "did you mean 'noise_multiplier'"),
         (PLAN, {7: [1.0]}, {}, "grid must be one of"),
         (PLAN, {"noise_multiplier": []}, {}, "noise_multiplier has no values"),
-        (PLAN, {"noise_multiplier": [1.0, 1]}, {}, "2 values of which only 1 differ"),
+        (PLAN, {"noise_multiplier": [1.0, 1]}, {}, "2 values but only 1 distinct"),
         (PLAN, {"noise_multiplier": "1.0"}, {}, "must be a finite number; received '1.0'"),
         (PLAN, {"noise_multiplier": [math.nan]}, {}, "must be a finite number; received nan"),
         (PLAN, {"epochs": [1.5]}, {}, "epochs must be a whole number"),
         (PLAN, {"delta": [1.0]}, {}, "delta must be 0 or a number, at least 1e-300 and less than 1"),
-        (PLAN, {"steps": [1], "epochs": [1]}, {}, "steps and epochs say the same"),
+        (PLAN, {"steps": [1], "epochs": [1]}, {}, "steps and epochs determine each other"),
         (PLAN, {"count": [1], "steps": [1]}, {}, "steps is given twice"),
-        (PLAN, {"batch_size": [1], "sample-rate": [0.1]}, {}, "sample-rate and batch-size say the same"),
-        (PLAN, {"noise": [1], "steps": [1]}, {"target": 1.0}, "noise and noise-multiplier say the same"),
-        (PLAN, {"noise_multiplier": [1]}, {"target": 1.0}, "noise-multiplier is what is calibrated"),
+        (PLAN, {"batch_size": [1], "sample-rate": [0.1]}, {}, "sample-rate and batch-size determine each other"),
+        (PLAN, {"noise": [1], "steps": [1]}, {"target": 1.0}, "noise and noise-multiplier determine each other"),
+        (PLAN, {"noise_multiplier": [1]}, {"target": 1.0}, "noise-multiplier is calibrated"),
         (PLAN, {"scale": [1]}, {}, "no round of the plan has the key 'scale'"),
         (STEPPED, {"batch_size": [1]}, {}, "no round of the plan has the key 'batch_size'"),
         (PLAN, {"noise_multiplier": np.arange(1, 10_002), "epochs": range(1, 1001)}, {}, "at most 10,000,000 points"),
-        (PLAN, {"delta": [1e-5]}, {"delta": 1e-5}, "delta is in the grid, too"),
+        (PLAN, {"delta": [1e-5]}, {"delta": 1e-5}, "delta is also in the grid"),
         (PLAN, {"epochs": [1]}, {"epsilon": 1.0, "delta": 1e-5}, "leave delta out"),
-        (PLAN, {"epochs": [1]}, {"epsilon": 1.0, "target": 1.0}, "give one of them"),
-        (PLAN, {"epochs": [1]}, {"target": Epsilon(1.0, 1e-5), "delta": 1e-5}, "target says itself at which delta"),
+        (PLAN, {"epochs": [1]}, {"epsilon": 1.0, "target": 1.0}, "received both"),
+        (PLAN, {"epochs": [1]}, {"target": Epsilon(1.0, 1e-5), "delta": 1e-5}, "a target object has its own delta"),
         (PLAN, {"epochs": [1]}, {"target": "3"}, "target must be an epsilon"),
-        (PLAN, {"epochs": [1]}, {"parameter": "steps"}, "parameter is of a calibration"),
-        (PLAN, {"epochs": [1]}, {"tolerance": 1e-3}, "tolerance is of a calibration"),
-        (PLAN, {"epochs": [1]}, {"target": 1.0, "parameter": "steps"}, "steps and epochs say the same"),
+        (PLAN, {"epochs": [1]}, {"parameter": "steps"}, "parameter requires target"),
+        (PLAN, {"epochs": [1]}, {"tolerance": 1e-3}, "tolerance requires target"),
+        (PLAN, {"epochs": [1]}, {"target": 1.0, "parameter": "steps"}, "steps and epochs determine each other"),
         (PLAN, {"epochs": [1]}, {"errors": "skip"}, "errors must be one of 'row', 'stop'"),
         (PLAN, {"epochs": [1]}, {"jobs": 0}, "jobs must be a whole number from 1 to 1024"),
         (PLAN, {"epochs": [1]}, {"executor": 3}, "executor must be a concurrent.futures.Executor"),
-        (PLAN, {"epochs": [1]}, {"output": "a.txt"}, "ends in .csv; received '.txt'"),
+        (PLAN, {"epochs": [1]}, {"output": "a.txt"}, "must end in .csv; received '.txt'"),
         (PLAN, {"epochs": [1]}, {"gap": 2.0}, "gap must be"),
         ("plan", {"epochs": [1]}, {}, "template must be a Plan"),
         (hs.dp_sgd(1.0, 0.01, 10), {"steps": [1]}, {}, "no delta"),
@@ -211,14 +211,14 @@ def test_a_sweep_that_makes_no_sense_is_refused_before_it_begins(
 
 def test_a_folder_that_is_missing_is_said_before_anything_is_computed(tmp_path: Path) -> None:
     told: list[int] = []
-    with pytest.raises(hs.InvalidInputError, match="its folder does not exist: make it, or name another file"):
+    with pytest.raises(hs.InvalidInputError, match="its folder does not exist; create it or give another name"):
         hs.sweep(STEPPED, SMALL, output=tmp_path / "no" / "a.csv", progress=lambda done, _: told.append(done))
     assert told == []
 
 
 def test_count_is_refused_where_a_round_is_several_steps() -> None:
     plan = hs.dp_sgd(1.0, sampling="random-allocation", steps_per_epoch=100, epochs=3, delta=DELTA)
-    with pytest.raises(hs.InvalidInputError, match="count is ambiguous where a round is 100 steps: give steps"):
+    with pytest.raises(hs.InvalidInputError, match="count is ambiguous, because a round has 100 steps; give steps"):
         hs.sweep(plan, {"count": [100]})
 
 
@@ -315,8 +315,8 @@ def test_the_front_without_a_target_wants_a_limit() -> None:
     for sweep, limit, said in (
         (found, None, "at_most is missing"),
         (found, 1e-3, "no row has an answer with epsilon <= 0.001"),
-        (hs.sweep(PLAN, {"epochs": [5]}, target=3.0), 1.0, "each of these rows meets one"),
-        (hs.sweep(STEPPED, SMALL), 1.0, "noise per coordinate is not known"),
+        (hs.sweep(PLAN, {"epochs": [5]}, target=3.0), 1.0, "these rows all meet one"),
+        (hs.sweep(STEPPED, SMALL), 1.0, "noise per coordinate needs a batch size"),
     ):
         with pytest.raises(hs.InvalidInputError, match=said):
             sweep.pareto(limit)

@@ -137,13 +137,13 @@ def test_a_fault_of_one_accountant_takes_no_row_with_it(question: list[str], mon
     monkeypatch.setitem(ACCOUNTANTS, "faulty", Faulty())
     result = run("compare", *FLAGS, *question, "--json")
     assert result.exit_code == 1
-    assert result.stderr == "error: failed unexpectedly, see the reason: faulty\n"
+    assert result.stderr == "error: these accountants failed unexpectedly; the table says why: faulty\n"
     rows = {row["name"]: row for row in json.loads(result.stdout)["accountants"]}
     assert set(rows) == set(ACCOUNTANTS)
     assert all(row["guarantee"] for name, row in rows.items() if name != "faulty")
     assert [name for name, row in rows.items() if row.get("failed")] == ["faulty"]
     kind = {"--delta": "OverflowError: math range error", "--epsilon": "MemoryError: "}[question[0]]
-    assert rows["faulty"]["reason"] == f"failed: {kind}: please report"
+    assert rows["faulty"]["reason"] == f"failed: {kind}; please report this"
     table = run("compare", *FLAGS, *question)
     assert table.exit_code == 1
     assert "failed: " in table.stdout
@@ -225,12 +225,12 @@ def test_a_kind_of_plan_that_few_accountants_have(tmp_path: Path) -> None:
     [
         (["compare"], "no plan: give a PLAN file"),
         (["compare", *FLAGS], "no delta: give --delta"),
-        (["compare", *FLAGS, "--delta", "1e-5", "--epsilon", "1"], "give --delta, to compare epsilons, or --epsilon"),
+        (["compare", *FLAGS, "--delta", "1e-5", "--epsilon", "1"], "give --delta to compare epsilons or --epsilon"),
         (["compare", *FLAGS, "--delta", "1"], "--delta must be 0 or a number, at least 1e-300 and less than 1"),
         (["compare", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e4"),
         (
             ["epsilon", *FLAGS, "--delta", "1e-5", "--option", "x=1"],
-            "accountant 'auto' has no option 'x'; it takes none",
+            "accountant 'auto' has no option 'x'; it has none",
         ),
         (["epsilon", *FLAGS, "--delta", "1e-5", "--option", "gap=1"], "accountant 'auto' has no option 'gap'"),
         (["delta", *FLAGS, "--epsilon", "1", "--option", "delta=1"], "accountant 'auto' has no option 'delta'"),

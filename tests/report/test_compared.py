@@ -23,7 +23,7 @@ def test_it_is_what_the_command_says() -> None:
     assert said[: len(rows)] == [row.name for row in rows]
     assert rows["auto"].answer == PLAN.epsilon()
     assert len(rows) == len(ACCOUNTANTS)
-    with pytest.raises(KeyError, match="no accountant is called 'rpd'"):
+    with pytest.raises(KeyError, match="there is no accountant 'rpd'"):
         rows["rpd"]
 
 

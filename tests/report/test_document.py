@@ -76,7 +76,7 @@ def hostile() -> dict[str, Any]:
         ),
         (
             hs.Plan([hs.Round(hs.ApproximateDP(1.0, 1e-5))], published={"epsilon": 1.0, "delta": 1e-5}),
-            "epsilon 1 at delta 1e-5: in agreement with the interval",
+            "epsilon 1 at delta 1e-5: consistent with the interval",
         ),
     ],
 )
@@ -150,7 +150,7 @@ def test_an_infinite_epsilon_is_called_infinite() -> None:
     text = report_text(record, HTML)
     assert "\u03b5 is infinite at \u03b4 = 1e-5" in text
     assert "At this delta nothing is promised" in text
-    others = "the black boxes fail with probability 0.1 &gt; delta."
+    others = "a black box fails with probability 0.1, which exceeds delta."
     assert f"No finite epsilon is proved at delta = 1e-6 and 1e-7 and 1e-9: {others}" in text
 
 

@@ -36,7 +36,7 @@ def test_a_page_says_what_remains_to_whom_and_what_an_outsider_learns(tmp_path: 
         "(17.4306, 1e-10)-differentially private",
         "is at most 3.72e7 times as likely with one person in the dataset",
         "this number gives a single person no meaningful protection",
-        "The last 5 of 5, of which 1 were given back",
+        "The last 5 of 5 releases, 1 of them voided",
         "ann, region north, table &lt;0&gt;: 1 x discrete-gaussian",
         "log, prices and state agree",
     ):
@@ -56,20 +56,20 @@ def test_the_numbers_of_a_page_are_those_of_the_ledger(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run("budget", "report", tmp_path / "a.db", "-o", page).exit_code == 0
     assert "`hockeystick budget verify`" in refused("verify", page)
-    assert "ends in .html" in refused("budget", "report", tmp_path / "a.db", "-o", tmp_path / "page.txt")
+    assert "end the name in .html" in refused("budget", "report", tmp_path / "a.db", "-o", tmp_path / "page.txt")
 
 
 def test_a_page_of_a_ledger_that_was_changed_says_so(tmp_path: Path) -> None:
     ledger = office(tmp_path)
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("UPDATE ledger_entry SET body = replace(body, 'ann', 'bob') WHERE number = 2")
-    assert "the ledger does not agree with itself: entry 2: its hash is not" in ledger_page(ledger)
+    assert "the ledger is inconsistent: entry 2: its hash does not match" in ledger_page(ledger)
 
 
 def test_pages_of_other_budgets_are_drawn(tmp_path: Path) -> None:
     """Without an entry, with a delta, without an epsilon, and of two periods."""
     empty = hs.Ledger.begin(tmp_path / "a.db", "pure", {"epsilon": 1.0})
-    assert "is right with at most 73.2 %" in ledger_page(empty)
+    assert "is right with probability at most 73.2 %" in ledger_page(empty)
     hs.Ledger.begin(tmp_path / "b.db", "zcdp", {"rho": 1.0})
     assert "Its epsilon depends on delta" in ledger_page(hs.Ledger(tmp_path / "b.db"))
     both = hs.Ledger.begin(tmp_path / "c.db", "approximate-dp", {"epsilon": 3.0, "delta": 1e-6})

@@ -133,7 +133,7 @@ def test_the_upper_end_is_what_is_quoted() -> None:
     assert lines["certified interval"] == "6.90700 to 6.90738"
     assert lines["rounds"] == "10000 (100 epochs of 100)"
     assert lines["adjacency"] == "add-or-remove"
-    assert lines["direction"] == "remove (the worse one)"
+    assert lines["direction"] == "remove (the worse direction)"
     assert lines["accountant"] == "grid (certified)"
     assert "not valid for shuffled" in lines["sampling poisson"]
     assert not {"warning", "reason", "published"} & set(lines)
@@ -235,7 +235,7 @@ def test_exponents_of_many_digits_are_rounded_to_one_that_can_be_read() -> None:
     ("claimed", "verdict"),
     [
         ({"epsilon": 0.9, "delta": 1e-5}, "too low for this plan: below the lower end"),
-        ({"epsilon": 1.1, "delta": 1e-5}, "in agreement with the interval"),
+        ({"epsilon": 1.1, "delta": 1e-5}, "consistent with the interval"),
         ({"epsilon": 1.3, "delta": 1e-5}, "valid for this plan, not tight: above the upper end"),
         ({"epsilon": 0.9, "delta": 1e-6}, None),
         ({"epsilon": 0.9}, None),

@@ -87,7 +87,7 @@ def test_the_best_of_several_runs_is_said_to_be_all_that_is_released() -> None:
     assert found["epsilon"]["upper"] == plan.epsilon(1e-5).upper
     text = found["text"]
     assert "The best of 8 runs on average (negative-binomial, shape 0.5) is released. Each run has 1 step:" in text
-    assert "nothing but the best run is released" in text
+    assert "only the best run is released" in text
     assert "hold if nothing of any run but the best one is published." in text
     assert "all intermediate results" not in text
     assert "all intermediate results are published" in statement_json(one, 1e-5)["text"]

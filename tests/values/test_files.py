@@ -111,7 +111,9 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
     path.chmod(0o444)
     with pytest.raises(hs.InvalidInputError) as caught:
         PLAN.save(path)
-    assert str(caught.value) == f"{path}: cannot be written: it is read-only; make it writable, or give another name"
+    assert (
+        str(caught.value) == f"{path}: cannot be written: the file is read-only; make it writable or give another name"
+    )
     assert path.read_bytes() == OLD
     assert list(tmp_path.iterdir()) == [path]
 
@@ -162,15 +164,15 @@ def test_names_may_be_as_long_as_the_file_system_takes_them(tmp_path: Path) -> N
     PLAN.save(longest)
     assert load_plan(longest) == PLAN
     for name in ("x" * 300 + ".toml", "x" * 300):
-        with pytest.raises(hs.InvalidInputError, match=r"file name too long|ends in \.toml or \.json"):
+        with pytest.raises(hs.InvalidInputError, match=r"file name too long|must end in \.toml or \.json"):
             PLAN.save(tmp_path / name)
-        with pytest.raises(hs.InvalidInputError, match=r"file name too long|ends in \.toml or \.json"):
+        with pytest.raises(hs.InvalidInputError, match=r"file name too long|must end in \.toml or \.json"):
             load_plan(tmp_path / name)
 
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(hs.InvalidInputError, match="cannot be written: it is a device, a pipe or a socket"):
+    with pytest.raises(hs.InvalidInputError, match="cannot be written: this is a device, a pipe or a socket"):
         PLAN.save(tmp_path / "pipe.toml")
     assert stat.S_ISFIFO((tmp_path / "pipe.toml").stat().st_mode)
 

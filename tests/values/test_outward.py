@@ -36,7 +36,7 @@ def test_a_format_shows_what_may_be_quoted() -> None:
     assert f"{hs.Estimate(1.04, 'gdp'):.1f}" == "1.0"  # an estimate has no safe side
     assert f"{hs.Bound(1.0, 1.0, float('inf'), reason='mass'):.2f}" == "inf"
     assert bound.quoted == 2.3805
-    with pytest.raises(hs.InvalidInputError, match=r"formatted like a float, as in '\.2f'; received 'd'"):
+    with pytest.raises(hs.InvalidInputError, match=r"must be a float format such as '\.2f'; received 'd'"):
         f"{bound:d}"
 
 
@@ -79,9 +79,9 @@ def test_notebooks_show_tables() -> None:
         "both orderings": hs.dp_sgd(1.0, 0.1, 10, adjacency="add").profile(),
         "differential privacy with mu at most": sgd.profile().gdp(),
         "upper is the end to quote": sgd.profile().tpr([0.1]),
-        "2 certified intervals": hs.epsilons([sgd, sgd], 1e-5), "3 right of 4, 10 canaries": sgd.audit(10, 4, 3),
+        "2 certified intervals": hs.epsilons([sgd, sgd], 1e-5), "3 of 4 correct, 10 canaries": sgd.audit(10, 4, 3),
         "Groups of up to 3 records": sgd.profile().group(3), "All accountants": sgd.compare(1e-5),
-        "of 1 is spent": hs.filters.ZcdpFilter(1.0), "0 steps taken": hs.Accountant(),
+        "of 1 spent": hs.filters.ZcdpFilter(1.0), "0 steps taken": hs.Accountant(),
     }  # fmt: skip
     words = {}
     for name, thing in shown.items():
@@ -103,7 +103,7 @@ def test_what_is_stepped_and_spent_says_so() -> None:
     assert repr(accountant) == "Accountant('add-or-remove': 1 step taken)"
     assert "Plan of 1 step" in accountant._repr_html_()
     assert repr(budget).startswith("ZcdpFilter(")
-    assert "of 1 is spent" in repr(budget)
+    assert "of 1 spent" in repr(budget)
     assert "Gaussian(noise_multiplier=10.0" in budget._repr_html_()
     assert str(hs.dp_sgd(1.0, 0.1, 10).profile().gdp()).startswith("mu-Gaussian-DP: mu ")
 

@@ -19,11 +19,11 @@ NEAR = hs.Estimate(2.4, "gdp")
 BAND = hs.epsilons([hs.dp_sgd(1.0, 0.01, 100), hs.dp_sgd(2.0, 0.01, 100)], 1e-5)
 
 SENTENCES = {
-    "bound": (BOUND, "a Bound is an interval and no number: take .upper, the end that is safe to quote, or .lower"),
-    "delta": (hs.dp_sgd(1.0, 0.01, 10).delta(1.0), "a DeltaBound is an interval and no number: take .upper"),
-    "upper bound": (ABOVE, "an UpperBound is no number: take .upper, the one that is safe to quote"),
-    "estimate": (NEAR, "an Estimate is on no known side of the truth, and no number: take .value"),
-    "band": (BAND, "a PlanBand is made of arrays and no number: take .upper, the ends that are safe to quote"),
+    "bound": (BOUND, "a Bound is an interval, not a number; use .upper, the end that is safe to quote, or .lower"),
+    "delta": (hs.dp_sgd(1.0, 0.01, 10).delta(1.0), "a DeltaBound is an interval, not a number; use .upper"),
+    "upper bound": (ABOVE, "an UpperBound is not a number; use .upper, which is safe to quote"),
+    "estimate": (NEAR, "an Estimate is not a number and may lie on either side of the truth; use .value"),
+    "band": (BAND, "a PlanBand consists of arrays, not of one number; use .upper, the ends that are safe to quote"),
 }
 
 OPERATIONS: dict[str, Callable[[Any], object]] = {
@@ -82,16 +82,16 @@ def test_what_has_an_answer_is_answered() -> None:
 
 
 def test_an_estimate_is_no_float() -> None:
-    with pytest.raises(TypeError, match=r"take \.value; received float\(\)"):
+    with pytest.raises(TypeError, match=r"use \.value; received float\(\)"):
         float(NEAR)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"take \.value; received float\(\)"):
+    with pytest.raises(TypeError, match=r"use \.value; received float\(\)"):
         math.ceil(NEAR)  # type: ignore[call-overload]
 
 
 def test_a_band_is_no_sequence_of_its_own() -> None:
-    with pytest.raises(TypeError, match=r"take \.upper.*received an index"):
+    with pytest.raises(TypeError, match=r"use \.upper.*received an index"):
         BAND[0]  # type: ignore[index]
-    with pytest.raises(TypeError, match=r"take \.upper.*received a loop over it"):
+    with pytest.raises(TypeError, match=r"use \.upper.*received a loop over it"):
         list(BAND)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match=r"take \.upper.*received float\(\)"):
+    with pytest.raises(TypeError, match=r"use \.upper.*received float\(\)"):
         float(BAND)  # type: ignore[arg-type]

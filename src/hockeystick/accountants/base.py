@@ -57,8 +57,8 @@ class Accountant(ABC):
         known = [item.name for item in fields(self)]
         for key in options:
             if key not in known:
-                takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                asked = "; a plan's epsilon is asked at a delta, its delta at an epsilon" if key in ASKED else ""
+                takes = f"its options are {', '.join(known)}" if known else "it has none"
+                asked = "; epsilon takes a delta, and delta takes an epsilon" if key in ASKED else ""
                 raise InvalidInputError(
                     f"accountant {self.name!r} has no option {domains.shown(key)}; {takes}{asked}", key
                 )
@@ -77,5 +77,5 @@ class Accountant(ABC):
         ):
             if beyond:
                 raise NotApplicableError(
-                    f"accountant {self.name!r} takes {taken}; received {given}: leave it to the default accountant"
+                    f"accountant {self.name!r} accepts {taken}; received {given}; use the default accountant instead"
                 )

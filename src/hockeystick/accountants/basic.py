@@ -35,7 +35,7 @@ class BasicAccountant(UpperBoundAccountant[Guaranteed]):
     """Sums of per-round epsilons and deltas."""
 
     name: ClassVar[str] = "basic"
-    summary: ClassVar[str] = "upper bound: epsilons and deltas of the rounds add up (simple composition)"
+    summary: ClassVar[str] = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Guaranteed]]:
         """Return the rounds of each direction, without folding Gaussians, which would be another theorem."""

@@ -47,7 +47,7 @@ from hockeystick.values.errors import NotApplicableError
 ORDERS = (1e-3, 1e-2, 1e-1)
 """Orders at which moments bound the mean; more of them would gain little."""
 
-UNAMPLIFIED = "(mu, tau) is not amplified by sampling: the mean of the loss is, and its spread counts as if it were not"
+UNAMPLIFIED = "sampling amplifies only the mean of the loss, not tau, which counts as if every round saw all records"
 """Note on a bound for a plan with sampling."""
 
 
@@ -62,7 +62,7 @@ class CdpAccountant(MomentAccountant):
     """Sums of mu and of tau^2, converted at the best order."""
 
     name: ClassVar[str] = "cdp"
-    summary: ClassVar[str] = "upper bound: concentrated privacy (mu, tau), subgaussian losses; sampling helps little"
+    summary: ClassVar[str] = "upper bound: concentrated DP (mu, tau), subgaussian losses; sampling helps little"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
         """Return the composition of each direction."""
@@ -101,7 +101,7 @@ def of(pair: DominatingPair) -> Concentrated:
     low, high = pair.loss_range
     if not (math.isfinite(low) and math.isfinite(high)) or (pair.infinite_mass and pair.smooth is not None):
         raise NotApplicableError(
-            "the loss of a round is unbounded, and not known to be subgaussian; use accountant 'rdp' or 'auto'"
+            "the loss of a round is unbounded and not known to be subgaussian; use accountant 'rdp' or 'auto'"
         )
     half = 0.5 * (high - low) + pair.supremum_error + rounding_of(low)
     return Concentrated(_mean(pair), half * half * (1 + CARE))

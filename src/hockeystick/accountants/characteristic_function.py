@@ -51,8 +51,8 @@ MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
 MARGIN = 2.0  # safety factor on the expected decay
 MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
 NO_LATTICE = (
-    "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic function never "
-    "dies out; use accountant 'contour' or 'grid'"
+    "the losses of the rounds lie on no common lattice of manageable size, so their characteristic function does "
+    "not decay; use accountant 'contour' or 'grid'"
 )
 """Reason for refusing rounds of randomised response and black boxes only."""
 
@@ -66,7 +66,7 @@ class CharacteristicFunctionAccountant(PublishedAccountant):
     """Delta as the difference of two distribution functions in each direction; the maximum is taken last."""
 
     name: ClassVar[str] = "characteristic-function"
-    summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
+    summary: ClassVar[str] = "estimate: distribution functions by quadrature of characteristic functions"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the epsilon at which the difference of the distribution functions is delta."""
@@ -150,8 +150,8 @@ def _delta(tails: Tails, epsilon: float) -> float:
 def _noisy(tails: Tails, delta: float, epsilon: float) -> str:
     noise, asked = tails.noise_of_delta(epsilon), min(max(delta, 0.0), 1.0)
     return (
-        f"the difference of two distribution functions leaves about {noise:.0e} of noise at epsilon {epsilon:.3g}, too "
-        f"much for a delta of {asked:.0e}; raise delta, or use accountant 'contour' or 'grid'"
+        f"the difference of two distribution functions has an error of about {noise:.0e} at epsilon {epsilon:.3g}, "
+        f"too much for a delta of {asked:.0e}; raise delta, or use accountant 'contour' or 'grid'"
     )
 
 
@@ -185,8 +185,8 @@ def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]
     )
     if stays > LOG_DEAD:
         raise NotApplicableError(
-            "the characteristic function never dies out: atoms of the loss that lie on no lattice (as Laplace noise "
-            "has them); use accountant 'contour' or 'grid'"
+            "the characteristic function does not decay, because the loss has atoms that lie on no lattice (as with "
+            "Laplace noise); use accountant 'contour' or 'grid'"
         )
     reach = reach_of(composition, -LOG_OUTSIDE)
     return reach, 3.0 / reach
@@ -242,8 +242,8 @@ class Inversion:
             # log |phi| falls no faster than a parabola from here on, which may be too slow
             if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
                 raise NotApplicableError(
-                    f"the characteristic function has not died out at s = {s[-1]:.3g}: too few rounds, too far from "
-                    "normal; use accountant 'contour' or 'grid'"
+                    f"the characteristic function has not decayed at s = {s[-1]:.3g}, because the rounds are too few "
+                    "and too far from normal; use accountant 'contour' or 'grid'"
                 )
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return joined[0], joined[1], joined[2], joined[3]

@@ -48,18 +48,16 @@ BELOW_TARGET = 30.0  # log of delta over the mass that all rounds leave out at t
 LEAST_LOG_FLOOR = -640.0  # log of the smallest mass left out, within the range of a double
 MAX_ORDER = 1e4  # largest order in the error law; near the end of a bounded loss it is meaningless
 UNSEEN = 650.0  # loss beyond which Q's masses underflow, so that there are no tangents
-NOTHING_SEEN = f"no tangents beyond a loss of {UNSEEN:.0f}, where masses under Q are below the range of a double"
+NOTHING_SEEN = f"no tangents exist beyond a loss of {UNSEEN:.0f}, where probabilities under Q underflow"
 """Reason for a wide interval, or a missing lower end, if delta depends on such losses."""
 
-ALL_INFINITE = (
-    "within rounding, a round has no mass at finite losses, so that nothing is left to compose; use 'contour'"
-)
+ALL_INFINITE = "up to rounding, a round has no probability at finite losses; use accountant 'contour'"
 """Reason for refusing a plan whose rounds have infinite losses only."""
 
-LEFT_OUT = "delta is within what the lattice leaves out at the top"
+LEFT_OUT = "delta is at most the probability that the lattice leaves out at its upper end"
 """Reason for an infinite upper end."""
 
-REMEDY = "leave the option interval out, or set it {factor:.0f} times as wide"
+REMEDY = "leave out the option interval or make it {factor:.0f} times as wide"
 """Remedy for a lattice with too many points."""
 
 
@@ -73,7 +71,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
             lie on the lattice.
     """
 
-    interval: Annotated[float | None, domains.POSITIVE.of("gap of the lattice of losses")] = None
+    interval: Annotated[float | None, domains.POSITIVE.of("step of the lattice of losses")] = None
 
     name: ClassVar[str] = "connect-the-dots"
     summary: ClassVar[str] = "certified: chords and tangents of the privacy curve on a lattice, composed by FFT"

@@ -20,5 +20,7 @@ class ContourAccountant(CertifiedAccountant):
     """Trapezoid rule on the saddle-point contour, with all remainders bounded."""
 
     name: ClassVar[str] = "contour"
-    summary: ClassVar[str] = "certified: saddle-point contour with bounded remainders, cost independent of the rounds"
+    summary: ClassVar[str] = (
+        "certified: saddle-point contour with bounded remainders; the cost does not grow with the rounds"
+    )
     engine: ClassVar[EngineFactory] = ContourEngine

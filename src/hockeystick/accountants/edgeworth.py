@@ -49,12 +49,12 @@ POINTS = 4001  # points of the grid for the first epsilon whose estimate is at m
 ROOT_GAP = 1e-13  # relative accuracy of that epsilon between two points of the grid
 ABOVE_ONE = 1e-9  # largest excess over 1 by rounding of an estimate of a delta near 1
 CUMULANTS_OVERFLOW = (
-    "the standardised cumulants are beyond the range of a double: large losses are too rare for so few rounds to be "
-    "near normal; use accountant 'contour'"
+    "the standardised cumulants exceed the range of a double, because large losses are too rare for so few rounds "
+    "to be near normal; use accountant 'contour'"
 )
 """Reason for refusing a plan with too large cumulants."""
 
-LATTICE = "a sum on a lattice jumps, which the expansion does not"
+LATTICE = "the losses lie on a lattice and their sum jumps, which the expansion does not model"
 """Note on an estimate if a round has losses on a lattice."""
 
 
@@ -66,10 +66,10 @@ class EdgeworthAccountant(PublishedAccountant):
         order: number of corrections to the normal law.
     """
 
-    order: Annotated[int, domains.whole_numbers(0, 3).of("number of corrections to the normal law")] = 2
+    order: Annotated[int, domains.whole_numbers(0, 3).of("number of corrections to the normal distribution")] = 2
 
     name: ClassVar[str] = "edgeworth"
-    summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
+    summary: ClassVar[str] = "estimate: the central limit theorem with corrections from cumulants"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the smallest epsilon at which the estimate of delta falls to the target."""
@@ -89,8 +89,8 @@ class EdgeworthAccountant(PublishedAccountant):
         if value < 0 or value > 1 + ABOVE_ONE:
             kind = "negative" if value < 0 else "more than 1"
             raise NotApplicableError(
-                f"the expansion is {kind} ({value:.2g}) at epsilon {epsilon:.6g}: so far in the tail it means "
-                "nothing; ask at a smaller epsilon, or another accountant"
+                f"the expansion is {kind} ({value:.2g}) at epsilon {epsilon:.6g}, which is too far in the tail; use "
+                "a smaller epsilon or another accountant"
             )
         value = min(value, 1.0)
         reason = at.doubt(epsilon)
@@ -158,13 +158,13 @@ class _Sum:
     def doubt(self, epsilon: float) -> str | None:
         """Return the known weakness of the estimate near epsilon, if any."""
         if math.isinf(epsilon):
-            return "the estimate does not come down to delta: infinite losses have a larger probability, or delta is 0"
-        said = ["an expansion in 1/sqrt(rounds), with no bound on its error"]
+            return "the estimate never falls to delta, because infinite losses have a larger probability or delta is 0"
+        said = ["an expansion in 1/sqrt(rounds) without an error bound"]
         if self._lattice:
             said.append(LATTICE)
         inside = self._finite(self._grid[self._grid <= epsilon])
         if (np.diff(inside) > 0).any() or (inside < 0).any():
-            said.append("it is not monotone up to this epsilon, as delta is: it no longer follows the tail")
+            said.append("the expansion is not monotone up to this epsilon, so it no longer follows the tail")
         return "; ".join(said) if not self._constant else None
 
 

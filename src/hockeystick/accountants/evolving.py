@@ -47,7 +47,7 @@ Array = npt.NDArray[np.float64]
 STAGES = domains.Domain(
     "a whole number from 1 to 40",
     {"minimum": 1, "maximum": 40},
-    "lattices one after the other; 40: as many as there are halvings",
+    "number of successive lattices; 40 means one per halving",
     whole=True,
 )
 """Domain of the number of stages; no count of rounds can be halved more than 40 times."""
@@ -104,15 +104,15 @@ class EvolvingAccountant(CouplingAccountant):
     stages: Annotated[int, STAGES] = 2
 
     name: ClassVar[str] = "evolving"
-    summary: ClassVar[str] = "certified: rounding to ever wider lattices with the mean kept, +- eps_error"
+    summary: ClassVar[str] = "certified: mean-preserving rounding to successively wider lattices, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
         """Return the laws after all stages, unless the rounding of their transforms drowns delta."""
         found = self.evolve(composition, log_error)
         if found.error > 0.5 * delta:
             raise NotApplicableError(
-                f"the rounding of its Fourier transforms, up to {found.error:.1e}, drowns a delta of {delta:.1e}; "
-                "ask for a larger delta, or set stages to 1"
+                f"the rounding of the Fourier transforms, up to {found.error:.1e}, is too large for a delta of "
+                f"{delta:.1e}; use a larger delta or set stages to 1"
             )
         distance = float(self.eps_error + found.bias) * (1 + 1e-14)
         return Rounding(found.on(Side.ABOVE), found.on(Side.BELOW), distance)
@@ -134,8 +134,8 @@ class EvolvingAccountant(CouplingAccountant):
             evolution = self._grouped(evolution, groups, gaps[stage], log_lost[stage])
         if evolution.lost > DOMAINS * math.exp(log_error):
             raise NotApplicableError(
-                f"its domains would lose {evolution.lost:.1e}, more than delta_error allows: rounding of the Fourier "
-                "transforms makes the tails of the groups too heavy; set stages to 1, or delta_error to a larger value"
+                f"the domains would lose {evolution.lost:.1e}, more than delta_error allows, because rounding of the "
+                "Fourier transforms makes the tails too heavy; set stages to 1 or increase delta_error"
             )
         return evolution
 
@@ -268,7 +268,7 @@ def _coarsened(group: Grouped, fine: float, gap: float) -> tuple[Both, float]:
     start = int(at[0])
     total = float(most.sum())
     if not total > 0:
-        raise NotApplicableError("a group of rounds has no finite mass: its losses are infinite, or out of reach")
+        raise NotApplicableError("a group of rounds has no probability at finite losses within range")
     shift = float((most * (losses - gap * at)).sum()) / total
     doubt = (float((most - least).sum()) + group.infinite) / max(float(least.sum()), 1e-300)
     scale = float(np.abs(losses[[0, -1]]).max()) + gap

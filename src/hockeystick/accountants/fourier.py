@@ -76,7 +76,7 @@ NEWTON_STEPS = 200  # of the iteration, which rises to the root from 0
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
 SUMMED = 1e-13  # relative rounding of the sum for delta
 LARGEST = 700.0  # largest exponent of a double
-WIDE = "the error terms are as large as delta; set points to more, or length to less, or ask for fewer rounds"
+WIDE = "the error terms are as large as delta; increase points, decrease length or use fewer rounds"
 """Reason for a wide interval of delta."""
 
 
@@ -85,7 +85,7 @@ class FourierAccountant(PublishedAccountant):
     """Fourier accountant: one window for all rounds, both roundings, one transform each."""
 
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
-    points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("points n of the window")] = None
+    points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("number of points n in the window")] = None
     rounding: Annotated[
         int,
         domains.whole_numbers(0, 2).of(
@@ -93,9 +93,9 @@ class FourierAccountant(PublishedAccountant):
         ),
     ] = 1
     errors: Annotated[
-        int, domains.whole_numbers(0, 2).of("1 for the density with its printed error terms, 2 with the proved ones")
+        int, domains.whole_numbers(0, 2).of("1 for the density with its published error terms, 2 with the proved ones")
     ] = 0
-    start: Annotated[float, domains.AT_LEAST_ZERO.of("epsilon at which Newton's iteration begins")] = 0.0
+    start: Annotated[float, domains.AT_LEAST_ZERO.of("starting epsilon of Newton's iteration")] = 0.0
 
     name: ClassVar[str] = "fourier"
     summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
@@ -149,7 +149,7 @@ class FourierAccountant(PublishedAccountant):
         lower, upper = found.epsilon(most, least)
         if (self.errors and found.noise >= 0.5 * deltas[0]) or math.isinf(upper):
             raise NotApplicableError(
-                "the rounding of the transform, the window and the grid leave too much of delta in doubt for "
+                "the rounding of the transform, the window and the grid have errors too large for a delta of "
                 f"{deltas[0]:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
             )
         return Ends(lower, 0.5 * (lower + upper), upper)
@@ -164,16 +164,16 @@ class FourierAccountant(PublishedAccountant):
         points = self.points or (min(least, int(most / kinds)) if bounds else least)
         if points * kinds > most:
             raise NotApplicableError(
-                f"{points} points for each of {kinds} kinds of rounds would take too long; "
-                f"set points to {most / kinds:.0f} or less"
+                f"{points} points for each of {kinds} kinds of rounds would take too long; set points to at most "
+                f"{most / kinds:.0f}"
             )
         points = fast_length(points)
         if self.length is not None:
             return LossGrid(self.length, points)
         if points <= 4 * composition.count:
             raise NotApplicableError(
-                f"{points} points are too few for {composition.count} rounds: the loss of each is rounded by a part of "
-                f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
+                f"{points} points are too few for {composition.count} rounds, because each round's loss is rounded; "
+                f"set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
         reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
         reach = reach or 1.0  # any will do where no loss differs from 0
@@ -209,8 +209,8 @@ class Composed:
         start = power.origin + sum(count * round(law.first / grid.step) for law, count in rounds)
         if abs(power.log_scale) > MOST_SCALE:
             raise NotApplicableError(
-                f"the masses on the grid, {total} times over, are far from 1; set points to more, or "
-                "give fewer rounds, or use accountant 'contour'"
+                f"over {total} rounds, the probabilities on the grid add up to far from 1; increase points, use "
+                "fewer rounds, or use accountant 'contour'"
             )
         scale = math.exp(power.log_scale)
         mass = scale * np.roll(power.values, (start - grid.lowest) % grid.points)[1 - grid.lowest :]
@@ -295,8 +295,8 @@ def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
     """
     if composed.noise >= 0.5 * delta:
         raise NotApplicableError(
-            f"the rounding of the transform, the window and the grid leave {composed.noise:.1e} of delta in doubt, too "
-            f"much for {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
+            f"the rounding of the transform, the window and the grid have an error of {composed.noise:.1e}, too "
+            f"large for a delta of {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
         )
     epsilon = _below(composed, delta, start)
     for _ in range(NEWTON_STEPS):
@@ -308,7 +308,7 @@ def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
         if step <= SETTLED * (1 + epsilon):
             return epsilon
     raise NotApplicableError(
-        f"Newton's iteration for epsilon at delta {delta:.3g} does not settle; use accountant 'contour' or 'grid'"
+        f"Newton's iteration for epsilon at delta {delta:.3g} does not converge; use accountant 'contour' or 'grid'"
     )
 
 

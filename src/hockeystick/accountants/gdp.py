@@ -43,8 +43,8 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.outward import six_digits
 
 CHI_SQUARED_OVERFLOWS = (
-    "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
-    "of a loss so large; give more noise, or use accountant 'contour' or 'rdp'"
+    "the chi-squared divergence of a sampled round exceeds the range of a double, where the central limit theorem "
+    "does not apply; use more noise, or accountant 'contour' or 'rdp'"
 )
 """Reason for refusing a plan whose rounds have too large a chi-squared divergence."""
 
@@ -68,11 +68,11 @@ class GdpAccountant(PublishedAccountant):
     """
 
     own_moments: Annotated[
-        int, domains.whole_numbers(0, 1).of("1 for the normal law of the losses' own mean and variance")
+        int, domains.whole_numbers(0, 1).of("1 for the normal distribution with the losses' own mean and variance")
     ] = 0
 
     name: ClassVar[str] = "gdp"
-    summary: ClassVar[str] = "certified for Gaussian rounds without sampling, else an estimate: the central limit"
+    summary: ClassVar[str] = "certified for unsampled Gaussian rounds, otherwise an estimate: the central limit theorem"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
         """Return epsilon on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
@@ -81,7 +81,7 @@ class GdpAccountant(PublishedAccountant):
         if exact is not None:
             direction, mu = exact
             if delta == 0 and mu > 0:
-                reason = "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
+                reason = "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
                 return without_lower(directions, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
             ends = epsilon_ends((math.log(delta), math.log(delta)), mu) if mu > 0 else (0.0, 0.0)
             return without_lower(directions, epsilon_interval(self.name, direction, ends))
@@ -157,8 +157,8 @@ def _doubt(composition: Composition, delta: float) -> str | None:
     log_error = math.log(BERRY_ESSEEN * third) - 1.5 * math.log(variance) if third > 0 else -math.inf
     error = math.exp(min(log_error, 0.0))  # two distribution functions differ by at most 1
     return (
-        f"the limit of many rounds: at this number of rounds its tails are known to {error:.1g} only (Berry-Esseen), "
-        f"and delta is {six_digits(delta)}"
+        "the estimate is a limit for many rounds; for this number of rounds its tails are known only to within "
+        f"{error:.1g} (Berry-Esseen), and delta is {six_digits(delta)}"
     )
 
 

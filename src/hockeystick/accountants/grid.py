@@ -22,7 +22,9 @@ class GridAccountant(CertifiedAccountant):
     """Two-sided connect-the-dots on a tilted grid of losses."""
 
     name: ClassVar[str] = "grid"
-    summary: ClassVar[str] = "certified: two-sided connect-the-dots on a loss grid, mesh chosen by the error law"
+    summary: ClassVar[str] = (
+        "certified: two-sided connect-the-dots on a grid of losses, with a step chosen from the error bound"
+    )
     engine: ClassVar[EngineFactory] = GridEngine
     most_rounds: ClassVar[int] = domains.OTHER_MAX_COUNT
     least_delta: ClassVar[float] = domains.OTHER_LEAST_DELTA

@@ -48,7 +48,7 @@ MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # limits of the exact law's points and the
 MAX_WIDTH = 500_000  # largest binomial law, in points, for which the share of the slack is searched
 STANDARD_DEVIATIONS = 80  # approximate span of such a law
 MAX_SEARCHED = 20_000  # largest exact law, in points, for which the slack's share is searched by 25 epsilons
-NOT_SEARCHED = "half of delta is the slack: to search for its best share would take too long with so many rounds"
+NOT_SEARCHED = "half of delta is used as slack, because optimising the share would take too long with so many rounds"
 """Note on a bound whose share of delta was not searched."""
 
 DEPTH = 45.0  # e-folds below the target at which masses are neglected
@@ -63,10 +63,12 @@ class OptimalAccountant(SplitAccountant):
         error: absolute error of epsilon if epsilons must be rounded to a grid.
     """
 
-    error: Annotated[float, domains.POSITIVE.of("error of epsilon where many epsilons are different")] = 1e-3
+    error: Annotated[float, domains.POSITIVE.of("error of epsilon if many epsilons differ")] = 1e-3
 
     name: ClassVar[str] = "optimal"
-    summary: ClassVar[str] = "certified for black boxes, else an upper bound: optimal composition of (epsilon, delta)"
+    summary: ClassVar[str] = (
+        "certified for black boxes, otherwise an upper bound: optimal composition of (epsilon, delta)"
+    )
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
         """Return the dual of the curve, or the bound at the best split of delta."""
@@ -75,7 +77,7 @@ class OptimalAccountant(SplitAccountant):
             return super().epsilon_at(directions, delta)
         direction, composition = found[0]  # black boxes are the same in every direction
         ends = self._exact_epsilon(composition, delta)
-        reason = "delta is not above the probability with which the black boxes fail"
+        reason = "delta is at most the probability that a black box fails"
         answer = epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
         return without_lower(directions, answer)
 
@@ -141,8 +143,8 @@ class OptimalAccountant(SplitAccountant):
         work = rounding_work(boxes, step)
         if work > MAX_WORK:
             raise NotApplicableError(
-                f"{len(boxes)} different epsilons need {work:.1e} terms at error {self.error:g}: raise the option "
-                f"error to {self.error * work / MAX_WORK * 1.1:.1e} or more"
+                f"{len(boxes)} different epsilons need {work:.1e} terms at error {self.error:g}; raise the option "
+                f"error to at least {self.error * work / MAX_WORK * 1.1:.1e}"
             )
         return step
 

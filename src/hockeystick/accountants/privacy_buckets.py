@@ -55,22 +55,22 @@ class PrivacyBucketsAccountant(BracketAccountant):
         correction: 1 for real and virtual errors, 0 for plain rounding.
     """
 
-    factor: Annotated[float, ABOVE_ONE.of("ratio of neighbouring buckets at first")] = 1.00001
+    factor: Annotated[float, ABOVE_ONE.of("initial ratio of neighbouring buckets")] = 1.00001
     buckets: Annotated[int, BUCKETS.of("number of buckets on either side of 1")] = 20_000
     correction: Annotated[
         int, domains.whole_numbers(0, 1).of("1 for real and virtual error correction, 0 for plain rounding")
     ] = 1
 
     name: ClassVar[str] = "privacy-buckets"
-    summary: ClassVar[str] = "certified: losses in buckets of a constant factor, with real and virtual errors"
+    summary: ClassVar[str] = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Return the epsilons at which either law's delta crosses the target."""
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:
             raise NotApplicableError(
-                f"the rounding of its Fourier transforms, up to {up.error:.1e}, drowns a delta of {delta:.1e}; "
-                "use accountant 'connect-the-dots' or 'auto', or ask for a larger delta"
+                f"the rounding of the Fourier transforms, up to {up.error:.1e}, is too large for a delta of "
+                f"{delta:.1e}; use accountant 'connect-the-dots' or 'auto', or a larger delta"
             )
         down = self._composed(composition, delta, Side.BELOW)
         log_delta, top = math.log(delta), up.width * (up.half + 1) + 2 * up.slip
@@ -94,7 +94,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         work = (1 + self.correction) * self.buckets * convolved
         if work > MAX_WORK:
             least = max(int(self.buckets * MAX_WORK / work), 10)
-            raise NotApplicableError(f"so many convolutions would take too long; set buckets to {least} or less")
+            raise NotApplicableError(f"so many convolutions would take too long; set buckets to at most {least}")
         negligible = NEGLIGIBLE * delta / (2 * math.log2(composition.count + 1) * len(composition.rounds))
         total: Buckets | None = None
         for pair, count in composition.rounds:

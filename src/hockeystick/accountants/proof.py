@@ -18,7 +18,7 @@ def prover(accountant: str) -> Accountant:
     """
     if accountant not in PROVABLE:
         known = " or ".join(repr(name) for name in PROVABLE)
-        raise InvalidInputError(f"accountant must be {known} where a proof is asked for; received {accountant!r}")
+        raise InvalidInputError(f"accountant must be {known} if proof is set; received {accountant!r}")
     need("a proof", {"flint": "python-flint"}, "proof")
     from hockeystick.accountants.proved import ProvedAccountant
 

@@ -32,7 +32,7 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError, UnsupportedError
 from hockeystick.values.interval import Interval
 
-UNTOLD = "delta cannot be told from the black boxes' failure probability"
+UNTOLD = "delta cannot be distinguished from the black boxes' failure probability"
 """Reason for an interval that is the whole range: no precision in :data:`BITS` distinguishes the two."""
 
 BITS = (256, 4096, 65536)  # precisions tried in turn to compare two numbers
@@ -89,9 +89,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except NotApplicableError as error:
-        raise UnsupportedError(
-            f"no proof for this plan: {error}; without a proof it has a certified interval"
-        ) from None
+        raise UnsupportedError(f"no proof for this plan: {error}; leave proof out for the certified interval") from None
 
 
 def _bound(found: Interval, worst: Direction) -> Bound:
@@ -120,12 +118,12 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, E
         return Interval(0.0, math.inf, math.inf, UNTOLD)
     failed = rounds.exact_infinite_mass != 0
     if sign < 0:
-        return Interval(math.inf, math.inf, math.inf, "the black boxes fail with a probability above delta")
+        return Interval(math.inf, math.inf, math.inf, "a black box fails with a probability above delta")
     if sign == 0 and not rounds.bounded:
         reason = (
             "delta equals the black boxes' failure probability"
             if failed
-            else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
+            else "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
         )
         return Interval(math.inf, math.inf, math.inf, reason)
     with precision(BITS[0]):
@@ -213,7 +211,7 @@ def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
             difference = rounds.supremum() - ball(epsilon)
             if difference > 0 or difference <= 0:
                 return bool(difference > 0)
-    raise UnsupportedError("no proof: epsilon cannot be told from the largest loss")
+    raise UnsupportedError("no proof: epsilon cannot be distinguished from the largest loss")
 
 
 def _against_infinite_mass(rounds: ExactRounds, delta: Fraction) -> int | None:

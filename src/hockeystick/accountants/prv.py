@@ -104,9 +104,7 @@ class CouplingAccountant(BracketAccountant):
         finite = delta - most
         error = self.delta_error or finite / SHARE
         if error >= finite:
-            raise NotApplicableError(
-                f"delta_error leaves nothing of delta; set it below delta; received {error:g} at delta {delta:g}"
-            )
+            raise NotApplicableError(f"delta_error must be less than delta; received {error:g} at delta {delta:g}")
         rounds = self.coupled(composition, math.log(error), finite)
         low = math.log(delta - (least - composition.standing_mass) + error) + 1e-15
         high = math.log(finite - error) - 1e-15
@@ -150,8 +148,8 @@ class CouplingAccountant(BracketAccountant):
             excess += count * max(mass + one.lost + pair.infinite_mass - 1, 0.0)
             if excess > EXCESS:
                 raise NotApplicableError(
-                    f"masses that are known to within errors add up to {1 + excess:.6g}, and a coupling is of laws of "
-                    "mass 1; use accountant 'auto' or 'connect-the-dots'"
+                    f"the probabilities add up to {1 + excess:.6g}, but the method needs distributions that add up "
+                    "to 1; use accountant 'auto' or 'connect-the-dots'"
                 )
             found.append((one, count))
         return found
@@ -159,7 +157,7 @@ class CouplingAccountant(BracketAccountant):
     @property
     def remedy(self) -> str:
         """Advice for a lattice with too many points."""
-        return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+        return f"increase eps_error, for example to {4 * self.eps_error:g}"
 
 
 @dataclass(frozen=True)
@@ -171,11 +169,11 @@ class PrvAccountant(CouplingAccountant):
         length: half-width L of the domain of every round and of the circle of the sum.
     """
 
-    mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, in place of eps_error")] = None
+    mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, instead of eps_error")] = None
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the domain of the losses")] = None
 
     name: ClassVar[str] = "prv"
-    summary: ClassVar[str] = "certified: losses rounded with their mean kept, composed by FFT, +- eps_error"
+    summary: ClassVar[str] = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
         """Return the laws of Algorithm 2, with domains that leave out no more than the theorem allows."""
@@ -210,12 +208,12 @@ class PrvAccountant(CouplingAccountant):
         if not self.length:
             return super().no_epsilon(composition, distance, log_error)
         longer = domain_length(composition, distance, log_error)
-        return f"the circle of half-width {self.length:g} may wrap more than delta around; set length to {longer:.3g}"
+        return f"the circle of half-width {self.length:g} may wrap around more than delta; set length to {longer:.3g}"
 
     @property
     def remedy(self) -> str:
         """Advice for a lattice with too many points."""
-        return f"set mesh to a larger value, {4 * self.mesh:g} say" if self.mesh else super().remedy
+        return f"increase mesh, for example to {4 * self.mesh:g}" if self.mesh else super().remedy
 
 
 def tail_mass(delta: float, epsilon: float, t: float) -> float:

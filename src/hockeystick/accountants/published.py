@@ -55,8 +55,8 @@ class PublishedAccountant(Accountant):
     def _refuse_gap(self, gap: float | None) -> None:
         if gap is not None:
             raise InvalidInputError(
-                f"gap is for accountants that give an interval; received {domains.shown(gap)} with {self.name!r}, "
-                "leave it out",
+                f"gap applies only to accountants that return an interval; received {domains.shown(gap)} with "
+                f"{self.name!r}; leave it out",
                 "gap",
             )
 
@@ -105,4 +105,4 @@ def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]
         return cast(A, from_above(found))
     best = max((each for each in below if isinstance(each, Bound)), key=lambda each: each.lower)
     log_lower = best.log_delta.lower if isinstance(best, DeltaBound) else best.lower
-    return cast(A, raised(found, best.lower, log_lower, f"beside what the method leaves, {width_of(directions.why)}"))
+    return cast(A, raised(found, best.lower, log_lower, f"besides the method's own error, {width_of(directions.why)}"))

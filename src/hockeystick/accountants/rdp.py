@@ -55,7 +55,7 @@ class RdpAccountant(PublishedAccountant):
         conversion: 1 for the conversion of Canonne, Kamath, Steinke; 0 for Markov's inequality alone.
     """
 
-    orders: Annotated[int | None, domains.whole_numbers(1, 4096).of("greatest of the whole moments")] = None
+    orders: Annotated[int | None, domains.whole_numbers(1, 4096).of("largest of the integer moments")] = None
     conversion: Annotated[
         int, domains.whole_numbers(0, 1).of("1 for the sharp conversion to delta, 0 for Markov's inequality")
     ] = 1
@@ -129,8 +129,8 @@ def _worst(directions: Directions, ask: Callable[[RenyiComposition], RenyiBound]
         seconds = moment_seconds(composition)
         if seconds > LITTLE_NOISE:
             raise NotApplicableError(
-                f"moments of so little noise would take about {seconds:.0f} s; give more noise, or fewer kinds of "
-                "rounds, or use accountant 'contour'"
+                f"the moments with so little noise would take about {seconds:.0f} s; use more noise, fewer kinds of "
+                "rounds, or accountant 'contour'"
             )
         found.append((direction, ask(composition)))
     return max(found, key=lambda item: item[1].value)

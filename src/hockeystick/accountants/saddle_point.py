@@ -57,12 +57,15 @@ class SaddlePointAccountant(PublishedAccountant):
     """Saddle-point approximation of each direction; the maximum is taken last."""
 
     order: Annotated[
-        int, domains.whole_numbers(0, 2).of("terms of the expansion; 0 for a normal law with its certified error")
+        int,
+        domains.whole_numbers(0, 2).of(
+            "number of terms of the expansion; 0 for the normal distribution with its certified error"
+        ),
     ] = 2
 
     name: ClassVar[str] = "saddle-point"
     summary: ClassVar[str] = (
-        "estimate: steepest descent at the saddle point (order=0: certified, normal law and its error)"
+        "estimate: steepest descent at the saddle point (order=0: certified, normal distribution and its error)"
     )
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
@@ -125,8 +128,8 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
         correction = fourth / (8 * second**2) - 5 * third**2 / (24 * second**3)
         if correction <= -0.9:
             raise NotApplicableError(
-                f"the second term of the expansion is {correction:.3g} of the first: the loss is far from normal; "
-                "set order to 1, or use accountant 'contour' or 'grid'"
+                f"the second term of the expansion is {correction:.3g} of the first, because the loss is far from "
+                "normal; set order to 1, or use accountant 'contour' or 'grid'"
             )
         log += math.log1p(correction)
     return min(log, 0.0)
@@ -201,7 +204,7 @@ def increasing_root(f: Callable[[float], float], start: float) -> float:
         upper = f(high)
     if value > 0 or upper < 0:
         raise NotApplicableError(
-            "no saddle point: epsilon is too near the largest loss, or delta too small; "
-            "use accountant 'contour' or 'grid'"
+            "no saddle point exists, because epsilon is too close to the largest loss or delta is too small; use "
+            "accountant 'contour' or 'grid'"
         )
     return root(f, low, high, xtol=1e-13, rtol=1e-14) if high > low else start

@@ -64,7 +64,7 @@ class TcdpAccountant(MomentAccountant):
     """Sums of rho, amplified where this is verified, converted at the best order below omega."""
 
     name: ClassVar[str] = "tcdp"
-    summary: ClassVar[str] = "upper bound: truncated concentrated privacy, amplified by sampling where noise is large"
+    summary: ClassVar[str] = "upper bound: truncated concentrated DP; sampling helps if noise is large"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
         """Return the composition of each direction."""
@@ -91,7 +91,7 @@ class TcdpAccountant(MomentAccountant):
             for pair, _ in composition.rounds:
                 found = amplified(pair) if unamplified(pair) else None
                 if isinstance(found, str):
-                    return f"sampling is ignored, as the theorem on amplification does not apply: {found}"
+                    return f"sampling is ignored, because the amplification theorem does not apply: {found}"
         return None
 
 
@@ -100,7 +100,7 @@ def amplified(pair: DominatingPair) -> Truncated | str:
     assert pair.sampled_from is not None
     rate, base = pair.sampled_from
     if rate > MAX_PROPOSED or base > MAX_PROPOSED:
-        return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would have to be at most {MAX_PROPOSED}"
+        return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would both have to be at most {MAX_PROPOSED}"
     if base == 0:
         return Truncated(0.0, math.inf)  # no loss, sampled or not
     depth = -math.log(rate)
@@ -108,7 +108,7 @@ def amplified(pair: DominatingPair) -> Truncated | str:
         return f"rho {base:.3g} of the unsampled round is too large for the rate {rate:.3g}"
     found = Truncated(LOSS * rate * rate * base * (1 + CARE), depth / (SHARE * base))
     if not _verified(pair, found):
-        return "its conclusion could not be verified for Poisson sampling"
+        return "the conclusion of the theorem could not be verified for Poisson sampling"
     return found
 
 

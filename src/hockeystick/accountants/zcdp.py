@@ -29,7 +29,7 @@ from hockeystick.pairs.renyi import epsilon_from, log_delta_by
 from hockeystick.values.adjacency import Direction
 
 CARE = 16 * UNIT_ROUNDOFF  # relative: a dozen roundings
-UNAMPLIFIED = "concentrated privacy is not amplified by sampling: every round counts as one that sees all records"
+UNAMPLIFIED = "concentrated DP is not amplified by sampling, so every round counts as if it saw all records"
 """Note on a bound for a plan with sampling."""
 
 
@@ -73,7 +73,7 @@ class ZcdpAccountant(MomentAccountant):
     """Sums of rho, converted at the best order."""
 
     name: ClassVar[str] = "zcdp"
-    summary: ClassVar[str] = "upper bound: zero-concentrated privacy, rho adds up; sampling does not help"
+    summary: ClassVar[str] = "upper bound: zero-concentrated DP, the sum of the rounds' rho; sampling does not help"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
         """Return the composition of each direction."""

@@ -43,13 +43,13 @@ NUMBERS: dict[str, Any] = {
 
 LEDGER = click.argument("ledger", shell_complete=files)
 
-who_option = click.option("--who", metavar="TEXT", help="Who does it.  [default: the user of the system]")
+who_option = click.option("--who", metavar="TEXT", help="Name to record for this action.  [default: the system user]")
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def budget(context: click.Context) -> None:
-    """A budget that a team spends: releases are declared before they are made.
+    """Manage a shared budget: each release is declared before it is made.
 
     LEDGER is a file such as ledger.db, or an address, postgresql://user@host/name.
 
@@ -61,38 +61,42 @@ def budget(context: click.Context) -> None:
 
 @budget.command()
 @LEDGER
-@number_option("--epsilon", help="Of all releases together.")
-@number_option("--delta", help="Of all releases together; with --rho or --mu the delta at which to state epsilon.")
-@number_option("--rho", help="The budget in zero-concentrated privacy, in place of epsilon.")
-@number_option("--mu", help="The budget in Gaussian privacy, in place of epsilon.")
+@number_option("--epsilon", help="Budget for all releases together.")
+@number_option("--delta", help="Budget for all releases together; with --rho or --mu, the delta for stating epsilon.")
+@number_option("--rho", help="Budget in zero-concentrated DP; replaces --epsilon.")
+@number_option("--mu", help="Budget in Gaussian DP; replaces --epsilon.")
 @click.option(
     "--filter",
     "kind",
     metavar="NAME",
     shell_complete=names,
-    help="What adds up: approximate-dp (by default, with --delta), zcdp, gdp, rdp (sampled rounds), currency, or pure "
-    "(by default, without).",
+    help="Privacy filter: approximate-dp (default with --delta), pure (default without), zcdp, gdp, rdp (sampled "
+    "rounds) or currency.",
 )
-@number_option("--slack", help="Of approximate-dp and currency: part of delta kept for composition or prices.")
-@number_option("--order", type=float, help="Of rdp: the one order that is counted in.")
+@number_option("--slack", help="For approximate-dp and currency: the part of delta kept for composition or prices.")
+@number_option("--order", type=float, help="For rdp: the order that is counted.")
 @click.option(
-    "--reference", metavar="PLAN", shell_complete=files, help="Of currency: file with the round it counts in."
+    "--reference", metavar="PLAN", shell_complete=files, help="For currency: plan with the round that is the unit."
 )
 @click.option(
     "--adjacency", metavar="NAME", shell_complete=names, help="Neighbouring relation.  [default: add-or-remove]"
 )
-@click.option("--dataset", metavar="TEXT", default="", help="What the dataset is called.")
+@click.option("--dataset", metavar="TEXT", default="", help="Name of the dataset.")
 @click.option("--unit", metavar="TEXT", default="record", show_default=True, help="What neighbours differ in.")
-@click.option("--region", "regions", metavar="TEXT", multiple=True, help="A part that no unit shares; repeatable.")
 @click.option(
-    "--from", "first", metavar="FILE", shell_complete=files, help="A TOML ledger, taken over with its releases."
+    "--region",
+    "regions",
+    metavar="TEXT",
+    multiple=True,
+    help="A part of the dataset; no unit is in two parts; repeatable.",
 )
+@click.option("--from", "first", metavar="FILE", shell_complete=files, help="TOML ledger to import with its releases.")
 @who_option
 @json_option
 def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
-    """Begin a ledger with a budget.
+    """Create a ledger with a budget.
 
-    The budget also holds if each release is chosen after seeing the earlier ones. Its filter never changes.
+    The budget also holds if each release is chosen after seeing the earlier ones. The filter cannot be changed later.
 
     Example: hockeystick budget init ledger.db --rho 2.63 --delta 1e-10
     """
@@ -104,7 +108,9 @@ def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
     limits = {key: value for key, value in given.items() if value is not None}
     if first is not None:
         if limits or kind or adjacency or reference:
-            raise InvalidInputError("--from takes the budget of the file: give no other one", "first")
+            raise InvalidInputError(
+                "--from imports the budget from the file: leave out the other budget flags", "first"
+            )
         found = read_first(first)
         made = Ledger.begin(
             ledger,
@@ -122,7 +128,9 @@ def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
 
                 rounds = rounds_to_dicts(_of_plan(reference, Adjacency.parse(adjacency or "add-or-remove")))
                 if len(rounds) > 1:
-                    raise InvalidInputError(f"{place(reference)}: a reference is one round; received {len(rounds)}")
+                    raise InvalidInputError(
+                        f"{place(reference)}: a reference must be one round; received {len(rounds)}"
+                    )
                 limits["reference"] = rounds[0]
             chosen = kind or _default(limits)
             if limits.get("delta") == 0 and chosen == "pure":
@@ -144,14 +152,14 @@ def _default(limits: dict[str, Any]) -> str:
 @budget.command()
 @LEDGER
 @click.argument("name")
-@number_option("--amount", required=True, help="Part of the budget, in its currency.")
+@number_option("--amount", required=True, help="Amount of the budget, in its currency.")
 @who_option
 @json_option
 def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool) -> None:
-    """Set a part of the budget aside for a team or a person.
+    """Set part of the budget aside for a team or a person.
 
-    The releases that name the grant are limited by it, and all others by what is not granted. Status 3: as much is not
-    left.
+    The grant limits the releases that name it; the rest of the budget limits all others. Status 3: less than the
+    amount is left.
 
     Example: hockeystick budget grant ledger.db maps --amount 0.5
     """
@@ -165,10 +173,10 @@ def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool)
 @who_option
 @json_option
 def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
-    """Begin a PERIOD, such as 2027, in which nothing is spent; grants stay.
+    """Begin a PERIOD, such as 2027, with nothing spent; grants stay.
 
-    Each period is private as the budget says. Whoever is in the dataset of several has the guarantee of all of them
-    together, which is weaker.
+    The budget holds for each period. A person whose data is in several periods has the weaker guarantee of all of them
+    together.
 
     Example: hockeystick budget renew ledger.db 2027
     """
@@ -192,7 +200,7 @@ def _numbers(command: Any) -> Any:
         flag = "--" + key.replace("_", "-")
         flags = (flag, "--sigma") if key == "noise_multiplier" else (flag,)
         command = click.option(
-            *flags, key, type=kind, metavar="NAME" if kind is str else "NUMBER", help=f"The key {key} of the mechanism."
+            *flags, key, type=kind, metavar="NAME" if kind is str else "NUMBER", help=f"Mechanism parameter {key}."
         )(command)
     return command
 
@@ -201,19 +209,19 @@ def _named(context: click.Context, option: click.Parameter, value: str) -> str:
     """Refuse a name that was given and is empty, as of a variable of the shell that is not set."""
     given = context.get_parameter_source(option.name or "") is not click.core.ParameterSource.DEFAULT
     if given and not value.strip():
-        raise InvalidInputError(f"--{option.name}: the name is empty; leave the option out for none", option.name)
+        raise InvalidInputError(f"--{option.name} must not be empty; leave it out for none", option.name)
     return value
 
 
 def _release(command: Any) -> Any:
     """Add the flags that describe releases, and where they are paid for."""
-    for key, said in (("region", "The region whose records it looks at."), ("grant", "The grant that pays.")):
+    for key, said in (("region", "Region whose records the release uses."), ("grant", "Grant that pays.")):
         command = click.option(f"--{key}", metavar="TEXT", default="", callback=_named, help=said)(command)
-    command = click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")(command)
-    command = click.option("--name", metavar="TEXT", help="What the release is called.")(command)
-    command = number_option("--count", type=float, help="How often.  [default: 1]")(command)
+    command = click.option("--note", metavar="TEXT", help="Note to record with the release.")(command)
+    command = click.option("--name", metavar="TEXT", help="Name of the release.")(command)
+    command = number_option("--count", type=float, help="Number of repetitions.  [default: 1]")(command)
     command = click.option(
-        "--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...", shell_complete=names
+        "--mechanism", metavar="NAME", help="Mechanism: laplace, gaussian, ...", shell_complete=names
     )(_numbers(command))
     return LEDGER(click.argument("plan", required=False, shell_complete=files)(command))
 
@@ -222,7 +230,7 @@ def _release(command: Any) -> Any:
 @_release
 @json_option
 def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool, **flags: Any) -> None:
-    """Say what a release would cost, and if it fits; record nothing.
+    """Show what a release would cost and whether it fits; record nothing.
 
     PLAN is a plan file that replaces the flags.
 
@@ -242,9 +250,9 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
 @budget.command()
 @_release
 @click.option(
-    "--id", "request", metavar="TEXT", help="The request; the same one again is recorded once.  [default: new]"
+    "--id", "request", metavar="TEXT", help="ID of the request; a repeated ID is recorded once.  [default: new]"
 )
-@click.option("--reserve", is_flag=True, help="Give a token with which the release can be voided.")
+@click.option("--reserve", is_flag=True, help="Return a token that can void the release.")
 @who_option
 @json_option
 def spend(
@@ -258,11 +266,11 @@ def spend(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Declare a release, before it is made: it is recorded if it fits, and refused if not.
+    """Declare a release before making it: it is recorded if it fits and refused otherwise.
 
-    PLAN is a plan file that replaces the flags: its rounds are spent, all or none. Sampled rounds and lists need a
-    file. Status 0: recorded, now or before under the same --id. Status 3: it does not fit, or the id was recorded for
-    something else; nothing is written.
+    PLAN is a plan file that replaces the flags; either all of its rounds are spent or none. Sampled rounds and lists
+    need a file. Status 0: recorded, now or earlier under the same --id. Status 3: the release does not fit, or the ID
+    belongs to another release; nothing is written.
 
     Example: hockeystick budget spend ledger.db --mechanism laplace --scale 10 --name visits --id q17
     """
@@ -277,7 +285,7 @@ def spend(
 
 def _settling(command: Any) -> Any:
     """Add what settles a reserved release."""
-    command = click.option("--token", metavar="TEXT", required=True, help="The one of the receipt.")(
+    command = click.option("--token", metavar="TEXT", required=True, help="Token from the receipt.")(
         who_option(json_option(command))
     )
     return LEDGER(click.argument("request", metavar="ID")(command))
@@ -286,9 +294,9 @@ def _settling(command: Any) -> Any:
 @budget.command()
 @_settling
 def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
-    """Give the price of a reserved release back: you state that no noise was drawn.
+    """Refund a reserved release: you state that no noise was drawn.
 
-    Status 3: it was confirmed, or its period is over.
+    Status 3: the release was confirmed, or its period is over.
 
     Example: hockeystick budget void ledger.db q17 --token 3f...
     """
@@ -310,13 +318,18 @@ def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -
 @budget.command()
 @LEDGER
 @click.option(
-    "--receipt", "receipts", metavar="FILE", multiple=True, shell_complete=files, help="A receipt (JSON); repeatable."
+    "--receipt",
+    "receipts",
+    metavar="FILE",
+    multiple=True,
+    shell_complete=files,
+    help="Receipt to check (JSON); repeatable.",
 )
 @json_option
 def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
-    """Compute the ledger again from its log, price by price, and compare.
+    """Recompute the ledger from its log, price by price, and compare.
 
-    LEDGER may also be a file that `budget export` wrote. Status 3: something does not agree.
+    LEDGER may also be a file that `budget export` wrote. Status 3: something differs.
 
     Example: hockeystick budget verify ledger.db --receipt receipt.json
     """
@@ -327,7 +340,7 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
     known = [_json(name) for name in receipts]
     for name, content in zip(receipts, known, strict=True):
         if not {"number", "hash"} <= content.keys():
-            raise InvalidInputError(f"--receipt {place(name)}: it is no receipt, which `budget spend --json` prints")
+            raise InvalidInputError(f"--receipt {place(name)}: not a receipt; `budget spend --json` prints one")
     if Path(ledger).suffix.lower() == ".json":
         from hockeystick.questions.ledger.entries import entries_of
 
@@ -344,7 +357,7 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
 
 @budget.command()
 @LEDGER
-@output_option(help="The file to write.  [default: standard output]")
+@output_option(help="File to write.  [default: standard output]")
 def export(ledger: str, output: str | None) -> None:
     """Write the log as JSON, which `budget verify` reads.
 
@@ -364,9 +377,9 @@ def export(ledger: str, output: str | None) -> None:
 
 @budget.command()
 @LEDGER
-@output_option(required=True, help="The page to write, an .html file.")
+@output_option(required=True, help="File to write, .html.")
 def report(ledger: str, output: str) -> None:
-    """Write a page about a ledger: what remains and to whom, how it was spent, what an outsider learns.
+    """Write a page about a ledger: what remains and for whom, how it was spent, what an outsider learns.
 
     Example: hockeystick budget report ledger.db -o budget.html
     """
@@ -374,14 +387,14 @@ def report(ledger: str, output: str) -> None:
     from hockeystick.values.files import write_text
 
     if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise InvalidInputError(f"--output {place(output)}: the name of a page ends in .html", "output")
+        raise InvalidInputError(f"--output {place(output)}: end the name in .html", "output")
     write_text(_apart(output, ledger), ledger_page(_opened(ledger)))
 
 
 def _apart(output: str, ledger: str) -> str:
     """Return the file to write, which must not be the ledger."""
     if Path(output).exists() and Path(ledger).exists() and Path(output).samefile(ledger):
-        raise InvalidInputError(f"--output {place(output)}: that is the ledger; give another name", "output")
+        raise InvalidInputError(f"--output {place(output)}: this is the ledger; give another name", "output")
     return output
 
 
@@ -426,10 +439,10 @@ def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Rou
     if plan is not None:
         if given:
             names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
-            raise InvalidInputError(f"give a PLAN or the flags of one release; received {place(plan)} and {names}")
+            raise InvalidInputError(f"give either a PLAN or flags, not both; received {place(plan)} and {names}")
         return [item.changed(**{**item.labels, **labels}) for item in _of_plan(plan, ledger.budget.adjacency)]
     if "mechanism" not in given:
-        raise InvalidInputError("--mechanism is missing: give it with its parameters, or a PLAN file", "mechanism")
+        raise InvalidInputError("--mechanism is missing: give it with its parameters, or give a PLAN file", "mechanism")
     from hockeystick.plan.file import rounds_in_order
     from hockeystick.plan.schema import within
 
@@ -445,14 +458,13 @@ def _of_plan(name: str, relation: Adjacency) -> list[Round]:
     plan = chosen_plan(name, {})
     if plan.adjacency is not relation:
         raise InvalidInputError(
-            f"{place(name)}: adjacency must be that of the ledger, {relation.value!r}; received "
-            f"{plan.adjacency.value!r}",
+            f"{place(name)}: adjacency must be {relation.value!r}, as in the ledger; received {plan.adjacency.value!r}",
             "adjacency",
         )
     if plan.unit != "record" or plan.best_of is not None or not plan.of_records:
         unit = "partitions_per_unit" if plan.partitions_per_unit else f"unit {plan.unit!r}"
         what = "a selection" if plan.best_of is not None else unit
-        raise InvalidInputError(f"{place(name)}: a budget is for rounds of single records; received {what}")
+        raise InvalidInputError(f"{place(name)}: a budget accepts only plans for single records; received {what}")
     return list(plan.rounds)
 
 
@@ -472,5 +484,5 @@ def _json(name: str) -> dict[str, Any]:
         reason = "too deeply nested" if isinstance(error, RecursionError) else cause(error)
         raise InvalidInputError(f"{place(name)}: cannot be read as JSON: {reason}") from None
     if not isinstance(found, dict):
-        raise InvalidInputError(f"{place(name)}: no JSON object with keys")
+        raise InvalidInputError(f"{place(name)}: must be a JSON object")
     return found

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from hockeystick.questions.targets import Target
 
 TARGET_FLAGS = {
-    "epsilon": "Target epsilon, with --delta.",
-    "delta": "Delta of the target; beats the one in the plan.",
+    "epsilon": "Target epsilon; needs a delta.",
+    "delta": "Delta for --epsilon; overrides the plan's.",
     "mu": "Target mu of Gaussian differential privacy.",
     "advantage": "Target advantage of a membership attack.",
-    "tpr": "Target true-positive rate, with --fpr.",
-    "fpr": "False-positive rate of --tpr.",
-    "risk": "Least probability of error of an attacker, with --prior.",
-    "prior": "Prior of --risk; 0.5 by default.",
-    "success": "Target success of reconstruction, with --baseline.",
-    "baseline": "Success of guessing, for --success.",
+    "tpr": "Target true-positive rate of a membership attack; needs --fpr.",
+    "fpr": "False-positive rate for --tpr.",
+    "risk": "Target minimum error probability of a membership attack; see --prior.",
+    "prior": "Prior probability for --risk; 0.5 by default.",
+    "success": "Target success probability of reconstruction; needs --baseline.",
+    "baseline": "Success probability of guessing without the output, for --success.",
 }
 """Help of each target option, by its name without dashes."""
 
@@ -56,17 +56,17 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
     named = [key for key in kinds if key in present]
     if len(named) != 1:
         received = ", ".join(f"--{key}" for key in present) or "none"
-        raise InvalidInputError(f"give one target: --{', --'.join(kinds)}; received {received}")
+        raise InvalidInputError(f"give exactly one target: --{', --'.join(kinds)}; received {received}")
     name, kind = named[0], kinds[named[0]]
     keys = {item.name: item for item in fields(kind)}
     extra = [key for key in present if key not in keys]
     if extra:
-        raise InvalidInputError(f"--{extra[0]} does not go with --{name}", extra[0])
+        raise InvalidInputError(f"--{extra[0]} cannot be combined with --{name}; leave it out", extra[0])
     if name == "epsilon":
         present["delta"] = delta_of(plan, present.get("delta"))
     missing = [key for key, item in keys.items() if key not in present and item.default is MISSING]
     if missing:
-        raise InvalidInputError(f"--{missing[0]} is missing: --{name} needs it", missing[0])
+        raise InvalidInputError(f"--{missing[0]} is missing: --{name} requires it", missing[0])
     return kind(**present)
 
 
@@ -89,7 +89,9 @@ def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) ->
             if each in said and key in FLAGS:
                 flag, *others = names_of(each)
                 named = f"{flag} ({', '.join(others)})" if others else flag
-                raise InvalidInputError(f"{named} would not be used, as {parameter.name} {what}: leave it out", each)
+                raise InvalidInputError(
+                    f"{named} would have no effect because {parameter.name} {what}; leave it out", each
+                )
         if key in FLAGS and said:
             records = flags.get("dataset_size")
             start = parameter.start

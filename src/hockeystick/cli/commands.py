@@ -57,27 +57,27 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
                 f"--option must be NAME=NUMBER, such as eps_error=0.01; received {shown(text)}"
             ) from None
         if not key:
-            raise InvalidInputError(f"--option must be NAME=NUMBER; received {shown(text)}, without a name")
+            raise InvalidInputError(f"--option must be NAME=NUMBER; received {shown(text)}, which has no name")
         if key in found:
             raise InvalidInputError(f"--option {cut(key)} is given twice; give it once", key)
         found[key] = number
     return found
 
 
-gap_option = options.number_option("--gap", help="Widest relative width wanted of the interval; smaller takes longer.")
+gap_option = options.number_option("--gap", help="Requested relative width of the interval; smaller takes longer.")
 
 
 def _method(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, an output format."""
     command = options.json_option(command)
-    proof = "Prove the interval by ball arithmetic, or refuse; needs python-flint."
+    proof = "Prove the interval in ball arithmetic, or fail; needs python-flint."
     command = click.option("--proof", is_flag=True, help=proof)(command)
     command = gap_option(command)
-    option = "An option of the accountant; as often as it has some."
+    option = "An option of the accountant; repeatable."
     command = click.option("--option", "options", multiple=True, callback=_options, metavar="NAME=NUMBER", help=option)(
         command
     )
-    route = "Route; see `hockeystick accountants`."
+    route = "Accountant; `hockeystick accountants` lists them."
     command = click.option(
         "--accountant", default="auto", metavar="NAME", show_default=True, help=route, shell_complete=options.names
     )(command)
@@ -93,10 +93,10 @@ for each in (new, plot, report, verify, statement, budget, sweep, reproduce):
 @click.argument("others", nargs=-1, metavar="[PLAN]...", shell_complete=options.files)
 @options.delta_option
 def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: bool, **method: Any) -> None:
-    """Certified bounds on epsilon at a delta.
+    """Compute certified bounds on epsilon at a delta.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Several plans
-    have a line each.
+    get one line each.
 
     Example: hockeystick epsilon plan.toml --delta 1/60000
     """
@@ -129,7 +129,7 @@ def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: b
 @_method
 @options.number_option("--epsilon", required=True, help="Epsilon, 0 or greater.")
 def delta(plan: Plan, as_json: bool, **question: Any) -> None:
-    """Certified bounds on delta at an epsilon.
+    """Compute certified bounds on delta at an epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -141,10 +141,10 @@ def delta(plan: Plan, as_json: bool, **question: Any) -> None:
 @main.command()
 @options.with_plan
 @options.json_option
-@options.number_option("--delta", help="Compare epsilons at this delta; beats the plan's.")
+@options.number_option("--delta", help="Compare epsilons at this delta; overrides the plan's.")
 @options.number_option("--epsilon", help="Compare deltas at this epsilon.")
 def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
-    """All accountants on one plan, side by side.
+    """Run all accountants on one plan, side by side.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. An estimate,
     marked ~, may lie on either side of the truth.
@@ -152,12 +152,12 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
     Example: hockeystick compare plan.toml --delta 1e-5
     """
     if epsilon is not None and delta is not None:
-        raise InvalidInputError("give --delta, to compare epsilons, or --epsilon, to compare deltas; received both")
+        raise InvalidInputError("give --delta to compare epsilons or --epsilon to compare deltas; received both")
     question = {"delta": options.delta_of(plan, delta)} if epsilon is None else {"epsilon": epsilon}
     entries = options.answer("comparison", plan, question, as_json, "comparing")
     failed = [entry.name for entry in entries if entry.failed]
     if failed:  # the table is still printed; the status and this line report the failure
-        click.echo(f"error: failed unexpectedly, see the reason: {', '.join(failed)}", err=True)
+        click.echo(f"error: these accountants failed unexpectedly; the table says why: {', '.join(failed)}", err=True)
         click.get_current_context().exit(FAILURE)
 
 
@@ -165,17 +165,17 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 @click.argument("parameter", shell_complete=options.names)
 @options.plan_source
 @target_options
-@options.number_option("--tolerance", help="Relative, on the parameter.  [default: 1e-6]")
-@options.number_option("--gap", help="Widest relative width wanted of the intervals.")
+@options.number_option("--tolerance", help="Relative tolerance on the parameter.  [default: 1e-6]")
+@options.number_option("--gap", help="Requested relative width of the intervals.")
 @options.json_option
 def calibrate(
     parameter: str, plan: str | None, tolerance: float | None, gap: float | None, as_json: bool, **flags: Any
 ) -> None:
-    """Find the value of PARAMETER with which a plan just meets a target, on the safe side.
+    """Find the value of PARAMETER at which a plan just meets a target, rounded to the safe side.
 
     PARAMETER is noise-multiplier, scale, noise (a common factor), epsilon (of black boxes), sample-rate, batch-size,
-    check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in
-    place of it.
+    check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace
+    it.
 
     Example: hockeystick calibrate noise-multiplier plan.toml --epsilon 3 --delta 1e-5
     """
@@ -185,7 +185,7 @@ def calibrate(
     free = named(options.unaliased(parameter))
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
     with options.flag_names():
-        chosen = options.chosen_plan(plan, flags if plan is not None else without_free([free], flags, "is looked for"))
+        chosen = options.chosen_plan(plan, flags if plan is not None else without_free([free], flags, "is calibrated"))
         target = chosen_target(wanted, chosen).described()
         tolerance = TOLERANCE if tolerance is None else tolerance
         question = {"parameter": free.name, "target": target, "tolerance": tolerance, "gap": gap}
@@ -196,12 +196,11 @@ def calibrate(
 @options.with_plan
 @options.json_option
 @options.delta_option
-@options.number_option("--epsilon", help="Look for the noise that reaches this one.")
+@options.number_option("--epsilon", help="Find the noise that meets this epsilon.  [default: the plan's epsilon]")
 def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
     """Compare sampling schemes for one training: epsilon, noise for the target, matching loaders.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The noise meets --epsilon,
-    or else the epsilon of the plan as it is.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick sampling plan.toml --delta 1e-5 --epsilon 3
     """
@@ -212,13 +211,17 @@ def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bo
 
 @main.command()
 @options.with_plan
-@options.number_option("--delta", "deltas", multiple=True, help="State epsilon at this delta, too.")
-@options.number_option("--epsilon", "epsilons", multiple=True, help="State delta there.")
-@options.number_option("--fpr", "rates", type=RISING, multiple=True, help="False-positive rate.")
-@options.number_option("--group", "sizes", type=float, multiple=True, help="State epsilon of so many records.")
+@options.number_option("--delta", "deltas", multiple=True, help="Also state epsilon at this delta.")
+@options.number_option("--epsilon", "epsilons", multiple=True, help="Also state delta at this epsilon.")
+@options.number_option(
+    "--fpr", "rates", type=RISING, multiple=True, help="State the true-positive rate at this false-positive rate."
+)
+@options.number_option(
+    "--group", "sizes", type=float, multiple=True, help="State epsilon for a group of this many records."
+)
 @options.json_option
 def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -> None:
-    """Show the meaning of a plan's privacy: mu, advantage, error rates, reconstruction, groups, points of the curve.
+    """Show what a plan's privacy means: mu, advantage, error rates, reconstruction, groups, points of the curve.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Each option may be
     repeated.
@@ -229,7 +232,7 @@ def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -
     from hockeystick.values.domains import RECORDS
 
     own = () if plan.delta_target is None else (plan.delta_target,)
-    groups = [int(RECORDS.of("records of a group").check(size, "group")) for size in sizes]
+    groups = [int(RECORDS.of("records in a group").check(size, "group")) for size in sizes]
     usual = {"deltas": own, "epsilons": (), "rates": RATES, "groups": GROUPS}
     question = {key: list(value or usual[key]) for key, value in {**given, "groups": groups}.items()}
     options.answer("profile", plan, question, as_json, "computing the profile")
@@ -237,12 +240,12 @@ def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -
 
 @main.command()
 @options.with_plan
-@options.number_option("--epsilon", required=True, help="Epsilon that is to be kept.")
-@options.number_option("--delta", help="Delta that is to be kept; beats the one in the plan.")
-@click.option("--more", metavar="FILE", help="A plan of the one round that is repeated; the plan's own by default.")
+@options.number_option("--epsilon", required=True, help="Epsilon to stay within.")
+@options.number_option("--delta", help="Delta to stay within; overrides the plan's.")
+@click.option("--more", metavar="FILE", help="Plan with the one round to repeat.  [default: the plan's own round]")
 @options.json_option
 def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None, as_json: bool) -> None:
-    """Count the further epochs or steps that a plan allows within epsilon.
+    """Count how many more epochs or steps a plan allows within epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -251,7 +254,9 @@ def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None,
     at = options.delta_of(plan, delta)
     repeated = None if more is None else options.chosen_plan(more, {})
     if repeated is not None and len(repeated.rounds) != 1:
-        raise InvalidInputError(f"--more: a plan of one kind of round; received {len(repeated.rounds)} kinds", "more")
+        raise InvalidInputError(
+            f"--more must be a plan with one kind of round; received {len(repeated.rounds)} kinds", "more"
+        )
     question = {"epsilon": epsilon, "delta": at, "more": None if repeated is None else repeated.to_dict()}
     options.answer("remaining", plan, question, as_json, "computing what remains")
 
@@ -259,13 +264,15 @@ def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None,
 @main.command()
 @options.with_plan
 @options.json_option
-@options.number_option("--canaries", type=int, required=True, help="Canaries, each in by its own fair coin.")
-@options.number_option("--guesses", type=int, required=True, help="Of how many it was guessed whether in.")
-@options.number_option("--correct", type=int, required=True, help="Guesses that are right.")
-@options.number_option("--significance", default=0.05, show_default=True, help="P-value that rejects.")
-@options.number_option("--delta", help="Say what epsilon the run has at least, at this delta.")
+@options.number_option(
+    "--canaries", type=int, required=True, help="Number of canaries, each included by an independent fair coin."
+)
+@options.number_option("--guesses", type=int, required=True, help="Number of canaries whose inclusion was guessed.")
+@options.number_option("--correct", type=int, required=True, help="Number of correct guesses.")
+@options.number_option("--significance", default=0.05, show_default=True, help="Significance level of the test.")
+@options.number_option("--delta", help="Also state a lower bound on the run's epsilon at this delta.")
 def audit(plan: Plan, delta: float | None, as_json: bool, **counted: Any) -> None:
-    """Test whether an attack on one run contradicts a plan, by a p-value from the plan's own certified curve.
+    """Test whether an attack on one run contradicts a plan; the p-value comes from the plan's certified curve.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -291,9 +298,9 @@ def accountants() -> None:
 @click.argument("mechanism", required=False, shell_complete=options.names)
 @options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
-    """List the mechanisms, samplings and adjacencies with a proved pair, and the theorems.
+    """List the supported mechanisms, samplings and adjacencies, and the theorems behind them.
 
-    MECHANISM is a name such as laplace; without it all are listed.
+    MECHANISM is a name such as laplace; without it, all are listed.
 
     Example: hockeystick supported gaussian
     """
@@ -308,7 +315,7 @@ def supported(mechanism: str | None, as_json: bool) -> None:
 
 @main.command()
 def schema() -> None:
-    """The JSON Schema of plan files.
+    """Print the JSON Schema of plan files.
 
     Example: hockeystick schema > plan.schema.json
     """
@@ -321,8 +328,8 @@ def schema() -> None:
 
 @main.command()
 @options.json_option
-@options.number_option("--points", type=float, help="Points of each range of each function.  [default: 200]")
-@options.number_option("--seed", type=float, help="Of the points, for others than the usual.  [default: 1]")
+@options.number_option("--points", type=float, help="Points per range of each function.  [default: 200]")
+@options.number_option("--seed", type=float, help="Seed that chooses the points.  [default: 1]")
 def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
 

@@ -25,12 +25,12 @@ MOST_BYTES = 50_000_000
 
 @click.command()
 @options.with_plan
-@options.output_option(help="Where to write it: .html, .md or .json; standard output if absent.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
-@click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
-@click.option("--title", metavar="TEXT", help="What was run, for the first line of the report.")
-@options.number_option("--delta", help="Delta of the headline; beats the one in the plan.")
-@click.option("--checker", is_flag=True, help="Put the program that proves it again beside the report.")
+@options.output_option(help="File to write: .html, .md or .json.  [default: standard output]")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Write Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="Write only the numbers, as one JSON object.")
+@click.option("--title", metavar="TEXT", help="Title of the report, such as the name of the run.")
+@options.number_option("--delta", help="Delta of the headline; overrides the plan's.")
+@click.option("--checker", is_flag=True, help="Write the independent checker beside the report.")
 def report(
     plan: Plan,
     output: str | None,
@@ -40,7 +40,7 @@ def report(
     delta: float | None,
     checker: bool,
 ) -> None:
-    """Write a page to file: the training, its guarantee, its meaning and its assumptions.
+    """Write a report: the training, its guarantee, what the guarantee means and what it assumes.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The page holds figures,
     the plan, and machine-readable numbers; `hockeystick verify` recomputes all of them.
@@ -57,7 +57,7 @@ def report(
     if as_markdown and as_json:
         raise InvalidInputError("give --markdown or --json; received both")
     if checker and output is None:
-        raise InvalidInputError("--checker is put beside the report: say with --output where that is")
+        raise InvalidInputError("--checker is written beside the report: give the report's file with --output")
     form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
     at = options.delta_of(plan, delta)
     with progress("computing the report") as say:
@@ -82,19 +82,23 @@ def _form(output: str | None, flagged: str | None) -> str:
     named = ENDINGS.get(ending)
     if named is None and flagged is None:
         raise InvalidInputError(
-            f"--output {place(output)}: the name of a report ends in .html, .md or .json, or give --markdown or --json"
+            f"--output {place(output)}: end the name in .html, .md or .json, or give --markdown or --json"
         )
     if named is not None and flagged is not None and named != flagged:
-        raise InvalidInputError(f"--output {place(output)}: its ending says {named}, the flag {flagged}")
+        raise InvalidInputError(
+            f"--output {place(output)}: the name means {named}, but the flag means {flagged}; change one of them"
+        )
     return flagged or named or HTML
 
 
 @click.command()
 @options.with_plan
-@click.option("--latex", "as_latex", is_flag=True, help="As LaTeX, with all that it needs escaped.")
+@click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX, with special characters escaped.")
 @options.json_option
-@options.number_option("--delta", help="Delta of the statement; beats the one in the plan.")
-@options.number_option("--records-per-person", "records", type=float, help="Say what holds for people, too.")
+@options.number_option("--delta", help="Delta of the statement; overrides the plan's.")
+@options.number_option(
+    "--records-per-person", "records", type=float, help="Also state the guarantee for people with this many records."
+)
 def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, records: float | None) -> None:
     """Print a paragraph to paste into a paper or a model card.
 
@@ -106,7 +110,7 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
     from hockeystick.report.document.statement import statement_json
 
     if as_latex and as_json:
-        raise InvalidInputError("give --latex or --json, which holds both forms; received both")
+        raise InvalidInputError("give --latex or --json, whose object holds the LaTeX too; received both")
     at = options.delta_of(plan, delta)
     with progress("computing the statement"):
         found = statement_json(plan, at, records)
@@ -121,13 +125,13 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
 
 @click.command()
 @click.argument("file", shell_complete=options.files)
-@click.option("--independent", is_flag=True, help="Prove its epsilon by a program that shares nothing with this one.")
+@click.option("--independent", is_flag=True, help="Prove its epsilon with the independent checker.")
 def verify(file: str, independent: bool) -> None:
     """Recompute every number that FILE states.
 
-    FILE is a report (HTML, Markdown or JSON), or any other answer printed with --json; - is standard input. Status 0:
-    each number is sound; unverified statements are listed. Status 3: some are not, with a line for each. With
-    --independent also status 4: the plan is not covered.
+    FILE is a report (HTML, Markdown or JSON) or any other answer printed with --json; - is standard input. Status 0:
+    every number is sound; statements that could not be verified are listed. Status 3: some numbers are not sound, one
+    line each. Status 4, with --independent only: the checker does not cover the plan.
 
     Example: hockeystick verify report.html
     """
@@ -141,13 +145,13 @@ def verify(file: str, independent: bool) -> None:
             status, lines = checked(text)  # it tells its progress itself
             click.echo(lines, nl=False)
             click.get_current_context().exit(status)
-        with progress("computing again"):
+        with progress("recomputing"):
             found = verified(text)
     except InvalidInputError as error:
         raise InvalidInputError(f"{named}: {error}", error.field) from None
     of = f"{found.kind} as {found.form}, made by hockeystick {found.version}"
     if found.sound:
-        click.echo(f"{named}: sound: {found.numbers} numbers computed again ({of})")
+        click.echo(f"{named}: sound: {found.numbers} numbers recomputed ({of})")
         for line in found.unverified:
             click.echo(f"{named}: not verified: {one_line(line)}")
         return
@@ -155,7 +159,7 @@ def verify(file: str, independent: bool) -> None:
         click.echo(f"{named}: {one_line(line)}")
     left = len(found.differences) - MOST_LINES
     if left > 0:
-        click.echo(f"{named}: and {left} more differences")
+        click.echo(f"{named}: {left} more differences")
     click.echo(f"{named}: NOT sound: {len(found.differences)} differences ({of})")
     click.get_current_context().exit(UNSOUND)
 
@@ -166,7 +170,7 @@ def _read(file: str) -> str:
     try:
         if file == options.STANDARD_INPUT:
             if sys.stdin is None:
-                raise InvalidInputError("standard input is closed; give the name of a file")
+                raise InvalidInputError("standard input is closed; give a file name")
             content = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
             with Path(file).open("rb") as opened:
@@ -174,8 +178,8 @@ def _read(file: str) -> str:
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"cannot be read: {cause(error)}") from None
     if len(content) > MOST_BYTES:
-        raise InvalidInputError(f"longer than {MOST_BYTES // 10**6} MB: no report of ours")
+        raise InvalidInputError(f"larger than {MOST_BYTES // 10**6} MB, so not a hockeystick report")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInputError("not UTF-8 text: no report of ours") from None
+        raise InvalidInputError("not UTF-8 text, so not a hockeystick report") from None

@@ -56,11 +56,12 @@ def _values(key: str, values: str, text: str) -> Point:
     many = _number(key, parts[-1])
     if not (many.is_integer() and 2 <= many <= MOST_VALUES):
         raise InvalidInputError(
-            f"--grid {cut(key)}: the number of values must be whole, from 2 to {MOST_VALUES:,}; received {shown(many)}"
+            f"--grid {cut(key)}: the number of values must be a whole number from 2 to {MOST_VALUES:,}; "
+            f"received {shown(many)}"
         )
     if not low < high or (logarithmic and low <= 0) or high == float("inf"):
         raise InvalidInputError(
-            f"--grid {cut(key)}: a range goes from a number to a larger one, both finite"
+            f"--grid {cut(key)}: a range must run from a number to a larger one, both finite"
             f"{' and above 0' if logarithmic else ''}; received {shown(text)}"
         )
     found = (_powers if logarithmic else _steps)(low, high, int(many))

@@ -116,7 +116,7 @@ class OneLineGroup(click.Group):
             _abandon_output()
             return UNREAD
         except Exception as error:
-            return _say(f"unexpected {type(error).__name__}: {error}: please report", FAILURE)
+            return _say(f"unexpected {type(error).__name__}: {error}; please report this", FAILURE)
         return status if isinstance(status, int) else 0
 
 
@@ -132,7 +132,7 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
             continue
         if item.name in seen:
             said = dict.fromkeys(name for arg in args if (name := arg.partition("=")[0]) in item.opts)
-            line = f"{item.opts[0]} is given twice" if len(said) == 1 else f"{' and '.join(said)} are one option"
+            line = f"{item.opts[0]} is given twice" if len(said) == 1 else f"{' and '.join(said)} are the same option"
             raise click.UsageError(f"{line}; give it once", context)
         seen.add(item.name)
 
@@ -166,7 +166,7 @@ OPTIONS = ("help", "version")
 def _example(context: click.Context | None) -> str:
     """The example in a command's help, as the end of an error about a missing argument."""
     text = "" if context is None else one_line(context.command.help or "")
-    return f" Such as: {text.partition('Example: ')[2]}" if "Example: " in text else ""
+    return f" For example: {text.partition('Example: ')[2]}" if "Example: " in text else ""
 
 
 def _taken(error: click.UsageError) -> str:
@@ -177,7 +177,7 @@ def _taken(error: click.UsageError) -> str:
     names = [item.human_readable_name for item in context.command.params if isinstance(item, click.Argument)]
     path = context.command_path.partition(" ")[2]
     line = f"; `{PROGRAM} {path}` takes {' and '.join(f'one {name}' for name in names) or 'none'}"
-    return line + ("; several plans go to `hockeystick epsilon`" if names == ["PLAN"] else "")
+    return line + ("; only `hockeystick epsilon` takes several plans" if names == ["PLAN"] else "")
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:
@@ -192,7 +192,7 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     begun = [name for name in names if name.startswith(bare)] if len(bare) > 2 else []
     close = begun[0] if begun else nearest(bare, names)
     others = ", ".join(f"--{name}" for name in names if name != "help")
-    hint = f"it has {others or 'none'}" if close is None else f"did you mean '--{close}'?"
+    hint = f"its options are {others or 'none'}" if close is None else f"did you mean '--{close}'?"
     if bare == "epsilon" and "--epsilon" not in named:  # the target of somebody without a plan
         hint = "`hockeystick new --epsilon NUMBER` writes a plan that meets it, `hockeystick calibrate` changes one"
     return f"No such option {shown(given)} of `{context.command_path}`; {hint}"
@@ -207,7 +207,7 @@ class _Closed(io.TextIOBase):
         Raises:
             OSError: always.
         """
-        raise OSError("standard output is closed: there is nowhere to write the answer")
+        raise OSError("standard output is closed, so the answer cannot be written")
 
 
 def _replace_closed_streams() -> None:

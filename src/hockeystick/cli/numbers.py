@@ -42,7 +42,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
             from hockeystick.values.words import shown
 
             plain = _plain(str(value))
-            hint = ", such as 0.01, 1e-5, 1/60000 or 1%." if plain is None else f": write {plain}."
+            hint = "; write one such as 0.01, 1e-5, 1/60000 or 1%." if plain is None else f"; write {plain}."
             self.fail(f"{shown(value)} is not a number{hint}", param, ctx)
         return towards(found, self._up)
 

@@ -26,33 +26,33 @@ UNITS = ("record", "user")  # as in plan/users.py, which would slow down --help
 STANDARD_INPUT = "-"  # file name that means standard input
 
 FLAGS = {
-    "noise_multiplier": "DP-SGD: standard deviation of the noise / clipping norm.",
-    "sample_rate": "DP-SGD: probability that a record enters a batch (Poisson sampling).",
+    "noise_multiplier": "DP-SGD: noise standard deviation / clipping norm.",
+    "sample_rate": "DP-SGD: probability that a batch contains a given record (Poisson sampling).",
     "steps": "DP-SGD: number of optimiser steps.",
-    "batch_size": "DP-SGD: (expected) batch size, in place of the sample rate.",
-    "dataset_size": "DP-SGD: number of records, with the batch size.",
-    "steps_per_epoch": "DP-SGD: steps of an epoch, with the sampling schemes that ask for them.",
-    "last_batch_size": "DP-SGD: expected size of the last batch of an epoch (random allocation).",
-    "check_in": "DP-SGD: probability that a record takes part in an epoch at all (random allocation).",
-    "draws": "DP-SGD: draws in a step, with the dataset size (with replacement).",
-    "max_batch_size": "DP-SGD: largest batch that is not cut (truncated Poisson).",
-    "groups": "DP-SGD: groups that take turns (cyclic Poisson).",
-    "epochs": "DP-SGD: passes over the data, in place of the steps.",
-    "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
-    "partitions_per_unit": "DP-SGD: most partitions with records of one user, with --sampling none.",
+    "batch_size": "DP-SGD: (expected) batch size; with --dataset-size, replaces --sample-rate.",
+    "dataset_size": "DP-SGD: number of records in the dataset.",
+    "steps_per_epoch": "DP-SGD: steps per epoch, for sampling schemes that need it.",
+    "last_batch_size": "DP-SGD: expected size of the last batch of each epoch (random allocation).",
+    "check_in": "DP-SGD: probability that a record takes part in an epoch (random allocation).",
+    "draws": "DP-SGD: draws per step; needs --dataset-size (sampling with replacement).",
+    "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to it (truncated Poisson).",
+    "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
+    "epochs": "DP-SGD: passes over the data; replaces --steps.",
+    "records_per_unit": "DP-SGD: maximum number of records per user; needs --unit user.",
+    "partitions_per_unit": "DP-SGD: maximum number of partitions that hold one user's records; needs --sampling none.",
 }
 """Numeric flags that replace a plan file. 1e4 is a whole number, too."""
 
 TEXTS = {
-    "sampling": "DP-SGD: how batches are made: poisson, or another scheme that `hockeystick supported` lists.",
-    "unit": f"DP-SGD: who is protected: {' or '.join(UNITS)}; a user with --records-per-unit.",
-    "adjacency": f"With the flags above: {', '.join(kind.value for kind in Adjacency)}.",
+    "sampling": "DP-SGD: sampling scheme: poisson, or another that `hockeystick supported` lists.",
+    "unit": f"DP-SGD: what is protected: {' or '.join(UNITS)}; user needs --records-per-unit.",
+    "adjacency": f"DP-SGD: neighbouring relation: {', '.join(kind.value for kind in Adjacency)}.",
 }
 """Flags with a name that replace a plan file."""
 
 PLAN_FLAGS = (*FLAGS, *TEXTS, "drop_last")  # keys of a plan on the command line
 
-DROPPED = "DP-SGD: a last batch with fewer records is dropped (shuffled batches)."
+DROPPED = "DP-SGD: the loader drops an incomplete last batch (shuffled batches)."
 
 ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 """Common other names of flags, from papers and scripts."""
@@ -94,7 +94,7 @@ def names(context: click.Context, parameter: click.Parameter, incomplete: str) -
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 output_option = partial(click.option, "-o", "--output", metavar="FILE", shell_complete=files)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
-delta_option = number_option("--delta", help="Target delta; beats the one in the plan.")
+delta_option = number_option("--delta", help="Target delta; overrides the plan's.")
 
 
 def plan_source(command: Command) -> Command:
@@ -134,15 +134,15 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
     if plan is not None:
         if flags:
             names = ", ".join(flag_of(key) for key in flags)
-            line = f"give a PLAN or the flags that stand in place of it; received {shown(plan)} and {names}"
+            line = f"give either a PLAN or flags, not both; received {shown(plan)} and {names}"
             raise InvalidInputError(f"{line}; {_remedy(list(flags))}")
         return _read(plan)
     if not flags:
         raise InvalidInputError(
-            "no plan: give a PLAN file, or - to read one from standard input, or flags such as --noise-multiplier"
+            "no plan: give a PLAN file, - to read one from standard input, or flags such as --noise-multiplier"
         )
     if "noise_multiplier" not in flags:
-        raise InvalidInputError("--noise-multiplier is missing: the flags describe DP-SGD, which needs it")
+        raise InvalidInputError("--noise-multiplier is missing: the DP-SGD flags require it")
     from hockeystick.plan.dp_sgd import dp_sgd
 
     with flag_names():
@@ -154,7 +154,7 @@ def _read(plan: str) -> Plan:
 
     if plan == STANDARD_INPUT:
         if sys.stdin is None:
-            raise InvalidInputError("no plan: standard input is closed; give a PLAN file, or flags")
+            raise InvalidInputError("no plan: standard input is closed; give a PLAN file or flags")
         return parse_plan(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
     return load_plan(plan)
 
@@ -165,7 +165,7 @@ def _remedy(flags: list[str]) -> str:
     close = nearest(flag_of(flags[0]), others, 0.85) if len(flags) == 1 else None
     if close is not None and close != flag_of(flags[0]):
         return f"did you mean {close!r}?"
-    return f"with a plan, {'that is a key' if len(flags) == 1 else 'those are keys'} of its file"
+    return f"set {'this key' if len(flags) == 1 else 'these keys'} in the plan file instead"
 
 
 def _options() -> list[click.Option]:
@@ -195,7 +195,7 @@ def delta_of(plan: Plan, delta: float | None) -> float:
     """
     target = plan.delta_target if delta is None else delta
     if target is None:
-        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+        raise InvalidInputError("no delta: give --delta or set the key delta in the plan", "delta")
     return target
 
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plot import Panel
 
-_output = output_option(required=True, help="Where to write it; .svg, .png or .pdf says in which form.")
-_points = number_option("--points", type=int, help="Places where it is computed.")
+_output = output_option(required=True, help="File to write: .svg, .png or .pdf.")
+_points = number_option("--points", type=int, help="Number of points to compute.")
 _accountant = click.option(
-    "--accountant", "accountants", multiple=True, metavar="NAME", help="Draw what it says too; as often as wanted."
+    "--accountant", "accountants", multiple=True, metavar="NAME", help="Also draw this accountant's answer; repeatable."
 )
 
 
@@ -28,14 +28,14 @@ def _deltas(command: Callable[..., Any]) -> Callable[..., Any]:
     command = _accountant(_points(command))
     command = number_option("--to", "stop", help="Largest epsilon.")(command)
     command = number_option("--from", "start", help="Least epsilon; 0 by default.")(command)
-    marked = "Delta at which epsilon is marked; beats the one in the plan."
+    marked = "Delta at which to mark epsilon; overrides the plan's."
     return with_plan(number_option("--delta", help=marked)(command))
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def plot(context: click.Context) -> None:
-    """Draw figures of a plan with the certified bracket; needs matplotlib.
+    """Draw figures of a plan with certified bounds; needs matplotlib.
 
     Example: hockeystick plot curve plan.toml -o curve.svg
     """
@@ -63,7 +63,7 @@ def curve(plan: Plan, delta: float | None, points: int | None, output: str, **gi
 
 @plot.command()
 @with_plan
-@click.option("--log", "logarithmic", is_flag=True, help="True-positive rate, on logarithmic axes.")
+@click.option("--log", "logarithmic", is_flag=True, help="Draw the true-positive rate on logarithmic axes.")
 @_points
 @_output
 def tradeoff(plan: Plan, logarithmic: bool, points: int | None, output: str) -> None:
@@ -105,7 +105,7 @@ def steps(plan: Plan, delta: float | None, accountants: tuple[str, ...], points:
 def compare(
     plan: Plan, delta: float | None, accountants: tuple[str, ...], points: int | None, output: str, **given: Any
 ) -> None:
-    """Draw delta against epsilon by several accountants (default: rdp, gdp and prv).
+    """Draw delta against epsilon for several accountants (default: rdp, gdp and prv).
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 

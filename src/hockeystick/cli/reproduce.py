@@ -14,19 +14,19 @@ from hockeystick.values.errors import InvalidInputError
 
 @click.command()
 @click.argument("name", required=False, shell_complete=names)
-@click.option("--list", "listing", is_flag=True, help="Say what there is, and compute nothing.")
-@click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG of each; made if need be.")
+@click.option("--list", "listing", is_flag=True, help="List the experiments and compute nothing.")
+@click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG files; created if missing.")
 @click.option(
     "--size",
     type=click.Choice(["full", "small"]),
     default="full",
     show_default=True,
-    help="As published, or a few points of each.",
+    help="All points as published, or a few of them.",
 )
 def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
-    """Recompute published figures and tables with the certified bracket; needs matplotlib.
+    """Recompute published figures and tables with certified bounds; needs matplotlib.
 
-    NAME is one experiment, one paper or all; --list shows the names.
+    NAME is an experiment, a paper or all; --list shows the names.
 
     Example: hockeystick reproduce --list
     """
@@ -39,7 +39,7 @@ def reproduce(name: str | None, listing: bool, output: str | None, size: str) ->
         print_pairs([(item.name, f"{item.title}. {readable(item.source)}") for item in EXPERIMENTS.values()])
         return
     if name is None:
-        raise InvalidInputError("no NAME: give one, or all, or --list to see what there is", "name")
+        raise InvalidInputError("no NAME: give one, or all, or --list to see the names", "name")
     if output is None:
         raise InvalidInputError("no folder: give --output DIR", "output")
     for item in chosen(name):

@@ -47,29 +47,27 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     required=True,
     callback=grids,
     metavar="NAME=VALUES",
-    help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; as often as there are parameters.",
+    help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; repeatable.",
 )
 @options.delta_option
-@options.number_option("--epsilon", help="Ask for delta at this epsilon.")
-@click.option(
-    "--target", callback=_target, metavar="NAME=NUMBER", help="Ask for the value that meets it, such as epsilon=3."
-)
-@click.option("--parameter", metavar="NAME", help="What is looked for with --target.  [default: noise-multiplier]")
-@options.number_option("--tolerance", help="Relative, on that parameter.  [default: 1e-6]")
-@options.number_option("--gap", help="Widest relative width wanted of the intervals.")
-@options.output_option(help="Where the rows go: a .csv file; standard output without it.")
+@options.number_option("--epsilon", help="Compute delta at this epsilon.")
+@click.option("--target", callback=_target, metavar="NAME=NUMBER", help="Calibrate to this target, such as epsilon=3.")
+@click.option("--parameter", metavar="NAME", help="Parameter that --target calibrates.  [default: noise-multiplier]")
+@options.number_option("--tolerance", help="Relative tolerance on that parameter.  [default: 1e-6]")
+@options.number_option("--gap", help="Requested relative width of the intervals.")
+@options.output_option(help="File for the rows, .csv.  [default: standard output]")
 @click.option(
     "--errors",
     metavar="row|stop",
     default="row",
     show_default=True,
-    help="What a point without an answer becomes: a row that says why, or the end.",
+    help="What to do with a point that has no answer: write a row that says why, or stop.",
 )
-@options.number_option("--jobs", default=1, show_default=True, help="Processes.")
-@click.option("--heat-map", metavar="FILE", help="Draw it, over two parameters of the grid: .svg, .png or .pdf.")
+@options.number_option("--jobs", default=1, show_default=True, help="Number of processes.")
+@click.option("--heat-map", metavar="FILE", help="Draw the answers over a two-parameter grid: .svg, .png or .pdf.")
 @click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
-@options.number_option("--at-most", help="With --pareto: what a row may have at most.")
-@options.number_option("--least-steps", help="With --pareto: steps of a row, at least.")
+@options.number_option("--at-most", help="With --pareto: drop rows whose answer is larger.")
+@options.number_option("--least-steps", help="With --pareto: drop rows with fewer steps.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
@@ -82,7 +80,7 @@ def sweep(
     least_steps: float | None,
     **asked: Any,
 ) -> None:
-    """Answer one question about a plan at every point of a grid: a row each, as CSV.
+    """Answer one question about a plan at every point of a grid, as CSV with one row per point.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -108,7 +106,7 @@ def sweep(
             save(found.plot("pareto", at_most=at_most, least_steps=least_steps or 0), pareto)
     _say(found, asked["output"])
     if found.failed:  # the rows are still written; the status and this line report the failures
-        click.echo(f"error: {found.failed} rows failed unexpectedly, see their reasons", err=True)
+        click.echo(f"error: {found.failed} rows failed unexpectedly; each states its reason", err=True)
         click.get_current_context().exit(FAILURE)
 
 
@@ -138,7 +136,7 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
     if target.keys() == {"epsilon"}:
         return delta, target["epsilon"]
     if delta is not None:
-        raise InvalidInputError(f"--delta does not go with --target {cut(', '.join(target))}", "delta")
+        raise InvalidInputError(f"--delta cannot be combined with --target {cut(', '.join(target))}", "delta")
     if target.keys() == {"epsilon", "delta"}:
         return target["delta"], target["epsilon"]
     return None, chosen_target(dict(target), plan)
@@ -148,7 +146,7 @@ def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | N
     """Refuse unwritable figures before any computation."""
     for key, value in chosen.items():
         if value is not None and pareto is None:
-            raise InvalidInputError(f"--{key.replace('_', '-')} is of --pareto; give that, too", key)
+            raise InvalidInputError(f"--{key.replace('_', '-')} requires --pareto", key)
     if heat_map is None and pareto is None:
         return
     from hockeystick.plot import checked_ending, need_matplotlib

@@ -66,10 +66,11 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
     """
     refuse_contradiction(below.lower, above.upper)
     middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
-    said = dict.fromkeys(found.limited for found in (above, below) if found.limited)
-    reasons = [str(below.limited)] if below.lower == math.inf else [width_of(why), *said]
     estimate = min(max(middle, below.lower), above.upper)
-    return replace(above, lower=below.lower, estimate=estimate, limited="; ".join(reasons))
+    limited = "; ".join(filter(None, (width_of(why), above.limited or below.limited)))
+    return replace(
+        above, lower=below.lower, estimate=estimate, limited=below.limited if below.lower == math.inf else limited
+    )
 
 
 def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Composition, ...]:

@@ -42,7 +42,7 @@ FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where th
 LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take, which have no other answer
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
-FAR_OUT = "outcomes far out, which have less mass than the least double, are not told from one another"
+FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 
 
@@ -150,7 +150,7 @@ def checked_gap(gap: float) -> float:
     Raises:
         InvalidInputError: the width is outside (0, 1).
     """
-    return domains.share(gap, "gap", "widest relative width wanted of the interval")
+    return domains.share(gap, "gap", "requested relative width of the interval")
 
 
 def worst_direction(
@@ -236,7 +236,9 @@ def _subject(rounds: RenyiComposition) -> Gathered:
     check_time(RenyiComposition(curves), patience=LAST_RESORT)
     stand_in = tabulated(RenyiComposition(curves))
     if stand_in is None:
-        raise NotApplicableError("no finite epsilon follows from the Renyi divergences, which are all that is known")
+        raise NotApplicableError(
+            "only Renyi divergences are known of these rounds, and no finite epsilon follows from them"
+        )
     return replace(gathered(Composition([*pairs, (stand_in, 1)])), curves=rounds)
 
 
@@ -336,7 +338,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
     infinite = composition.infinite_mass
     least, most = composition.infinite_mass_ends
     if delta < least or (delta == 0 and infinite > 0):
-        reason = f"{_failure(composition)} with probability {six_digits(infinite)} > delta"
+        reason = f"{_failure(composition)} with probability {six_digits(infinite)}, which exceeds delta"
         return Interval(math.inf, math.inf, math.inf, reason)
     supremum = composition.largest_loss
     if delta <= most:
@@ -344,7 +346,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
             reason = (
                 f"delta equals the probability {six_digits(infinite)} with which {_failure(composition)}"
                 if infinite
-                else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
+                else "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
             )
             return Interval(math.inf if delta == 0 else 0.0, math.inf, math.inf, reason)
         exact = delta == 0

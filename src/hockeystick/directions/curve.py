@@ -214,7 +214,8 @@ class SidedCurve:
         self._made: list[DirectionCurve] = []
         if not directions.known_from_below:
             raise UnsupportedError(
-                f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
+                f"a profile needs lower and upper bounds, but {ONLY_DOMINATED}; ask the plan for epsilon or delta, "
+                "which are upper bounds then"
             )
         self.above = self.below = self._worst(compositions(directions, many=True, together=True))
         if not directions.tight:

@@ -64,13 +64,13 @@ class Directions:
         known = {frozenset(adjacency.directions): adjacency for adjacency in Adjacency}
         if frozenset(rounds) not in known:
             raise InvalidInputError(
-                "rounds must be given for remove, for add, for both, for replace-one, or for zero-out and restore; "
+                "rounds must be given for remove, add, both of them, replace-one, or both zero-out and restore; "
                 f"received {shown(list(rounds))}",
                 "rounds",
             )
         counts = {tuple(count for _, count in items) for items in rounds.values()}
         if len(counts) > 1:
-            raise InvalidInputError("rounds must have the same counts in each direction, in the same order", "rounds")
+            raise InvalidInputError("rounds must have the same counts, in the same order, in each direction", "rounds")
         checked = [whole(count, "rounds", COUNT.meaning) for count in next(iter(counts))]
         side = Tight if tight else Above
         sided = ([(direction, _sided(item, side)) for item, _ in items] for direction, items in rounds.items())
@@ -206,7 +206,7 @@ def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve
         return side(given)
     if isinstance(given, Known | RenyiCurve):
         return given
-    raise InvalidInputError("rounds must be given by pairs of hockeystick.pairs, or by Renyi curves", "rounds")
+    raise InvalidInputError("each round must be a pair of hockeystick.pairs or a Renyi curve", "rounds")
 
 
 def compositions(
@@ -289,8 +289,8 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
     seconds = effort * sum(curve.seconds for curve, _ in composition.rounds)
     if seconds > patience:
         raise NotApplicableError(
-            f"{len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; give fewer kinds, "
-            "for one by rounding the noise down to fewer values, or use accountant 'auto', which gathers pairs"
+            f"{len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; use fewer kinds "
+            "(for example, round the noise down to fewer values) or accountant 'auto', which merges similar rounds"
         )
 
 

@@ -50,9 +50,7 @@ CLEAR = 1e-9  # relative difference by which a rate is certainly below another
 SPARE = 1e-12  # slack for the roundings of normal quantiles and of lines
 BISECTIONS = 70  # bisections of the range of x, more than the digits of a double
 MAX_QUANTILE = 40.0  # largest normal quantile
-CERTAIN = (
-    "with certainty, to the precision of a double, a test tells the two datasets apart: no mu is known to be enough"
-)
+CERTAIN = "to double precision, a test distinguishes the two datasets with certainty, so no mu is known to suffice"
 """Reason for an infinite mu."""
 
 
@@ -61,7 +59,7 @@ class GaussianFit:
     """Gaussian fit of a plan.
 
     Attributes:
-        mu: certified interval of the smallest mu with ``f >= G_mu`` where both error rates are at least ``least_rate``,
+        mu: certified interval of the smallest mu with ``f >= G_mu`` for error rates of at least ``least_rate``,
             and where one of them is, however small the other; safe above.
         regret: certified interval of the largest distance, in both error rates at once, by which the plan may be better
             than ``G_mu`` at ``mu.upper``; below 0.01 mu alone is nearly complete.
@@ -80,7 +78,7 @@ class GaussianFit:
         rows = [
             ("mu", str(self.mu)),
             ("regret", str(self.regret)),
-            ("where both error rates are at least", shortest(self.least_rate)),
+            ("for error rates of at least", shortest(self.least_rate)),
         ]
         return html_table(f"Gaussian differential privacy with mu at most {self.mu:.3g}", rows)
 

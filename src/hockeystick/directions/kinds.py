@@ -53,7 +53,7 @@ class FromAbove:
         Raises:
             UnsupportedError: always.
         """
-        raise UnsupportedError("no proof is implemented where answers are from above only")
+        raise UnsupportedError("proofs are not implemented for plans whose answers are upper bounds only")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Given:
         found = self.given[direction]
         if isinstance(found, RenyiCurve):
             raise UnsupportedError(
-                f'only a Renyi curve is given of a round under {direction.value!r}: use accountant="rdp" or "auto"'
+                f"a round has only a Renyi curve under {direction.value!r}; use accountant 'rdp' or 'auto'"
             )
         return found
 
@@ -94,4 +94,4 @@ class Given:
         Raises:
             UnsupportedError: always.
         """
-        raise UnsupportedError("no proof is implemented for pairs that are given in doubles; give a plan")
+        raise UnsupportedError("proofs are not implemented for pairs given in floating point; give a plan")

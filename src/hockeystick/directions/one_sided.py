@@ -13,7 +13,7 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 T = TypeVar("T")  # composition in each direction
 
-NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
+NO_EPSILON = "no epsilon is finite: the loss is infinite with a probability above delta, or unbounded at delta 0"
 """Reason for an infinite bound on epsilon, unless its method has another."""
 
 LOG_DELTA_GAP = 1e-9  # accuracy of log delta from a bound on epsilon

@@ -68,8 +68,8 @@ def refuse_contradiction(lower: float, upper: float) -> None:
     """
     if lower > upper:
         raise InvalidInputError(
-            f"pairs of a round contradict each other: what one below attains is at least {lower!r}, what the one above "
-            f"allows at most {upper!r}",
+            f"the pairs of a round contradict each other: a pair in below attains at least {lower!r}, but the pair "
+            f"above allows at most {upper!r}",
             "rounds",
         )
 

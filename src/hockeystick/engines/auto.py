@@ -17,7 +17,7 @@ from hockeystick.engines.base import DEFAULT_GAP, WIDER, Engine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.mirrored import MirroredEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.budget import Budget, left, share
+from hockeystick.numerics.budget import USED_UP, Budget, left, share
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -101,7 +101,7 @@ class AutoEngine:
 
     def _first(self, ask: Ask, place: Place, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
-        reasons = []
+        why = ""  # the one refusal that is reported: the limit of work, else the last one, but the grid's of moments
         for engine in ENGINES:
             if engine in (smoothed, grid) and best is not None and _narrow(best):
                 break
@@ -110,16 +110,17 @@ class AutoEngine:
                     one = self._composition
                     found = self._coarse_first(ask, gap, best) if engine is smoothed else ask(engine(one), gap)
             except NotApplicableError as error:
-                reasons.append(str(error))
+                if why != USED_UP and (engine is not grid or not self._of_moments()):
+                    why = str(error)
                 continue
             best = found if best is None else _shared(best, found)
             if best.limited is None:
                 break
         if best is None or best.limited is not None:
-            best = self._wider(best, ask, gap, Interval(least, least, least, "; ".join(dict.fromkeys(reasons))))
+            best = self._wider(best, ask, gap, Interval(least, least, least, why))
         if best is None:
             rough = ask(RenyiEngine(self._composition), gap)
-            return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(dict.fromkeys(reasons))}")
+            return replace(rough, limited=f"only the Renyi bound applies: {why}")
         best = self._coarser(best, ask, gap)
         if _width(best) <= SHARP and not self._at_the_end(place(best)):
             return best

@@ -9,7 +9,7 @@ from hockeystick.values.interval import Interval
 DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
 WIDER = (1e-4, 1e-2)  # gaps that are tried in turn where there is no contour for the one asked, nor another engine
 COARSE = 0.05  # gap from which on any upper bound may be of use
-TOO_WIDE = "rounding or remainders keep it from the asked gap"
+TOO_WIDE = "rounding and remainder terms keep the interval wider than the requested gap"
 """Why an interval is wider than was asked, where all was tried that was wanted."""
 
 

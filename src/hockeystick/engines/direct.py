@@ -61,7 +61,7 @@ class DirectEngine:
 
     def __init__(self, composition: Composition) -> None:
         if not self.applies(composition):
-            raise NotApplicableError("more than one round, with too many sums of losses to list")
+            raise NotApplicableError("the plan has more than one round, and too many sums of losses to list")
         one = composition.rounds[0][0]
         self._pair: DominatingPair = one if composition.count == 1 else product(tuple(composition.rounds))
         self._atoms = seen(self._pair)
@@ -142,7 +142,7 @@ class DirectEngine:
             panels = _panels(smooth, threshold, log_floor)
             self._panels += panels
             if self._panels > ALL_PANELS:
-                raise NotApplicableError("the densities of one round would need too many panels, time and again")
+                raise NotApplicableError("the densities of one round would need too many panels in total")
             lower, upper = _integral(smooth, epsilon, threshold, log_floor, panels)
             if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:
                 break
@@ -216,7 +216,7 @@ def _integral(
     share = -np.expm1(down)
     scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
     if not float((log_p - scale).max()) < LARGEST:  # next to nothing is left of the mass, and its parts have no doubles
-        raise NotApplicableError("what one round loses beyond epsilon is too small beside its densities")
+        raise NotApplicableError("the mass of one round beyond epsilon is too small beside its densities")
     mass = weight * np.exp(log_p - scale)
     own = (
         UNIT_ROUNDOFF * (2 * by_blocks(smooth.log_p_error, x) + np.abs(log_p) + abs(scale) + OPERATIONS) * np.abs(share)

@@ -93,7 +93,7 @@ class Guide:
         self._log_mass = np.concatenate([log_mass for _, log_mass, _ in laws])
         self._sizes = np.array([len(loss) for loss, _, _ in laws])
         if not self._sizes.all():
-            raise NotApplicableError("a round has no finite loss of any mass")
+            raise NotApplicableError("a round has no finite loss with positive probability")
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._of = np.repeat(np.arange(len(laws)), self._sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])

@@ -40,7 +40,7 @@ DEEP, DEEPER = -100.0, 50.0  # log of delta that a guide sees, and how much fart
 ATTEMPTS = 3  # at an epsilon near the answer
 NEAR = 0.05  # relative: an answer so near the place of its contour stands
 
-LOST = "a round is known by its mirror image alone, which says little about so small a delta"
+LOST = "a round is known only in the opposite direction, which says little about so small a delta"
 
 
 class MirroredEngine:
@@ -55,11 +55,11 @@ class MirroredEngine:
 
     def __init__(self, composition: Composition) -> None:
         if not self.applies(composition):
-            raise NotApplicableError("no round is known by its mirror image alone")
+            raise NotApplicableError("no round is known only in the opposite direction")
         mirrors = [(pair.mirror if _whole(pair) else None, count) for pair, count in composition.rounds]
         known = [(mirror, count) for mirror, count in mirrors if mirror is not None and _whole(mirror)]
         if len(known) < len(mirrors):
-            raise NotApplicableError("a round is known by its mirror image alone, and another one has none")
+            raise NotApplicableError("one round is known only in the opposite direction, and another only in this one")
         self._composition, self._mirror = composition, Composition(known)
         self._transforms = transforms_of(self._mirror.rounds)
 

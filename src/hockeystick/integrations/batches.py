@@ -39,7 +39,7 @@ Words = npt.NDArray[np.uint64]
 BITS = 64
 """Random bits of one word; each decision about a record uses one word."""
 
-TAKEN = "batches taken of the current epoch"
+TAKEN = "number of batches taken in the current epoch"
 """Name of the step in messages about a state."""
 
 STATE_KEYS = ("step", "generator", "drawn")
@@ -87,7 +87,7 @@ class SecureGenerator(Generator):
         """
         if state is not None:
             raise InvalidInputError(
-                "the state is that of a seeded sampler and this one has no seed: make it with one, whichever", "state"
+                "the state comes from a seeded sampler, but this one has no seed; create it with any seed", "state"
             )
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class SeededGenerator(Generator):
             }
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInputError(
-                f"the state must hold that of a seeded generator; received {domains.shown(state)}", "state"
+                f"the state must contain the state of a seeded generator; received {domains.shown(state)}", "state"
             ) from error
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class Batches(ABC):
     def __init__(self, sampling: Sampling, dataset_size: int, steps: int, seed: int | None) -> None:
         self.sampling = sampling
         self.dataset_size = domains.whole(dataset_size, "dataset_size", "number of records", least=1)
-        self._steps = domains.whole(steps, "steps", "batches of an epoch", least=1)
+        self._steps = domains.whole(steps, "steps", "number of batches per epoch", least=1)
         self.generator: Generator = SecureGenerator() if seed is None else SeededGenerator(seed)
         self._step = 0
         self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes with one
@@ -231,11 +231,13 @@ class Batches(ABC):
             InvalidInputError: this scheme cannot have drawn it.
         """
         if drawn is not None:
-            raise InvalidInputError(f"{type(self).__name__} draws each step anew: drawn must be null", "drawn")
+            raise InvalidInputError(f"{type(self).__name__} draws each step anew, so drawn must be null", "drawn")
         return None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.sampling!r}, {len(self)} batches an epoch, generator: {self.generator!r})"
+        return (
+            f"{type(self).__name__}({self.sampling!r}, {len(self)} batches per epoch, generator:  {self.generator!r})"
+        )
 
 
 class PoissonBatches(Batches):
@@ -340,8 +342,8 @@ class RandomAllocationBatches(Batches):
         right = all(isinstance(at, int) and 0 <= at < len(self) for at in found)
         if len(found) != self.dataset_size or not right:
             raise InvalidInputError(
-                f"drawn must hold the step of each of {self.dataset_size} records, from 0 to {len(self) - 1}; received "
-                f"{domains.shown(drawn)}",
+                f"drawn must contain the step of each of {self.dataset_size} records, from 0 to {len(self) - 1}; "
+                f"received {domains.shown(drawn)}",
                 "drawn",
             )
         return found.astype(np.int64)

@@ -168,9 +168,9 @@ class _Each(beam.DoFn):
         twice = next((key for key in said if key in self._constants), None)
         absent = next((key for key, name in self._called.items() if name not in element), None)
         if twice is not None:
-            wrong: str | None = f"{twice} is both a key and an argument"
+            wrong: str | None = f"{twice} is both a key and an argument; leave out one of the two"
         elif absent is not None:
-            wrong = f"columns names {self._called[absent]!r} for {absent}; the element has no such key"
+            wrong = f"columns maps {absent} to {self._called[absent]!r}, but the element has no such key"
         else:
             wrong = self._row.refused(said)
         if wrong is None:
@@ -203,8 +203,8 @@ def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
         ) from None
     if is_missing(user):
         raise InvalidInputError(
-            f"a row has no user: its steps are those of some user, whose epsilon would be too small without them; say "
-            f"whose they are, or take the row out; received {domains.shown(row)}",
+            "a row has no user, so its steps cannot be assigned and some user's epsilon would be too small; set the "
+            f"user or remove the row; received {domains.shown(row)}",
             "rows",
         )
     wrong = refusal(noise, rate, steps)

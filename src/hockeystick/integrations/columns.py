@@ -44,7 +44,7 @@ def rows_of(frame: Any) -> int:
     lengths = {str(name): len(column) for name, column in frame.items()}
     if len(set(lengths.values())) > 1:
         said = listed(f"{name} {length}" for name, length in lengths.items())
-        raise InvalidInputError(f"the columns of a frame must be equally long; received {said}", "frame")
+        raise InvalidInputError(f"the columns of a frame must have the same length; received {said}", "frame")
     return next(iter(lengths.values()), 0)
 
 
@@ -57,7 +57,7 @@ def column_of(frame: Any, name: str, key: str) -> Any:
     known = names_of(frame)
     if name not in known:
         raise InvalidInputError(
-            f"{key} must be a column; received {name!r}, and the frame has the columns {listed(map(str, known))}", key
+            f"{key} must be a column; received {name!r}, but the frame has the columns {listed(map(str, known))}", key
         )
     return frame[name]
 
@@ -129,7 +129,7 @@ class Users:
         family, known = _family(found.dtype), _family(self._type)
         if family != known:
             raise InvalidInputError(
-                f"{key} must be of one type in all frames; received {found.dtype} after {self._type}", key
+                f"{key} must have the same type in all frames; received {found.dtype} after {self._type}", key
             )
         if family == "whole":
             return found.astype(np.int64, copy=False)
@@ -150,7 +150,7 @@ class Users:
                 out[start : start + BLOCK] = [named.setdefault(value, len(named)) for value in block]
             except TypeError:
                 raise InvalidInputError(
-                    f"{key} must hold numbers, text or dates; received {shown(_unhashable(block))}", key
+                    f"{key} must contain numbers, text or dates; received {shown(_unhashable(block))}", key
                 ) from None
             new = list(named)[before:] if len(named) > before else []
             missing = {named[value] for value in new if is_missing(value)}
@@ -181,8 +181,8 @@ class Users:
     def _refuse_missing(gone: npt.NDArray[np.bool_], key: str, first_row: int) -> None:
         if gone.any():
             raise InvalidInputError(
-                f"row {first_row + int(np.argmax(gone))}: {key} is missing: its steps are those of some user, whose "
-                "epsilon would be too small without them; say whose they are, or take the row out",
+                f"row {first_row + int(np.argmax(gone))}: {key} is missing, so its steps cannot be assigned and some "
+                "user's epsilon would be too small; set it or remove the row",
                 key,
             )
 

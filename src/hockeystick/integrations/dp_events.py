@@ -114,7 +114,9 @@ def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: flo
     found = list(items(event, neighboring_relation))
     for item in found:
         if isinstance(item, NonPrivate):
-            raise UnsupportedEventError("an event that is not private has no plan: epsilon is infinite", item.event)
+            raise UnsupportedEventError(
+                "an event that is not private has no plan, because its epsilon is infinite", item.event
+            )
     return Plan([item for item in found if isinstance(item, Round)], adjacency_of(neighboring_relation), delta)
 
 
@@ -142,7 +144,7 @@ def items(event: Any, relation: Any) -> Iterator[Item]:
     adjacency = adjacency_of(relation)
     rule = RULES.get(type(event)) or (BY_NAME.get(type(event).__name__) if isinstance(event, events.DpEvent) else None)
     if rule is None:
-        raise UnsupportedEventError(UNSUPPORTED.get(type(event), "this event is not known here"), event)
+        raise UnsupportedEventError(UNSUPPORTED.get(type(event), "this event is not supported"), event)
     try:
         for item in rule(event, relation):
             if isinstance(item, Round):
@@ -152,7 +154,9 @@ def items(event: Any, relation: Any) -> Iterator[Item]:
     except UnsupportedEventError:
         raise
     except OverflowError as error:
-        raise UnsupportedEventError("a parameter is out of the range in which doubles tell the cost", event) from error
+        raise UnsupportedEventError(
+            "a parameter is outside the range in which the cost can be computed", event
+        ) from error
     except HockeystickError as error:
         raise UnsupportedEventError(str(error), event) from error
 
@@ -261,7 +265,7 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
         return
     for part in _parts(event.event):
         if type(part) not in SAMPLED:
-            raise UnsupportedEventError("no pair is proven for it on a sample", part)
+            raise UnsupportedEventError("no pair is proven for it with sampling", part)
     for item in inner:
         if isinstance(item, NonPrivate):
             yield item
@@ -315,8 +319,8 @@ def _one_sampled(event: Any, relation: Any, sampling: Callable[[], Sampling | No
             return
         if len(inner) > 1 or item.count > 1 or not isinstance(item.sampling, NoSampling):
             raise UnsupportedEventError(
-                "what is run on one batch must be one mechanism, unsampled; draw a batch for each, if that is what is "
-                "run",
+                "each batch must run a single unsampled mechanism; if every mechanism gets its own batch, draw a "
+                "batch for each",
                 event,
             )
         yield Round(item.mechanism, found)
@@ -345,9 +349,8 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
         gaussian = isinstance(item.mechanism, Gaussian) and isinstance(item.sampling, NoSampling)
         if not gaussian or relation is NeighboringRelation.REPLACE_ONE:
             raise UnsupportedEventError(
-                "what is run on one sample must be one mechanism, or several unsampled Gaussian ones where a record is "
-                "added or removed: they share the sample, and no other pair is proven; sample anew for each, if that "
-                "is what is run",
+                "each sample must run a single mechanism, or, under add-or-remove, several unsampled Gaussian "
+                "mechanisms; if every mechanism gets its own sample, sample for each",
                 event,
             )
         assert isinstance(item.mechanism, Gaussian)
@@ -366,7 +369,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
             "neighboring_relation must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL; received REPLACE_ONE", event
         )
     if len(event.sensitivities) != len(event.sampling_probs):
-        raise UnsupportedEventError("sensitivities and sampling_probs must be of the same length", event)
+        raise UnsupportedEventError("sensitivities and sampling_probs must have the same length", event)
     moved: dict[float, Fraction] = {}
     for sensitivity, probability in zip(event.sensitivities, event.sampling_probs, strict=True):
         distance, rate = FINITE.check(sensitivity, "sensitivities"), PROBABILITY.check(probability, "sampling_probs")
@@ -382,7 +385,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
     deviation = POSITIVE.check(event.standard_deviation, "standard_deviation")
     if len(moved) > 1:
         if min(moved) < 0 < max(moved):
-            raise UnsupportedEventError("sensitivities must be of one sign; of both no pair is proven", event)
+            raise UnsupportedEventError("sensitivities must all have the same sign; no pair is proven otherwise", event)
         yield Round(MixtureGaussian(tuple(map(abs, event.sensitivities)), tuple(event.sampling_probs), deviation))
         return
     ((only, mass),) = moved.items()
@@ -393,7 +396,9 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
 def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
     """Round of a rho-zCDP guarantee, which has an upper end only (Bun, Steinke 2016 [BS16], Definition 1.1)."""
     if event.xi != 0:
-        raise UnsupportedEventError(f"xi must be 0; received {shown(event.xi)}: give the mechanism behind it", event)
+        raise UnsupportedEventError(
+            f"xi must be 0; received {shown(event.xi)}; give the underlying mechanism instead", event
+        )
     if event.rho != 0:
         yield Round(ZCDP(event.rho))
 
@@ -427,15 +432,15 @@ def _truncated(event: Any, relation: Any) -> Iterator[Item]:
     room = event.truncated_batch_size - event.dataset_size
     if relation is NeighboringRelation.REPLACE_ONE and room < 0:
         raise UnsupportedEventError(
-            f"neighboring_relation must be REPLACE_SPECIAL; received {relation.name}: of truncated batches with a "
-            "record replaced no pair is proven",
+            f"neighboring_relation must be REPLACE_SPECIAL; received {relation.name}; no pair is proven for "
+            "replacing a record in truncated batches",
             event,
         )
     if relation is NeighboringRelation.ADD_OR_REMOVE_ONE and room <= 0:
         raise UnsupportedEventError(
-            "truncated_batch_size must exceed dataset_size where a record may be added; received "
-            f"{event.truncated_batch_size} and {event.dataset_size}, and which of two datasets has so many records is "
-            "not said; use REPLACE_SPECIAL, or a plan with sampling 'truncated-poisson'",
+            "truncated_batch_size must exceed dataset_size under ADD_OR_REMOVE_ONE, because the event does not say "
+            f"which dataset has that size; received {event.truncated_batch_size} and {event.dataset_size}; use "
+            "REPLACE_SPECIAL, or a plan with sampling 'truncated-poisson'",
             event,
         )
     gaussian = events.GaussianDpEvent(event.noise_multiplier)
@@ -474,9 +479,11 @@ BY_NAME: Mapping[str, Rule] = {"RandomAllocationDpEvent": _random_allocation}
 """Rules of events that the installed version of dp_accounting may lack, by name."""
 
 UNSUPPORTED: Mapping[type, str] = {
-    events.UnsupportedDpEvent: "it says itself that it has no description",
-    events.RepeatAndSelectDpEvent: "no round is the best of several runs; to_plan(event.event, ...).selection(...) "
-    "answers for it where nothing else is composed with it",
+    events.UnsupportedDpEvent: "the event states that it has no description",
+    events.RepeatAndSelectDpEvent: (
+        "a round cannot be the best of several runs; if nothing else is composed with it, use to_plan(event.event, "
+        "...).selection(...)"
+    ),
 }
 """Reasons for refusing the other events."""
 

@@ -43,11 +43,11 @@ def to_event(plan: Plan) -> Any:
     if plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
         raise UnsupportedError(
             f"adjacency {plan.adjacency.value!r} has no neighbouring relation in dp_accounting; use 'add-or-remove', "
-            "which is the worse of both directions"
+            "which covers both directions"
         )
     if not plan.of_records or plan.best_of is not None:
         key, what = ("unit", "users with several records") if plan.best_of is None else ("selection", "a selection")
-        raise UnsupportedError(f"{key}: dp_accounting has no event of {what}; only of single records")
+        raise UnsupportedError(f"{key}: dp_accounting has no event for {what}, only for single records")
     builder = dp_accounting.DpEventBuilder()
     for item in plan.rounds:
         if item.count:
@@ -65,8 +65,8 @@ def _refuse_response(plan: Plan, item: Round) -> None:
     replaced = plan.adjacency is Adjacency.REPLACE_ONE
     if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
         raise UnsupportedError(
-            f"mechanism {item.mechanism.name!r} has an event for replacement only, unsampled; received adjacency "
-            f"{plan.adjacency.value!r} and sampling {item.sampling.name!r}"
+            f"mechanism {item.mechanism.name!r} has an event only for unsampled rounds under replacement; received "
+            f"adjacency {plan.adjacency.value!r} and sampling {item.sampling.name!r}"
         )
 
 
@@ -77,7 +77,7 @@ def _refuse_truncation(plan: Plan, item: Round) -> None:
     """
     if isinstance(item.sampling, TruncatedPoisson) and plan.adjacency is not Adjacency.ZERO_OUT:
         raise UnsupportedError(
-            "sampling 'truncated-poisson' has an event for adjacency 'zero-out' only; received "
+            "sampling 'truncated-poisson' has an event only for adjacency 'zero-out'; received "
             f"{plan.adjacency.value!r}"
         )
 
@@ -126,7 +126,8 @@ def _of_response(mechanism: RandomizedResponse) -> Any:
 def _draws(sampling: WithReplacement, event: Any) -> Any:
     if sampling.dataset_size is None:
         raise UnsupportedError(
-            "sampling 'with-replacement' has an event for records drawn alike: give dataset_size, and no weight"
+            "sampling 'with-replacement' has an event only for records with equal weights; give dataset_size "
+            "instead of weight"
         )
     return events.SampledWithReplacementDpEvent(sampling.dataset_size, sampling.draws, event)
 
@@ -135,13 +136,13 @@ def _allocation(sampling: RandomAllocation, event: Any) -> Any:
     made = getattr(events, "RandomAllocationDpEvent", None)
     if made is None:
         raise UnsupportedError(
-            "sampling 'random-allocation' has no event in dp_accounting as it is installed; install a version that has "
-            "RandomAllocationDpEvent"
+            "sampling 'random-allocation' has no event in the installed version of dp_accounting; install a version "
+            "that has RandomAllocationDpEvent"
         )
     steps, selected = sampling.steps, sampling.participations_per_epoch
     if replace(sampling, dataset_size=None) != RandomAllocation(steps, selected):
         raise UnsupportedError(
-            "sampling 'random-allocation' has an event for steps_per_epoch and participations_per_epoch alone; "
+            "sampling 'random-allocation' has an event only for steps_per_epoch and participations_per_epoch; "
             f"received {sampling!r}"
         )
     return made(event=event, num_selected=selected, num_steps=steps)

@@ -17,15 +17,15 @@ from typing import Any
 from hockeystick.values.errors import UnsupportedError
 
 ON_EACH = (
-    "one record may be in several of them; take a step on each batch, and for larger batches give the DataLoader "
-    "a larger batch_size, and cut them into pieces by opacus.utils.batch_memory_manager.BatchMemoryManager"
+    "a record may be in several of them; take one step per batch; for larger batches, increase the DataLoader's "
+    "batch_size and split them with opacus.utils.batch_memory_manager.BatchMemoryManager"
 )
 """Reason for refusing a step on several batches, and the remedy."""
 
 
 STRANGE = (
-    "a step on a batch that is not from the loader that make_private returned, or a second step on one batch: its "
-    "batches cannot be counted; train on that loader, one step for each batch"
+    "this step uses a batch from another loader than make_private returned, or repeats a batch, so batches cannot "
+    "be counted; train on that loader, one step per batch"
 )
 """Reason for refusing a step for which no batch was drawn.
 
@@ -58,9 +58,9 @@ class Draws:
             yield batch
         if self._drawn < steps:
             raise UnsupportedError(
-                f"{steps - self._drawn} of the {steps} shares of batches that this process drew in a pass were empty, "
-                "and Opacus leaves those out: steps no longer go with those of other processes, nor with the sample "
-                "rate; give the DataLoader a larger batch_size, of which no process draws an empty share"
+                f"{steps - self._drawn} of the {steps} batch shares that this process drew in a pass were empty, and "
+                "Opacus skips those, so steps no longer match other processes or the sample rate; increase the "
+                "DataLoader's batch_size until no share is empty"
             )
 
     def step(self, optimizer: Any) -> None:
@@ -76,8 +76,8 @@ class Draws:
         ahead = optimizer._step_skip_queue  # batches drawn ahead by workers, the last one perhaps in part
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
             raise UnsupportedError(
-                f"a step after skipped ones (signal_skip_step), on several batches: {self._drawn} were drawn in this "
-                f"pass, for steps up to number {self._taken}; {ON_EACH}"
+                f"a step after skipped ones (signal_skip_step) covers several batches: {self._drawn} were drawn in "
+                f"this pass, for steps up to number {self._taken};  {ON_EACH}"
             )
         self._record(optimizer)
 
@@ -89,7 +89,7 @@ def check_accumulated(optimizer: Any) -> None:
         UnsupportedError: there were several passes.
     """
     if optimizer.accumulated_iterations != 1:
-        raise UnsupportedError(f"a step on {optimizer.accumulated_iterations} accumulated batches; {ON_EACH}")
+        raise UnsupportedError(f"this step accumulates {optimizer.accumulated_iterations} batches;  {ON_EACH}")
 
 
 def check_begin(optimizer: Any) -> None:
@@ -100,6 +100,7 @@ def check_begin(optimizer: Any) -> None:
     """
     if optimizer._is_last_step_skipped or optimizer._step_skip_queue:
         raise UnsupportedError(
-            "a pass over the loader begins while gradients of the one before wait for their step: a record may be in "
-            "both; go through a loader of BatchMemoryManager to its end, or call make_private anew, which drops them"
+            "a new pass over the loader begins while gradients of the previous pass await their step, so a record "
+            "may be in both; iterate a BatchMemoryManager loader to its end, or call make_private again, which "
+            "drops the gradients"
         )

@@ -63,7 +63,7 @@ def epsilon(
     """
     if accuracy is not None and (accountant != "auto" or gap is not None):
         raise InvalidInputError(
-            f"accuracy must be left out where accountant or gap is given; received {shown(accuracy)}", "accuracy"
+            f"accuracy cannot be combined with accountant or gap; received {shown(accuracy)}", "accuracy"
         )
     rows, of = _rows(frame, columns or {}, constants)
     if accuracy is not None:
@@ -113,7 +113,7 @@ def _together(rows: list[Row], accuracy: float, prefix: str) -> tuple[dict[str, 
         with row.named():
             plans.append(row.plan())
             if row.said.get("delta") is None:
-                raise InvalidInputError("no delta: give a column or an argument delta", "delta")
+                raise InvalidInputError("no delta: give a column or the argument delta", "delta")
             deltas.append(DELTA.of("the target delta").check(row.said["delta"], "delta"))
     try:
         band = epsilons(plans, deltas, gap=accuracy)
@@ -128,7 +128,7 @@ def _together(rows: list[Row], accuracy: float, prefix: str) -> tuple[dict[str, 
 def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) -> tuple[list[Row], Places]:
     """The distinct rows in order of appearance, and the index into them of each row."""
     if hasattr(frame, "collect"):
-        raise InvalidInputError("frame must be a DataFrame; received a lazy one, collect() it first", "frame")
+        raise InvalidInputError("frame must be a DataFrame; received a lazy one; call collect() first", "frame")
     if not (hasattr(frame, "columns") and (_is_pandas(frame) or hasattr(frame, "with_columns"))):
         raise InvalidInputError(f"frame must be a pandas or Polars DataFrame; received {shown(frame)}", "frame")
     found = {key: frame[name] for key, name in sources_of(frame.columns, columns, constants).items()}

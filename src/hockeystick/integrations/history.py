@@ -19,7 +19,7 @@ Entry = tuple[float, float, int]
 NOISE = domains.NOISE_OR_NONE.of("standard deviation of the noise / clipping norm")
 """Domain of a noise multiplier; 0 is a step without noise."""
 
-RATE = domains.RATE.of("probability that a record enters a batch")
+RATE = domains.RATE.of("probability that a batch contains a given record")
 
 STEPS = domains.whole_numbers().of("number of steps")
 
@@ -46,8 +46,8 @@ def plan_from_history(
     for index, (noise, rate, steps) in enumerate(entries(history), start=1):
         if not noise:
             raise InvalidInputError(
-                f"history entry {index}: noise_multiplier must be greater than 0; received {noise!r}, a step without "
-                "noise, after which epsilon is infinite",
+                f"history entry {index}: noise_multiplier must be greater than 0; received {noise!r}, which makes "
+                "epsilon infinite",
                 "noise_multiplier",
             )
         rounds.append(training_round(noise, rate, steps))

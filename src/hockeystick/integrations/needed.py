@@ -25,5 +25,5 @@ def missing(error: ModuleNotFoundError, brings: str | None = None) -> ModuleNotF
     if error.name not in PACKAGES:
         return error
     package, otherwise = PACKAGES[brings or error.name]
-    text = f"this integration needs {package}, which is missing: install it with `pip install {package}`{otherwise}"
+    text = f"this integration needs {package}, which is missing; install it with `pip install {package}`{otherwise}"
     return ModuleNotFoundError(text, name=error.name)

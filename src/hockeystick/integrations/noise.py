@@ -37,13 +37,13 @@ def least_noise_multiplier(
     epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "target_epsilon")
     target = Epsilon(epsilon, delta=target_delta(delta))
     rate = RATE.check(sample_rate, "sample_rate")
-    steps = domains.whole(steps, "steps", "number of steps still to run", least=1)
+    steps = domains.whole(steps, "steps", "number of remaining steps", least=1)
     before = spent if spent is not None else Plan([])
     used = before.epsilon(delta).upper
     if used >= epsilon:
         raise InvalidInputError(
-            f"target_epsilon must be greater than {used!r}, which the steps recorded so far have spent at delta "
-            f"{delta:g}; received {epsilon!r}",
+            f"target_epsilon must be greater than {used!r}, the epsilon of the recorded steps at delta {delta:g}; "
+            f"received {epsilon!r}",
             "target_epsilon",
         )
     found = calibrate(lambda noise: before + training_round(noise, rate, steps), "noise-multiplier", target)

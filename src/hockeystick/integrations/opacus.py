@@ -45,15 +45,16 @@ MECHANISM = "hockeystick"
 """Name of the accountant in Opacus."""
 
 PASSES_ONLY = (
-    "poisson_sampling=False: this engine counts passes, which bound the cost under 'replace-one' and not under {0!r}, "
-    "where the other records move to other batches; use PrivacyEngine(adjacency='replace-one'), or for whole epochs of "
-    "a uniform order account by hand with sampling='shuffled' (hockeystick.dp_sgd), or leave poisson_sampling out"
+    "poisson_sampling=False requires adjacency 'replace-one', because this engine counts passes, which do not bound "
+    "the cost under {0!r}; use PrivacyEngine(adjacency='replace-one'), or for whole epochs in a uniform order use "
+    "hockeystick.dp_sgd(sampling='shuffled'), or leave poisson_sampling out"
 )
 """Reason for refusing a loader without Poisson sampling; ``{0!r}`` is the adjacency."""
 
 UNSEEN = (
-    "nobody looked at the loader: the number is for one Poisson batch a step, and wrong with poisson_sampling=False or "
-    "gradients accumulated over batches; hockeystick.integrations.opacus.PrivacyEngine looks at it"
+    "the loader was not checked: the number assumes one Poisson batch per step and is wrong with "
+    "poisson_sampling=False or gradients accumulated over batches; hockeystick.integrations.opacus.PrivacyEngine "
+    "checks it"
 )
 """Warning with a number of an accountant that the engine of this module did not make."""
 
@@ -152,9 +153,9 @@ class HockeystickAccountant(IAccountant):
         """
         if not poisson:
             raise UnsupportedError(
-                "poisson must be True: no bound is proven for the same steps on batches of another kind; for a "
+                "poisson must be True, because no bound is proven for the same steps on other batches; for a "
                 "shuffled loader use hockeystick.integrations.opacus.PrivacyEngine(adjacency='replace-one') with "
-                "make_private(poisson_sampling=False), which counts its passes"
+                "make_private(poisson_sampling=False), which counts passes"
             )
         return self.bound(delta).upper
 
@@ -172,7 +173,7 @@ class HockeystickAccountant(IAccountant):
         if any(noise == 0 and steps for noise, _, steps in entries(self.history)):
             delta = domains.delta(delta)
             samplings = [NO_SAMPLING if rate == 1 else Poisson(rate) for _, rate, _ in entries(self.history)]
-            nothing = Bound(0.0, math.inf, math.inf, reason="a step without noise: noise_multiplier 0")
+            nothing = Bound(0.0, math.inf, math.inf, reason="a step has no noise (noise_multiplier 0)")
             return told(nothing, samplings, delta)
         found = self.plan.epsilon(delta, gap=gap, proof=proof)
         if not self.checked:
@@ -225,15 +226,15 @@ class HockeystickAccountant(IAccountant):
                 )
         if state_dict["mechanism"] != MECHANISM:
             raise InvalidInputError(
-                f"mechanism must be {MECHANISM!r}; received {domains.shown(state_dict['mechanism'])}; to go on with "
-                "the steps of another accountant, assign state['history'] to accountant.history",
+                f"mechanism must be {MECHANISM!r}; received {domains.shown(state_dict['mechanism'])}; to continue "
+                "from another accountant, assign state['history'] to accountant.history",
                 "mechanism",
             )
         adjacency = Adjacency.parse(state_dict.get("adjacency", Adjacency.ADD_OR_REMOVE))
         if adjacency is not self.adjacency:
             raise InvalidInputError(
-                f"adjacency must be {self.adjacency.value!r}, the accountant's own; received a state of "
-                f"{adjacency.value!r}: make the engine with adjacency={adjacency.value!r}",
+                f"adjacency must be {self.adjacency.value!r}, as in this accountant; received a state with "
+                f"{adjacency.value!r}; create the engine with adjacency={adjacency.value!r}",
                 "adjacency",
             )
         flags = {key: state_dict.get(key, False) for key in ("unsampled", "checked")}
@@ -273,7 +274,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
     ) -> None:
         if accountant != MECHANISM:
             raise InvalidInputError(
-                f"accountant must be {MECHANISM!r}; received {domains.shown(accountant)}; for that one use "
+                f"accountant must be {MECHANISM!r}; received {domains.shown(accountant)}; for another accountant use "
                 "opacus.PrivacyEngine",
                 "accountant",
             )
@@ -297,8 +298,8 @@ class PrivacyEngine(OpacusPrivacyEngine):
                 records = len(data_loader.dataset)
                 warnings.warn(
                     f"Opacus replaces {sampler} by Poisson batches of all {records} records, "
-                    f"{records / len(data_loader):.6g} on average: weights, draws and subsets of the sampler are gone; "
-                    "make the loader of the records that are meant, with shuffle=True",
+                    f"{records / len(data_loader):.6g} on average, which discards the sampler's weights, draws and "
+                    "subsets; create the loader from the intended records, with shuffle=True",
                     stacklevel=2,
                 )
         else:

@@ -41,8 +41,8 @@ except ModuleNotFoundError as error:
     raise missing(error, brings="opacus") from None
 
 NO_AMPLIFICATION = (
-    "an upper bound without amplification: each pass over a loader that is not Poisson-sampled counts as one round "
-    "that sees all records; from below nothing is said, which sampling 'shuffled' does of whole epochs"
+    "an upper bound without amplification: each pass over a loader without Poisson sampling counts as one round "
+    "that sees all records; there is no lower bound, which sampling 'shuffled' has for whole epochs"
 )
 """Assumption stated for a plan with passes without Poisson sampling."""
 
@@ -86,8 +86,8 @@ class Passes(BatchSampler):
         for batch in super().__iter__():
             if mine != self._begun:
                 raise UnsupportedError(
-                    "a pass over the loader goes on after another was begun: its steps cannot be told from those of "
-                    "the other; finish or leave one pass before the next"
+                    "a pass over the loader continues after another has started, so their steps cannot be "
+                    "distinguished; finish or abandon one pass before the next"
                 )
             self._drawn += 1
             yield batch
@@ -102,8 +102,8 @@ class Passes(BatchSampler):
         check_accumulated(optimizer)
         if self._taken >= self._drawn:
             raise UnsupportedError(
-                "a step on a batch that is not from the loader that make_private returned: its passes cannot be "
-                "counted; train on that loader, one step for each batch"
+                "this step uses a batch from another loader than make_private returned, so passes cannot be "
+                "counted; train on that loader, one step per batch"
             )
         self._taken += 1
         noise = NOISE.check(number(optimizer.noise_multiplier), "noise_multiplier")
@@ -128,22 +128,20 @@ def check_loader(loader: Any) -> None:
         and torch.distributed.get_world_size() > 1
     ):
         raise UnsupportedError(
-            "poisson_sampling=False with several processes: nothing says that their loaders share the records out"
-            + LEAVE_OUT
+            "poisson_sampling=False is not supported with several processes, because their loaders might not "
+            "partition the records" + LEAVE_OUT
         )
     for value, wanted in ((loader, DataLoader), (loader.batch_sampler, BatchSampler)):
         if type(value) is not wanted:
             raise UnsupportedError(
-                f"poisson_sampling=False needs a {wanted.__name__} of torch itself, of which it is known that no "
-                f"record is in two batches of a pass; received {shown(value)}{LEAVE_OUT}"
+                f"poisson_sampling=False needs a {wanted.__name__} from torch, which puts no record into two batches "
+                f"of a pass; received {shown(value)}{LEAVE_OUT}"
             )
     if not _at_most_once(loader.batch_sampler.sampler):
         raise UnsupportedError(
-            "poisson_sampling=False needs a sampler that is known to draw each record at most once a pass, without a "
-            "look at the data: SequentialSampler, RandomSampler without replacement and with num_samples up to the "
-            "number of records, SubsetRandomSampler of distinct records; received "
-            + shown(loader.batch_sampler.sampler)
-            + LEAVE_OUT
+            "poisson_sampling=False needs a data-independent sampler that draws each record at most once per pass: "
+            "SequentialSampler, RandomSampler without replacement and with num_samples up to the number of records, "
+            "or SubsetRandomSampler of distinct records; received " + shown(loader.batch_sampler.sampler) + LEAVE_OUT
         )
 
 

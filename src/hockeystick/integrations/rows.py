@@ -102,7 +102,7 @@ def remedied(error: HockeystickError, columns: Collection[str]) -> HockeystickEr
     """
     key = getattr(error, "field", None)
     if key in columns and MISPLACED in str(error):
-        error.args = (f"{error}; the column is read as that argument of dp_sgd: rename it, or leave it out",)
+        error.args = (f"{error}; the column is read as that argument of dp_sgd; rename the column or leave it out",)
     return error
 
 
@@ -135,7 +135,7 @@ def new_columns(user: str, prefix: str) -> list[str]:
     new = ["steps", *(f"{prefix}_{end}" for end in (*ENDS, "reason"))]
     if user in new:
         raise InvalidInputError(
-            f"user must not be called as one of the new columns, {domains.listed(new)}; received {user!r}", "user"
+            f"user must not have the name of a new column ({domains.listed(new)}); received {user!r}", "user"
         )
     return new
 
@@ -149,8 +149,7 @@ def checked_cut(when: str | None, until: Any) -> None:
     if (when is None) != (until is None):
         given, other = ("when", "until") if until is None else ("until", "when")
         raise InvalidInputError(
-            f"{given} needs {other}: rows are left out where the column when is later than until; received "
-            f"{given} alone",
+            f"{given} needs {other}, because rows with when later than until are left out; received only {given}",
             given,
         )
 
@@ -176,18 +175,20 @@ def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapp
         checked_key(key)
     for key, name in columns.items():
         if name not in known:
-            raise InvalidInputError(f"columns names {name!r} for {key}; there is no such column", "columns")
+            raise InvalidInputError(f"columns maps {key} to {name!r}, but there is no such column", "columns")
     found = {key: name for key in KEYS if (name := columns.get(key, key)) in known}
     for key, name in found.items():
         if known.count(name) > 1:
-            raise InvalidInputError(f"{key} must be one column; {known.count(name)} are called {name!r}", key)
+            raise InvalidInputError(
+                f"{key} must be a single column; {known.count(name)} columns are named {name!r}", key
+            )
     for key in constants:
         if key in found:
             raise InvalidInputError(f"{key} is both a column and an argument; leave one of them out", key)
     if "noise_multiplier" not in (*found, *constants):
         raise InvalidInputError(
             f"noise_multiplier must be a column or an argument; the columns are {domains.listed(map(str, known))}; "
-            'where it is called otherwise, columns={"noise_multiplier": ...}',
+            f'if it has another name, pass columns={{"noise_multiplier": ...}}',
             "noise_multiplier",
         )
     return found

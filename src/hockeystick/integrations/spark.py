@@ -149,7 +149,7 @@ def users(
             runs: a row has no user, whatever ``errors`` is, or is invalid with ``errors="stop"``.
     """
     checked_errors(errors)
-    tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
+    tasks = domains.whole(tasks, "tasks", "number of tasks that share the distinct histories", least=1)
     adjacency = Adjacency.parse(adjacency)
     answers([], delta, adjacency, gap)  # what is wrong with the question is said before a job runs
     stop, new, whose = errors == "stop", new_columns(user, prefix), _user(df, user)
@@ -182,8 +182,8 @@ def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
         rows = pa.Table.from_batches(parts)
         if pc.any(pc.is_null(rows["user"], nan_is_null=True)).as_py():
             raise InvalidInputError(
-                "a row has no user: its steps are those of some user, whose epsilon would be too small without them; "
-                "say whose they are, or take the row out",
+                "a row has no user, so its steps cannot be assigned and some user's epsilon would be too small; set "
+                "the user or remove the row",
                 "user",
             )
         encoded = rows["user"].combine_chunks().dictionary_encode()  # numbers of users, in the order of their first row
@@ -262,7 +262,7 @@ def _constant(source: float, key: str) -> float:
     Raises:
         InvalidInputError: the number is outside its domain.
     """
-    return float(DOMAINS[key].check(source, f"{key}, a number and no name of a column,"))
+    return float(DOMAINS[key].check(source, f"{key}, a number rather than the name of a column,"))
 
 
 def _named(name: str) -> Any:
@@ -280,8 +280,8 @@ def _user(df: Any, name: str) -> Any:
     kind = df.schema[name].dataType
     if not isinstance(kind, T.AtomicType) or kind.simpleString().startswith("string collate"):
         raise InvalidInputError(
-            f"user must be a column of numbers, text, bytes or dates; {name!r} is of type {kind.simpleString()}: "
-            "cast it first",
+            f"user must be a column of numbers, text, bytes or dates; {name!r} has type {kind.simpleString()}; cast "
+            "it first",
             "user",
         )
     column = _named(name)
@@ -302,7 +302,7 @@ def _number(df: Any, source: str | float, key: str) -> Any:
     kind = df.schema[source].dataType
     if not isinstance(kind, T.NumericType):
         raise InvalidInputError(
-            f"{key} must be a column of numbers; {source!r} is of type {kind.simpleString()}: cast it first", key
+            f"{key} must be a column of numbers; {source!r} has type {kind.simpleString()}; cast it first", key
         )
     return _named(source).cast("double").alias(key)
 
@@ -336,7 +336,7 @@ def _times(df: Any, when: str | None, until: Any) -> list[Any]:
 def _checked_column(df: Any, name: str, key: str) -> None:
     if name not in df.columns:
         raise InvalidInputError(
-            f"{key} must be a column; received {name!r}, and the columns are {domains.listed(df.columns)}",
+            f"{key} must be a column; received {name!r}, but the columns are {domains.listed(df.columns)}",
             key,
         )
 

@@ -89,7 +89,9 @@ def loader(
     size = len(cast(Sized, dataset))
     if size != batches.dataset_size:
         raise InvalidInputError(
-            f"the batches are drawn from {batches.dataset_size} records, and the data set has {size}", "dataset"
+            f"the batches are drawn from {batches.dataset_size} records, but the dataset has {size}; use the same "
+            "number",
+            "dataset",
         )
     collate = _Collate(dataset, collate_fn or default_collate)
     return DataLoader(dataset, batch_sampler=BatchesSampler(batches), collate_fn=collate, **options)
@@ -122,7 +124,7 @@ def _without_rows(batch: Any) -> Any:
     if isinstance(batch, list | tuple):  # fields, or the texts of the one record
         return type(batch)(_without_rows(value) for value in batch if not isinstance(value, str | bytes))
     raise InvalidInputError(
-        f"an empty batch cannot be made of {type(batch).__name__}; give a collate_fn that makes tensors", "collate_fn"
+        f"an empty batch cannot be made of {type(batch).__name__}; give a collate_fn that returns tensors", "collate_fn"
     )
 
 
@@ -152,17 +154,17 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
     if not isinstance(of, DataLoader):
         raise InvalidInputError(f"give a torch.utils.data.DataLoader; received {type(of).__name__}", "loader")
     if isinstance(of.dataset, IterableDataset):
-        return _unknown("the data set is iterable: it says itself in which order its records come")
+        return _unknown("the dataset is iterable and determines the order of its records itself")
     batches = of.batch_sampler
     if isinstance(batches, BatchesSampler):
         sampling = batches.batches.sampling
         return Recognised(sampling.name, sampling.keys(), f"drawn by {batches.batches!r}", sampling)
     if type(batches).__name__ in POISSON_OF_OPACUS and type(batches).__module__.startswith("opacus."):
         rate = float(cast(Any, batches).sample_rate)
-        why = "Opacus' sampler gives each record a coin of its own in every step: these are Poisson batches"
+        why = "Opacus' sampler includes each record independently in every step: these are Poisson batches"
         return Recognised("poisson", {"sample_rate": rate}, why, Poisson(sample_rate=rate))
     if type(batches) is not BatchSampler:
-        return _unknown(f"batches come from {type(batches).__name__}, of which nothing is known")
+        return _unknown(f"batches come from {type(batches).__name__}, an unknown sampler")
     return _of_order(batches.sampler, batches.batch_size, batches.drop_last, len(cast(Sized, of.dataset)))
 
 
@@ -171,9 +173,9 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
     if type(sampler) is SequentialSampler:
         found = _shuffled(batch_size, size, drop_last)
         why = (
-            f"all records come in the order of the data set, in every epoch, cut into batches of {batch_size}: no "
-            "sampling, and each record in one step an epoch; account for it with adjacency 'replace-one', as where "
-            "one is added or removed the others move to other batches, in an order that is not drawn anew"
+            f"every epoch cuts all records, in the order of the dataset, into batches of {batch_size}: there is no "
+            "sampling, and each record is in one step per epoch; use adjacency 'replace-one', because adding or "
+            "removing a record moves others to different batches in a fixed order"
         )
         return replace(found, why=why)
     if type(sampler) is DistributedSampler and len(sampler.dataset) == size:
@@ -182,17 +184,17 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
         return _shuffled(batch_size, len(sampler.indices), drop_last)
     if type(sampler) is WeightedRandomSampler:
         if not sampler.replacement:
-            return _unknown("records are drawn by weight without replacement, of which nothing is proven")
+            return _unknown("records are drawn by weight without replacement, for which nothing is proven")
         weight = float((sampler.weights.max() / sampler.weights.sum()).item())
-        why = "each place of a batch is drawn by weight, with replacement; the weight is that of the heaviest record"
+        why = "each place in a batch is drawn by weight, with replacement; weight is the largest weight of a record"
         return Recognised("with-replacement", {"draws": batch_size, "weight": weight}, why)
     if type(sampler) is not RandomSampler:
-        return _unknown(f"the order comes from {type(sampler).__name__}, of which nothing is known")
+        return _unknown(f"the order comes from {type(sampler).__name__}, an unknown sampler")
     if sampler.replacement:
-        why = "each place of a batch is drawn from all records, with replacement"
+        why = "each place in a batch is drawn from all records, with replacement"
         return Recognised("with-replacement", {"draws": batch_size, "dataset_size": size}, why)
     if sampler.num_samples != size:
-        return _unknown(f"the sampler draws {sampler.num_samples} of {size} records an epoch")
+        return _unknown(f"the sampler draws {sampler.num_samples} of {size} records per epoch")
     return _shuffled(batch_size, size, drop_last)
 
 
@@ -200,9 +202,9 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     left_over = size % batch_size
     last = f", the last one of {left_over}" if left_over and not drop_last else ""
     drops = drop_last and 0 < left_over < size
-    dropped = f", {left_over} records an epoch being dropped" if drops else ""
+    dropped = f", and {left_over} records per epoch are dropped" if drops else ""
     why = (
-        f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is no Poisson sampling"
+        f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is not Poisson sampling"
     )
     sampling = Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops) if size else None
     parameters = {"batch_size": batch_size, "dataset_size": size, **({"drop_last": True} if drops else {})}
@@ -212,12 +214,14 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
 def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
     """Scheme of all processes together, which take turns in one order."""
     if size % processes:
-        return _unknown(f"{size} records do not divide among {processes} processes: some come twice an epoch, or never")
+        return _unknown(
+            f"{size} records do not divide among {processes} processes, so some come twice per epoch or never"
+        )
     found = _shuffled(batch_size * processes, size, drop_last)
     why = (
-        f"{processes} processes share out one order of the records and together take {batch_size * processes} a step, "
-        "each record in one step an epoch; the order follows from a seed that is no secret: account for it with "
-        "adjacency 'replace-one'"
+        f"{processes} processes share one order of the records and together take {batch_size * processes} per step, "
+        "each record in one step per epoch; the order follows from a seed that is not secret, so use adjacency "
+        "'replace-one'"
     )
     return replace(found, why=why)
 

@@ -117,7 +117,7 @@ def _pieces(frame: Any) -> tuple[Any, Iterator[Any]]:
         InvalidInputError: the argument is neither a frame nor an iterable of frames.
     """
     if hasattr(frame, "collect"):
-        raise InvalidInputError(f"frame must be {cols.ACCEPTED}; received a lazy one, collect() it first", "frame")
+        raise InvalidInputError(f"frame must be {cols.ACCEPTED}; received a lazy one; call collect() first", "frame")
     if cols.is_frame(frame):
         return frame, iter((frame,))
     if isinstance(frame, Iterable) and not isinstance(frame, str | bytes):
@@ -178,7 +178,7 @@ def _constant(source: Any, key: str) -> float:
     Raises:
         InvalidInputError: the number is outside its domain.
     """
-    return float(DOMAINS[key].check(source, f"{key}, a number and no name of a column,"))
+    return float(DOMAINS[key].check(source, f"{key}, a number rather than the name of a column,"))
 
 
 def _value(column: Any, row: int) -> Any:

@@ -17,7 +17,7 @@ QUESTION = 1.6e9
 CALL = 2.0 * QUESTION
 """Units that one public call may take: as many as the two directions of a plan."""
 
-USED_UP = "the work that one call may take was used up"
+USED_UP = "the call reached its work limit"
 """Reason for an interval that is wider than it might be."""
 
 _open: ContextVar[Budget | None] = ContextVar("budget", default=None)

@@ -29,7 +29,7 @@ class BlackBoxPair(DominatingPair):
     epsilon: float
     delta: float = 0.0
 
-    failure: ClassVar[str] = "the black boxes fail"
+    failure: ClassVar[str] = "a black box fails"
 
     @property
     def atoms(self) -> Atoms:

@@ -26,7 +26,7 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 
 SLACK = 1e-9  # of a bound on K
-NOTHING = "losses that are seen are not small"  # reason for no such rounds
+NOTHING = "the losses that are kept are not small"  # reason for no such rounds
 LARGEST_LOSS = 0.1  # about, of one that is kept: beyond, the law itself has as high a tilt
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
 DENSITY, PAST = 0.02, 8.0  # distance of what stands in for outcomes, of 1 / mu and 1; how far past c, of 1 / kappa

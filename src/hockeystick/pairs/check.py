@@ -78,14 +78,16 @@ def _check(pair: DominatingPair) -> None:
         }
         dense = smooth.loss(x)
         if not (np.diff(dense) >= -2 * UNIT_ROUNDOFF * smooth.loss_error(x)[1:]).all():
-            _refuse(name, "smooth.loss", "decreasing in places", "increasing in x", "increasing")
+            _refuse(name, "smooth.loss", "values that decrease in places", "increasing in x", "increasing ones")
         density = smooth.log_p(x) + log_weight
         loss, log_p = np.concatenate([loss, dense]), np.concatenate([log_p, density])
         log_q = np.concatenate([log_q, density - dense])
     for law, masses in (("P", log_p), ("Q", log_q)):
         total = float(np.exp(masses).sum()) + tails[law]
         if not abs(total - 1) <= near:
-            _refuse(name, f"the mass of {law}", total, f"1 to within {near:.1g}, that at infinite loss included", 1)
+            _refuse(
+                name, f"the mass of {law}", total, f"1 to within {near:.1g}, including the mass at infinite loss", 1
+            )
     seen = np.isfinite(loss) & (log_p > -math.inf)
     loss, log_p = loss[seen], log_p[seen]
     (low, high), widest = pair.loss_range, float(np.max(atoms.slip, initial=0.0))
@@ -118,4 +120,6 @@ def _nodes(smooth: SmoothPart) -> tuple[Array, Array]:
 
 
 def _refuse(name: str, what: str, found: object, accepted: str, truth: object) -> None:
-    raise InvalidInputError(f"{name}: {what} must be {accepted}; it is {found}, the rest of the pair makes it {truth}")
+    raise InvalidInputError(
+        f"{name}: {what} must be {accepted}; received {found}, but the rest of the pair gives {truth}"
+    )

@@ -161,8 +161,8 @@ class EitherPair(DominatingPair):
             NotApplicableError: always.
         """
         raise NotApplicableError(
-            "of a round that is one of several only the moments are at hand, not the density of its loss: use "
-            'accountant="auto", "contour" or "rdp"'
+            "only the moments of a mixture of rounds are known, not the distribution of its loss; use accountant "
+            "'auto', 'contour' or 'rdp'"
         )
 
     @property

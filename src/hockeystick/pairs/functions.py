@@ -74,7 +74,7 @@ def asked(function: Function, x: Array, key: str) -> Array:
     if wrong.any():
         at = float(x[wrong][0])
         raise InvalidInputError(
-            f"{key} must give a finite number, 0 or greater, everywhere; received {values[wrong][0]} at {at!r}",
+            f"{key} must return a finite number, 0 or greater, everywhere; received {values[wrong][0]} at {at!r}",
             key,
         )
     return values
@@ -90,8 +90,8 @@ def _asked_at(function: Function, place: float, key: str) -> float:
         return float(function(place))  # type: ignore[arg-type]
     except Exception as error:  # whatever somebody's function raises is told, with its place
         raise InvalidInputError(
-            f"{key} must be a function of an array of places, or of one place, that gives a number everywhere, also "
-            f"far out; at {place!r} it raised {type(error).__name__}: {domains.one_line(str(error))}; return the limit "
+            f"{key} must be a function of an array or of one number that returns a number everywhere, including the "
+            f"tails; at {place!r} it raised {type(error).__name__}: {domains.one_line(str(error))}; return the limit "
             "there",
             key,
         ) from None
@@ -245,8 +245,8 @@ def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[A
     total, rounded = float(mass.sum()), float(rule_error.sum()) + ROUNDED
     if not 1 - MISSED - rounded - accuracy <= total <= 1 + rounded + accuracy:
         raise InvalidInputError(
-            f"{key} must integrate to 1; received a density whose integral is {total:.13g}: norm it, give in knots "
-            "about where its mass is and where it jumps, or in accuracy by how much its values may be off",
+            f"{key} must integrate to 1; received a density whose integral is {total:.13g}; normalize it, pass knots "
+            "near its mass and its jumps, or pass the error of its values as accuracy",
             key,
         )
     return mass, rule_error + (accuracy + ROUNDED) * mass, max(1 - total - rounded, 0.0)
@@ -292,7 +292,7 @@ def _refuse_falls(p: Array, q: Array, accuracy: float) -> None:
     for values, key in ((p, "p"), (q, "q")):
         if (np.diff(values) < -2 * accuracy).any() or values.min() < -accuracy or values.max() > 1 + accuracy:
             raise InvalidInputError(
-                f"{key} must rise from 0 to 1; it does not at the knots: give its values in order", key
+                f"{key} must rise from 0 to 1, but its values at the knots do not; give them in increasing order", key
             )
 
 
@@ -334,5 +334,5 @@ def of_trade_off(function: Function, accuracy: float) -> Cells:
         if error.field == "beta":
             raise
         raise InvalidInputError(
-            "beta must fall from at most 1 at a rate of 0 to 0 at a rate of 1, and be convex; its values do not", "beta"
+            "beta must be convex and fall from at most 1 at a rate of 0 to 0 at a rate of 1; its values do not", "beta"
         ) from None

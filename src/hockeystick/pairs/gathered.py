@@ -100,8 +100,8 @@ class Gathered:
         if not self.many:
             return None
         return (
-            f"{len(self.exact.rounds)} different rounds are too many to compose one by one: gathered into "
-            f"{len(self.worse.rounds)} kinds, from below and from above"
+            f"{len(self.exact.rounds)} different rounds are too many to compose separately; they were merged into "
+            f"{len(self.worse.rounds)} kinds that bound them from above and below"
         )
 
     @property
@@ -136,8 +136,8 @@ def gathered(composition: Composition) -> Gathered:
     alone = one.families.count(None)
     if alone > MOST:
         raise NotApplicableError(
-            f"the plan has {alone} different rounds that cannot be gathered into fewer (at most {MOST} are "
-            "composed): give some of them equal parameters"
+            f"the plan has {alone} different rounds that cannot be merged; at most {MOST} can be composed; give some "
+            "of them equal parameters"
         )
     return one
 

@@ -92,5 +92,5 @@ class JointPair(DominatingPair):
         return next_up(math.fsum(count * part.log_moment(t) for part, count in self.together), SPARE)
 
 
-_NO_LAW = "a round of several releases at once has no law of one loss here: it is composed of its parts"
+_NO_LAW = "a round with several simultaneous releases has no single loss distribution; hockeystick composes its parts"
 """Why the law of a product is not had."""

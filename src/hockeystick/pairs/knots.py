@@ -161,8 +161,8 @@ def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Arra
         )
     if len(wrong):
         raise InvalidInputError(
-            f"the ratio p / q falls before cell {wrong[0] + 1}: of a ratio that does not increase along the line give "
-            "least and reverse for each cell, or densities",
+            f"the ratio p / q decreases before cell {wrong[0] + 1}; for a ratio that is not increasing, pass least and "
+            "reverse for each cell, or densities",
             "least",
         )
     return least, back
@@ -190,7 +190,7 @@ def spread_above(cells: Cells) -> KnottedPair:
     )
     if len(wrong):
         raise InvalidInputError(
-            f"the masses of cell {wrong[0] + 1} contradict the bounds least and reverse on their ratio: give bounds "
+            f"the masses of cell {wrong[0] + 1} contradict the bounds least and reverse on their ratio; pass bounds "
             "that hold everywhere in the cell, or larger errors",
             "least",
         )

@@ -30,13 +30,13 @@ from dataclasses import dataclass
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
 from hockeystick.values.errors import InvalidInputError
 
-WIDTH = "the width is the theory's"
+WIDTH = "the interval is as narrow as current theory allows"
 """Reason of an interval whose ends are of two pairs, before the sentence that says why there are two."""
 
 
 def width_of(why: str) -> str:
     """Return the reason of an interval whose ends are of two pairs; a reason that names the width stands for itself."""
-    return why if why.startswith("the width is ") else f"{WIDTH}: {why}"
+    return why if why.startswith("the interval is ") else f"{WIDTH}: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,16 @@ class Between:
 
     above: DominatingPair
     below: tuple[DominatingPair, ...]
-    why: str = "no pair is known that is attained and dominates"
+    why: str = "no pair is known that both dominates and is attained"
     curve: RenyiCurve | None = None
     alone: bool = False
     together: Callable[[int], Sequence[tuple[DominatingPair, int]]] | None = None
 
     def __post_init__(self) -> None:
         if not self.below:
-            raise InvalidInputError("a bracket needs a pair below; what only dominates is Above", "below")
+            raise InvalidInputError(
+                "Between needs at least one pair in below; use Above for a pair that only dominates", "below"
+            )
 
 
 @dataclass(frozen=True, slots=True)

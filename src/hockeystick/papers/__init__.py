@@ -68,7 +68,7 @@ def reproduce(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"{place(output)}: cannot be made: {cause(error)}") from None
+        raise InvalidInputError(f"{place(output)}: cannot be created: {cause(error)}") from None
     written: list[Path] = []
     for number, item in enumerate(experiments, start=1):
         where = f"{item.name} ({number} of {len(experiments)})"

@@ -81,19 +81,21 @@ LEAST_SHARE = 1e-3
 COINS = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)
 """Relations in which a fair coin of its own can decide of every canary, both orders being in the plan's delta."""
 
-CANARIES = domains.whole_numbers(1, MOST).of("canaries, each in the data, or contributing, by its own fair coin")
+CANARIES = domains.whole_numbers(1, MOST).of(
+    "number of canaries, each included or contributing by an independent fair coin"
+)
 """Domain of the number of canaries."""
 
-GUESSES = domains.whole_numbers(0, MOST).of("canaries of which was guessed whether they are in")
+GUESSES = domains.whole_numbers(0, MOST).of("number of canaries whose inclusion was guessed")
 """Domain of the number of guesses."""
 
-CORRECT = domains.whole_numbers(0, MOST).of("guesses that are right")
+CORRECT = domains.whole_numbers(0, MOST).of("number of correct guesses")
 """Domain of the number of right guesses."""
 
 SIGNIFICANCE = domains.Domain(
     "a number between 0 and 1",
     {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    "p-value up to which the plan is rejected",
+    "largest p-value that rejects the plan",
 )
 """Domain of the significance."""
 
@@ -166,7 +168,7 @@ class Audit:
         """The audit as notebooks show it: the verdict, and the numbers behind it."""
         rows = [
             ("p-value", f"at most {rounded(self.p_value, '.3g', UP)}, at significance {self.significance!r}"),
-            ("guesses", f"{self.correct} right of {self.guesses}, {self.canaries} canaries"),
+            ("guesses", f"{self.correct} of {self.guesses} correct, {self.canaries} canaries"),
         ]
         return html_table(self.verdict, rows)
 
@@ -180,10 +182,10 @@ class Audit:
         """Conclusion in words."""
         if self.rejected:
             return (
-                "rejected: a run of this plan would give as many right guesses with a probability of at most the "
-                "significance; the run was not this plan, or the canaries were not drawn by fair coins"
+                "rejected: under this plan, so many correct guesses have a probability of at most the significance; "
+                "either the run did not follow the plan or the canaries were not drawn by fair coins"
             )
-        return "not rejected: the guesses do not contradict this plan, which is no proof that the run was it"
+        return "not rejected: the guesses do not contradict this plan, which does not prove that the run followed it"
 
     def epsilon_below(self, delta: float) -> float:
         """The largest epsilon that is rejected at a delta, at the significance: an empirical lower bound, 0 if none.
@@ -194,7 +196,7 @@ class Audit:
         Raises:
             InvalidInputError: a delta outside [0, 1).
         """
-        delta = domains.delta(delta, "delta", "at which the run has that epsilon at least")
+        delta = domains.delta(delta, "delta", "at which the run's epsilon is bounded from below")
 
         counts = self.canaries, self.guesses, self.correct
 
@@ -227,8 +229,8 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
             raise InvalidInputError(f"{key} must be at most {what}; received {value} and {most}", key)
     if plan.adjacency not in COINS:
         raise UnsupportedError(
-            "an audit needs adjacency 'add-or-remove', where canaries are put in or left out, or 'zero-out', where "
-            f"they contribute or do not; received {plan.adjacency.value!r}"
+            "an audit requires adjacency 'add-or-remove' (canaries are included or left out) or 'zero-out' (they "
+            f"contribute or do not); received {plan.adjacency.value!r}"
         )
 
     found, least_wrong = _searched(plan, canaries, guesses, correct, significance)

@@ -37,7 +37,9 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
     records = None if delta is None else records_of(samplings)
     if records is None or delta is None or delta * records < 1:
         return cautions
-    published = f"delta is at least 1/dataset_size = 1/{records}, so that it allows one record to be published whole"
+    published = (
+        f"delta is at least 1/dataset_size = 1/{records}, which allows a mechanism that publishes a whole record"
+    )
     return (*cautions, published)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NOISE_OR_NONE = domains.NOISE_OR_NONE.of("standard deviation of the noise / norm bound C of one record")
 
-MISPLACED = "does not go with sampling"
+MISPLACED = "cannot be used with sampling"
 """Refusal of a key of another sampling scheme; in a table it may be a column with another meaning."""
 
 
@@ -121,8 +121,8 @@ def dp_sgd(
         last = scheme.broken_off(left)
         if last is None:
             raise InvalidInputError(
-                f"steps must come to whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, as one "
-                f"that is broken off counts whole; received {steps}; give epochs",
+                f"steps must make up whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, "
+                f"because a partial epoch counts in full; received {steps}; give epochs instead",
                 "steps",
             )
         rounds.append(Round(noised(noise_multiplier), last))
@@ -149,10 +149,10 @@ def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) 
         size, records = given[key], given.get("dataset_size")
         share = "batch_size / dataset_size" if records is None else f"{domains.shown(size)}/{domains.shown(records)}"
         if "groups" not in known:
-            return f": give sample_rate, which is {share}"
+            return f"; give sample_rate, which is {share}"
         turns = domains.shown(given["groups"]) if "groups" in given else "groups"
-        return f": give sample_rate, which is that within a group, {turns} * {share}"
-    return ": give batch_size and dataset_size" if key == "sample_rate" and "batch_size" in known else ""
+        return f"; give sample_rate, which is the rate within a group, {turns} * {share}"
+    return "; give batch_size and dataset_size" if key == "sample_rate" and "batch_size" in known else ""
 
 
 def _scheme(name: str, **keys: float | str | None) -> Sampling:

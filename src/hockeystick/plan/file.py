@@ -214,7 +214,9 @@ def save_plan(plan: Plan, path: str | Path) -> None:
     if syntax == TOML:
         _check_toml_size(text)
     if len(text.encode()) > MAX_BYTES:
-        raise InvalidInputError(f"the plan would take more than {MAX_BYTES // 10**6} MB, which could not be read again")
+        raise InvalidInputError(
+            f"the plan would take more than {MAX_BYTES // 10**6} MB, the largest file that can be read back"
+        )
     write_text(path, text)
 
 
@@ -270,10 +272,11 @@ def _syntax_of(path: str | Path) -> str:
     try:
         ending = Path(path).suffix.lower()
     except TypeError:
-        raise InvalidInputError(f"a plan file is named by a path; received {shown(path)}") from None
+        raise InvalidInputError(f"the path of a plan file must be a string or a Path; received {shown(path)}") from None
     if ending not in _ENDINGS:
-        what = "is a directory; a plan is a file whose name" if _is_folder(path) else "the name of a plan file"
-        raise InvalidInputError(f"{place(path)}: {what} ends in .toml or .json; `hockeystick new` writes a first one")
+        what = "this is a directory; the" if _is_folder(path) else "the"
+        hint = "`hockeystick new` writes a first one"
+        raise InvalidInputError(f"{place(path)}: {what} name of a plan file must end in .toml or .json; {hint}")
     return _ENDINGS[ending]
 
 
@@ -286,7 +289,7 @@ def _is_folder(path: str | Path) -> bool:
 
 def _decoded(content: str | bytes) -> str:
     if len(content) > MAX_BYTES:
-        raise InvalidInputError(f"longer than {MAX_BYTES // 10**6} MB; give rounds that repeat once, with a count")
+        raise InvalidInputError(f"larger than {MAX_BYTES // 10**6} MB; give repeated rounds once, with a count")
     if isinstance(content, str):
         return content
     try:
@@ -316,15 +319,13 @@ def _check_toml_size(text: str) -> None:
     """
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > MAX_DOTS:
-            raise InvalidInputError(
-                f"line {number} has more than {MAX_DOTS} dots, for which a plan has no use; break it up"
-            )
+            raise InvalidInputError(f"line {number} has more than {MAX_DOTS} dots, the limit for a plan; break it up")
     for characters, most in ((".", MAX_DOTS_IN_ALL), ("[", MAX_BRACKETS), ("{", MAX_BRACKETS)):
         received = text.count(characters)
         if received > most:
             raise InvalidInputError(
-                f"{received} times {characters!r}; at most {most} are read, for {MAX_ROUNDS} rounds: give rounds that "
-                "repeat once, with a count"
+                f"a plan may contain {characters!r} at most {most} times, enough for {MAX_ROUNDS} rounds; received "
+                f"{received}; give repeated rounds once, with a count"
             )
 
 
@@ -386,5 +387,7 @@ def _toml_character(character: str) -> str:
     if character in '"\\':
         return "\\" + character
     if 0xD800 <= ord(character) < 0xE000:
-        raise InvalidInputError(f"published: a string holds half a character, {character!r}, which TOML cannot hold")
+        raise InvalidInputError(
+            f"published: a string contains an unpaired surrogate, {character!r}, which TOML cannot represent"
+        )
     return character if character.isprintable() else f"\\U{ord(character):08x}"

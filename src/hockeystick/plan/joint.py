@@ -31,8 +31,8 @@ from hockeystick.values.domains import NOISE, SENSITIVITY, list_of
 MOST_PARTS = 100_000
 """Most releases or layers: more than networks have."""
 
-_NOISES = list_of(NOISE, most=MOST_PARTS).of("standard deviation of each noise / what a record moves it by")  # domain
-_NORMS = list_of(SENSITIVITY, most=MOST_PARTS).of("norm that each part of a record is clipped to")  # domain
+_NOISES = list_of(NOISE, most=MOST_PARTS).of("standard deviation of each noise / sensitivity of its release")  # domain
+_NORMS = list_of(SENSITIVITY, most=MOST_PARTS).of("clipping norm of each part")  # domain
 
 
 def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:

@@ -74,5 +74,5 @@ def refuse(function: Callable[..., object], given: Iterable[str]) -> None:
     for name in given:
         if name not in known:
             close = key_meant(name, known) or nearest(name, known)
-            hint = f"it has {', '.join(known)}" if close is None else f"did you mean {close!r}?"
+            hint = f"its arguments are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
             raise InvalidInputError(f"{function.__name__} has no argument {shown(name)}; {hint}", name) from None

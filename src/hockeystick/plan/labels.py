@@ -18,9 +18,9 @@ LONGEST = {"name": 100, "note": 2000}
 """Most characters: a name is read in a table, a note is a paragraph or two."""
 
 MEANINGS = {
-    "name": "what people call the round; never used in a computation",
-    "note": "anything worth knowing of the round; never used in a computation",
-    "date": "the day when it was run, such as 2026-11-22; never used in a computation",
+    "name": "name of the round; never used in a computation",
+    "note": "note about the round; never used in a computation",
+    "date": "date of the round, such as 2026-11-22; never used in a computation",
 }
 """Description of each label."""
 
@@ -41,18 +41,18 @@ def checked_label(value: object, key: str) -> str:
     if key == "date" and type(value) is datetime.date:
         return value.isoformat()
     if not isinstance(value, str) or not value:
-        what = "a day, such as 2026-11-22" if key == "date" else "a text that is not empty"
+        what = "a date, such as 2026-11-22" if key == "date" else "a string that is not empty"
         raise InvalidInputError(f"{key} must be {what}; received {shown(value)}", key)
     text = str.__str__(value)
     if key == "date":
         try:
             return datetime.date.fromisoformat(text).isoformat()
         except ValueError:
-            raise InvalidInputError(f"date must be a day, such as 2026-11-22; received {shown(text)}", key) from None
+            raise InvalidInputError(f"date must be a date, such as 2026-11-22; received {shown(text)}", key) from None
     if len(text) > LONGEST[key]:
         raise InvalidInputError(
             f"{key} must have at most {LONGEST[key]} characters; received {len(text)}: {shown(text)}", key
         )
     if any(0xD800 <= ord(character) < 0xE000 for character in text):
-        raise InvalidInputError(f"{key} must be whole characters; received half a one in {shown(text)}", key)
+        raise InvalidInputError(f"{key} must not contain unpaired surrogates; received {shown(text)}", key)
     return text

@@ -123,20 +123,20 @@ class Plan(metaclass=NamedArguments):
             return NotImplemented
         if self.best_of is not None or other.best_of is not None:
             raise InvalidInputError(
-                "a plan with a selection cannot be added to: its answer is one for all of its rounds; add what runs "
-                "are made of, and set best_of of the sum",
+                "a plan with a selection cannot be added to, because the selection covers all of its rounds; add the "
+                "plans without it, then set best_of on the sum",
                 "best_of",
             )
         units = [(each.unit, each.records_per_unit, each.partitions_per_unit) for each in (self, other)]
         if units[0] != units[1]:
             raise InvalidInputError(
-                "plans for different units cannot be added; received (unit, records, partitions) "
+                "plans must have the same unit to be added; received (unit, records, partitions) "
                 f"{units[0]} and {units[1]}",
                 "unit",
             )
         if other.adjacency is not self.adjacency:
             raise InvalidInputError(
-                f"plans of different adjacency cannot be added; received {self.adjacency.value!r} and "
+                f"plans must have the same adjacency to be added; received {self.adjacency.value!r} and "
                 f"{other.adjacency.value!r}",
                 "adjacency",
             )
@@ -422,9 +422,7 @@ class Plan(metaclass=NamedArguments):
         2.13 3.23
         """
         if self.best_of is not None:
-            raise InvalidInputError(
-                "the plan has a selection of its own (best_of); leave one of the two out", "best_of"
-            )
+            raise InvalidInputError("the plan already has a selection (best_of); leave out one of the two", "best_of")
         if self.by_group:
             raise refusal(self)
         return replace(self, best_of=BestOf(runs, mean, shape))
@@ -530,18 +528,16 @@ class Plan(metaclass=NamedArguments):
 def _listed(rounds: object) -> Iterable[Any]:
     if isinstance(rounds, Iterable) and not isinstance(rounds, str | Mapping):
         return rounds
-    remedy = ": put it into a list" if isinstance(rounds, Round) else ""
+    remedy = "; put it in a list" if isinstance(rounds, Round) else ""
     raise InvalidInputError(f"rounds must be a list of rounds; received {domains.shown(rounds)}{remedy}", "round")
 
 
 def _no_round(item: object) -> str:
     """Return the line that refuses an item that is no round; a mechanism gets the remedy."""
-    line = f"a plan is made of rounds; received {domains.shown(item)}"
+    line = f"each item of a plan must be a Round; received {domains.shown(item)}"
     if not isinstance(item, Mechanism):
         return line
-    return (
-        f"{line}: a round is hs.Round({type(item).__name__}(...)), with a sampling scheme or a count where it has one"
-    )
+    return f"{line}; wrap it, as in hs.Round({type(item).__name__}(...)), with its sampling scheme and count if any"
 
 
 def _without_pair(item: Round, direction: Direction, records: int) -> bool:
@@ -570,7 +566,7 @@ def asked_delta(plan: Plan, delta: float | None) -> float:
     """
     if delta is None and plan.delta_target is None:
         raise InvalidInputError(
-            "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
+            "no delta: the plan has no target delta; pass delta= or set the key delta in the plan", "delta"
         )
     return domains.delta(plan.delta_target if delta is None else delta)  # type: ignore[arg-type]  # one is given
 

@@ -65,7 +65,7 @@ class Profile:
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
         self.plan = plan
-        self._gap = None if gap is None else domains.share(gap, "gap", "widest relative width wanted of delta")
+        self._gap = None if gap is None else domains.share(gap, "gap", "requested relative width of delta")
         self._curve = SidedCurve(plan.directions, self._gap)
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ class Profile:
         Raises:
             UnsupportedError: an adjacency with one ordering only.
         """
-        at = checked(baseline, RATES.of("success of guessing without the record"), "baseline")
+        at = checked(baseline, RATES.of("success probability of guessing without the output"), "baseline")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
@@ -171,13 +171,13 @@ class Profile:
         Raises:
             UnsupportedError: an adjacency with one ordering only.
         """
-        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        least = RATES_INSIDE.of("smallest error rate for which mu is claimed").check(least_rate, "least_rate")
         fit = fitted(self.trade_offs(least, 1 - least), least)
         return replace(fit, mu=self._told(fit.mu), regret=self._told(fit.regret))
 
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
-        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        least = RATES_INSIDE.of("smallest error rate for which mu is claimed").check(least_rate, "least_rate")
         return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
 
     def group(self, size: int) -> GroupProfile:
@@ -188,7 +188,7 @@ class Profile:
             UnsupportedError: a sampling scheme that is another one for the dataset without some of the records.
         """
         check_chain(self.plan)
-        return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
+        return GroupProfile(self, domains.whole(size, "size", "records in a group", least=1))
 
     def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
         """Columns by name: epsilon, and the ends of delta there.
@@ -232,8 +232,8 @@ class Profile:
         one_sided = self.plan.adjacency
         if one_sided in (Adjacency.ADD, Adjacency.REMOVE):
             raise UnsupportedError(
-                f"error rates need both orderings of two neighbouring datasets; adjacency {one_sided.value!r} has one: "
-                "use 'add-or-remove'"
+                f"error rates need both orderings of two neighbouring datasets, and adjacency {one_sided.value!r} has "
+                "only one; use 'add-or-remove'"
             )
 
     @cached_property

@@ -62,7 +62,7 @@ class Round(metaclass=NamedArguments):
     def __post_init__(self) -> None:
         for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
             if not isinstance(value, kind):
-                own = "" if key == "sampling" else "; one of your own is a Pmf, a Tradeoff or a PrivacyCurve"
+                own = "" if key == "sampling" else "; for your own mechanism use Pmf, Tradeoff or PrivacyCurve"
                 raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}{own}", key)
         object.__setattr__(self, "count", domains.COUNT.check(self.count, "count"))
         for key, text in self.labels.items():
@@ -76,7 +76,9 @@ class Round(metaclass=NamedArguments):
     def _count_epochs(self) -> None:
         if self.of_run:
             raise InvalidInputError(
-                f"epochs is not said of correlated noise, whose count counts runs; received {self.epochs!r}", "epochs"
+                "epochs cannot be used with correlated noise; give count, the number of runs; received "
+                f"{self.epochs!r}",
+                "epochs",
             )
         self._refuse_broken_epochs()
         epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
@@ -84,7 +86,7 @@ class Round(metaclass=NamedArguments):
         count, left = divmod(epochs * each, together)
         if left:
             raise InvalidInputError(
-                f"epochs must come to whole rounds of {together} steps; received {epochs} epochs of {each} steps",
+                f"epochs must make up whole rounds of {together} steps; received {epochs} epochs of {each} steps",
                 "epochs",
             )
         if self.count not in (1, count):
@@ -94,7 +96,7 @@ class Round(metaclass=NamedArguments):
             )
         if epochs * each > domains.MAX_COUNT:
             raise InvalidInputError(
-                f"epochs must come to at most 1e12 steps; received {epochs} epochs of {each} steps",
+                f"epochs must make up at most 1e12 steps; received {epochs} epochs of {each} steps",
                 "epochs",
             )
         object.__setattr__(self, "epochs", epochs)
@@ -108,8 +110,8 @@ class Round(metaclass=NamedArguments):
 
             steps = math.ceil(decimal(said) * each)
             raise InvalidInputError(
-                f"epochs must be a whole number; received {said!r}; of {each} steps each that is {steps} steps: give "
-                "steps (count in a plan file)",
+                f"epochs must be a whole number; received {said!r}, which is {steps} steps at {each} steps per epoch; "
+                "give steps (count in a plan file) instead",
                 "epochs",
             )
 
@@ -260,9 +262,9 @@ class Round(metaclass=NamedArguments):
         found = sampling.exact(self.mechanism, asked(sampling, direction))
         if found is None:
             raise UnsupportedError(
-                f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}: "
-                "proofs know Gaussian and discrete Gaussian noise and finitely many outcomes, Poisson-sampled or not, "
-                "and unsampled Laplace noise; leave proof out for the certified interval"
+                f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}; "
+                "proofs cover Gaussian noise, discrete Gaussian noise and finitely many outcomes, Poisson-sampled or "
+                "not, and unsampled Laplace noise; leave proof out for the certified interval"
             )
         return found
 
@@ -272,8 +274,7 @@ class Round(metaclass=NamedArguments):
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
                 f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "
-                f"{claim.source}; "
-                "`hockeystick supported` lists what is"
+                f"{claim.source}; `hockeystick supported` lists what is supported"
             )
         if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
             raise UnsupportedError(self.mechanism.replacement_only)
@@ -299,8 +300,8 @@ def steps_of_epoch(sampling: Sampling) -> int:
     each = sampling.steps_of_pass
     if each is None:
         raise InvalidInputError(
-            "epochs needs sampling with batch_size and dataset_size, or a sample_rate, which say how many steps one "
-            f"takes; the sampling of this round is {sampling.name!r}",
+            "epochs needs a sampling scheme with batch_size and dataset_size, or with sample_rate, to know the steps "
+            f"per epoch; received sampling {sampling.name!r}",
             "epochs",
         )
     return each

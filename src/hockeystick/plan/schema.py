@@ -45,7 +45,7 @@ from hockeystick.values.formats import FORMAT
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
     "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
-    "sample_rate); of a pass that was broken off give the count"
+    "sample_rate); for a partial pass, give count"
 )
 """Domain of the key ``epochs``."""
 
@@ -53,8 +53,8 @@ PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
     "quote": None,
     "address": None,
-    "epsilon": AT_LEAST_ZERO.of("what the source claims"),
-    "delta": AT_LEAST_ZERO.of("what the source claims"),
+    "epsilon": AT_LEAST_ZERO.of("value that the source claims"),
+    "delta": AT_LEAST_ZERO.of("value that the source claims"),
     "accountant": None,
     "note": None,
 }
@@ -190,7 +190,7 @@ def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
 
 def _tag(name: str, default: str | None) -> Key:
     """The key that says what kind of round it is: it was looked at when the keys were chosen."""
-    missing = f"it is no round of {name}" if default is None else None
+    missing = f"the round is not a {name} round" if default is None else None
     return Key(lambda value, key: value, _with_default({"const": name, "type": "string"}, default), missing)
 
 
@@ -216,7 +216,7 @@ def _table(value: object, key: str) -> dict[Any, Any]:
 def _rounds(value: object, key: str) -> list[Any]:
     if isinstance(value, dict):
         raise InvalidInputError(
-            "round must be written [[round]], a list of tables, also where there is only one; received one table", key
+            "round must be a list of tables, written [[round]] even for a single round; received one table", key
         )
     if not isinstance(value, list):
         raise InvalidInputError(f"round must be a list of [[round]] tables; received {shown(value)}", key)
@@ -224,8 +224,8 @@ def _rounds(value: object, key: str) -> list[Any]:
         raise InvalidInputError(NO_ROUNDS, key)
     if len(value) > MAX_ROUNDS:
         raise InvalidInputError(
-            f"the plan has {len(value)} tables of rounds; at most {MAX_ROUNDS} are read: give rounds that repeat "
-            "once, with a count",
+            f"a plan may have at most {MAX_ROUNDS} [[round]] tables; received {len(value)}; give repeated rounds once, "
+            "with a count",
             key,
         )
     return value
@@ -241,7 +241,7 @@ PUBLISHED_KEYS: Mapping[str, Key] = {
 
 SELECTION_KEYS: Mapping[str, Key] = {
     "runs": _number(
-        Names(RUNS, "law of the number of runs"), missing=f"runs is missing; it must be one of {listed(RUNS)}"
+        Names(RUNS, "distribution of the number of runs"), missing=f"runs is missing; it must be one of {listed(RUNS)}"
     ),
     "mean": _number(MEAN, missing=f"mean is missing; a selection needs it ({MEAN.meaning})"),
     "shape": _number(SHAPE),
@@ -252,10 +252,10 @@ TABLES: Mapping[str, Mapping[str, Key]] = {"selection": SELECTION_KEYS, "publish
 """The tables that a plan has once, in the order in which they are read."""
 
 PLAN_KEYS: Mapping[str, Key] = {
-    "adjacency": _number(Names(_ADJACENCIES, "which datasets are neighbours"), Adjacency.ADD_OR_REMOVE.value),
+    "adjacency": _number(Names(_ADJACENCIES, "neighbouring relation"), Adjacency.ADD_OR_REMOVE.value),
     "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
-    "unit": _number(Names(UNITS, "who is protected"), RECORD),
+    "unit": _number(Names(UNITS, "what is protected"), RECORD),
     "records_per_unit": _number(RECORDS_PER_UNIT),
     "partitions_per_unit": _number(PARTITIONS_PER_UNIT),
     "selection": Key(_table, {"$ref": "#/$defs/Selection"}),
@@ -279,18 +279,18 @@ def json_schema() -> dict[str, Any]:
               for mechanism, sampling in kinds}  # fmt: skip
     one_round = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in tables]}
     tables["Published"] = _table_schema(
-        "What a source says of the plan; never used in a computation.",
+        "What a source says about the plan; never used in a computation.",
         {name: key.schema for name, key in PUBLISHED_KEYS.items()},
         PUBLISHED_KEYS,
     )
     tables["Selection"] = _table_schema(
-        "That only the best of a random number of runs of all rounds is released.",
+        "Only the best of a random number of runs of all rounds is released.",
         {name: key.schema for name, key in SELECTION_KEYS.items()},
         SELECTION_KEYS,
     )
     properties = {name: key.schema for name, key in PLAN_KEYS.items()}
     properties["round"] = {**properties["round"], "items": one_round}
-    meaning = "Rounds that were run on the data, under one neighbouring relation."
+    meaning = "Rounds run on the data, under one neighbouring relation."
     together = {"dependentRequired": {"records_per_unit": ["unit"]}}
     plan = {**_table_schema(meaning, properties, PLAN_KEYS), **together}
     return {"$schema": DIALECT, "title": "hockeystick plan", "$defs": tables, **plan}
@@ -321,7 +321,7 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
     if item["mechanism"] not in names:
         elsewhere = str(item["mechanism"]).lower().replace("_", "-")
         close = nearest(item["mechanism"], names, ANOTHER) or MECHANISM_NAMES.get(elsewhere)
-        absent = "; that mechanism is not there" if isinstance(item["mechanism"], str) else ""
+        absent = ", which is not supported" if isinstance(item["mechanism"], str) else ""
         hint = absent if close is None else f"; did you mean {close!r}?"
         line = f"mechanism must be one of {few}; received {shown(item['mechanism'])}{hint}"
         return InvalidInputError(line, "mechanism")
@@ -345,9 +345,7 @@ def unknown_on_top(key: object) -> str:
     if key in _IN_ROUNDS or any(key in domains_of(kind) for kind in parts):
         return f"key {key!r} belongs in a [[round]] table, not at the top level of the plan"
     if key == "budget":
-        return (
-            "key 'budget' is of a ledger of releases, which is no plan: `hockeystick budget init --from` takes it over"
-        )
+        return "key 'budget' belongs to a ledger, not to a plan; import it with `hockeystick budget init --from`"
     return unknown(key, PLAN_KEYS)
 
 
@@ -363,8 +361,8 @@ def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sam
     schemes = [kind.name for kind in SAMPLINGS if key in sampling_keys(kind)]
     if schemes:
         return (
-            f"key {key!r} belongs to sampling {listed(schemes)}, and this round has sampling {sampling.name!r}; "
-            "set sampling, or leave the key out"
+            f"key {key!r} belongs to sampling {listed(schemes)}, but this round has sampling {sampling.name!r}; "
+            "change sampling or leave the key out"
         )
     return unknown(key, ["mechanism", *domains_of(mechanism), "sampling", *sampling_keys(sampling), "count", *LABELS])
 

@@ -92,11 +92,11 @@ MEAN = domains.Domain("a number greater than 0 and at most 1e12", {"exclusiveMin
 """The expected numbers of runs."""
 
 SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMinimum": -1, "maximum": 1e6}).of(
-    "shape of the law of runs"
+    "shape of the distribution of the number of runs"
 )
 """The shapes of a truncated negative binomial law."""
 
-SECRET = "the number of runs is drawn anew from its law, is not published, and nothing but the best run is released"  # noqa: S105
+SECRET = "the number of runs is drawn anew for each release and kept secret, and only the best run is released"  # noqa: S105
 """Assumption of every answer."""
 
 
@@ -127,7 +127,7 @@ class BestOf:
             raise InvalidInputError(domains.choice("runs", self.runs, RUNS), "runs")
         if (self.shape is None) == (self.runs == "negative-binomial"):
             raise InvalidInputError(
-                "shape belongs to runs 'negative-binomial', and to no other law; received runs "
+                "shape must be given with runs 'negative-binomial' and only with it; received runs "
                 f"{self.runs!r} and shape {domains.shown(self.shape)}",
                 "shape",
             )
@@ -136,7 +136,7 @@ class BestOf:
             object.__setattr__(self, "shape", SHAPE.check(self.shape, "shape"))
         if self.runs != "poisson" and not self.mean > 1:
             raise InvalidInputError(
-                f"mean must be greater than 1 with runs {self.runs!r}, of which there is at least one; received "
+                f"mean must be greater than 1 with runs {self.runs!r}, which make at least one run; received "
                 f"{self.mean!r}",
                 "mean",
             )
@@ -172,8 +172,7 @@ class BestOf:
         least, most = -300.0 / max(1.0, -eta), -1e-9
         if not excess(least) > 0 > excess(most):
             raise InvalidInputError(
-                f"mean must be above 1 + 1e-9, as there is always one run, and one that shape {eta!r} can have; "
-                f"received {self.mean!r}",
+                f"mean must be greater than 1 + 1e-9 and attainable with shape {eta!r}; received {self.mean!r}",
                 "mean",
             )
         log = root(excess, least, most, xtol=1e-300)
@@ -260,10 +259,10 @@ GAP = 1e-3
 LARGEST = 700.0
 """Epsilons whose exponential is formed; beyond, that of this one stands for it, which only lowers a lower end."""
 
-WHY = f"{WIDTH}: above for whatever is tuned, below for orders that put two tests first"
+WHY = f"{WIDTH}: the upper end holds for any selection, the lower end for selections that rank two tests first"
 """Why there are two ends."""
 
-ONE_ORDERING = "no lower end: it is found among tests, which need both orderings of two datasets"
+ONE_ORDERING = "there is no lower bound, because it would need both orderings of two neighbouring datasets"
 """Why there is no lower end."""
 
 

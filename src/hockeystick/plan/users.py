@@ -93,20 +93,20 @@ UNITS = (RECORD, USER)
 MOST_RECORDS = 10**9
 """Most records of a user: beyond, no plan that is worth the name protects one."""
 
-RECORDS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of("most records that one user has in the dataset")
+RECORDS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of("maximum number of records per user")
 """Domain of the key ``records_per_unit``."""
 
 
 PARTITIONS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of(
-    "most partitions in which one user has records, where each round is run on all partitions"
+    "maximum number of partitions that hold one user's records, when each round runs on every partition"
 )
 """Domain of the key ``partitions_per_unit``."""
 
 GROUP_PRIVACY = "group privacy"  # the accountant of answers that follow from the curve of one record
 
 WHY = (
-    "by group privacy from the certified curve of one record, the looser route: no pair is proven for a user's records "
-    "together; from below, a user with one record"
+    "no pair is proven for all of a user's records together, so the upper end follows by group privacy from the "
+    "curve of one record and the lower end is for a user with one record"
 )
 """Why the ends are apart."""
 
@@ -133,14 +133,14 @@ def checked_unit(unit: object, records: object, partitions: object = None) -> tu
     if unit == USER:
         if records is None:
             raise InvalidInputError(
-                "records_per_unit is missing; unit 'user' needs it: the most records that one user has in the dataset",
+                "records_per_unit is missing; unit 'user' needs it (maximum number of records per user)",
                 "records_per_unit",
             )
         return USER, int(RECORDS_PER_UNIT.check(records, "records_per_unit")), most
     for key, value in (("records_per_unit", records), ("partitions_per_unit", partitions)):
         if value is not None and value != 1:
             raise InvalidInputError(
-                f"{key} goes with unit 'user'; received {domains.shown(value)} with unit 'record'", key
+                f"{key} requires unit 'user'; received {domains.shown(value)} with unit 'record'", key
             )
     return RECORD, 1, most
 
@@ -157,8 +157,8 @@ def check_unit(plan: Plan) -> None:
         for item in rounds:
             if item.sampling.name != "none":
                 raise UnsupportedError(
-                    f"partitions_per_unit goes with unsampled rounds; received sampling {item.sampling.name!r}: one "
-                    "draw decides on a user's records in all partitions, of which no pair is proven"
+                    f"partitions_per_unit requires sampling 'none'; received sampling {item.sampling.name!r}, for "
+                    "which no pair is proven"
                 )
         if plan.steps * plan.partitions_per_unit > domains.MAX_COUNT:
             raise UnsupportedError(
@@ -175,9 +175,9 @@ def check_unit(plan: Plan) -> None:
                 else "be in different partitions"
             )
             raise UnsupportedError(
-                f"mechanism {item.mechanism.name!r} with sampling {item.sampling.name!r} under 'replace-one': the two "
-                f"{plan.unit}s may {differ}, so that records come or go and none takes their place, of which nothing "
-                "is proven; use adjacency 'add-or-remove' or 'zero-out', or noise on a sum with replace_one_distance 2"
+                f"mechanism {item.mechanism.name!r} with sampling {item.sampling.name!r} under 'replace-one' is not "
+                f"supported: the two {plan.unit}s may {differ}, and no pair is proven for that; use adjacency "
+                "'add-or-remove' or 'zero-out', or noise on a sum with replace_one_distance 2"
             )
 
 
@@ -189,20 +189,20 @@ def premise(plan: Plan) -> str:
         cut = "each record is in one partition"
         if plan.unit == USER:
             cut = (
-                f"no user has records in more than {partitions} partitions, nor more than {records} in one of them, to "
-                "which the dataset is cut before, by a rule that looks at the user's own records alone"
+                f"each user has records in at most {partitions} partitions and at most {records} in each of them; the "
+                "dataset is cut to these limits beforehand, by a rule that looks only at the user's own records"
             )
-        other = f"; the {plan.unit} in another one's place may be in other partitions" if replaced else ""
+        other = f"; the replacing {plan.unit} may be in other partitions" if replaced else ""
         return (
-            "each round is run on every partition of the data by itself, with noise of its own; "
-            f"{cut}; which partitions there are is public{other}"
+            "each round runs separately on every partition of the data, with independent noise; "
+            f"{cut}; the list of partitions is public{other}"
         )
     several = replaced and records > 1  # a user with one record gives way to one with one
-    other = "; the user in another one's place may have fewer records or more, up to as many" if several else ""
+    other = f"; the replacing user may have any number of records up to {records}" if several else ""
     return (
-        f"no user has more than {records} records in the dataset, which is cut to that before batches are drawn, by a "
-        "rule that looks at the user's own records alone; each record is clipped by itself, and records are sampled, "
-        f"not users{other}"
+        f"each user has at most {records} records in the dataset; the dataset is cut to that limit before batches are "
+        "drawn, by a rule that looks only at the user's own records; each record is clipped separately, and records "
+        f"are sampled, not users{other}"
     )
 
 
@@ -227,8 +227,8 @@ class OfUnit:
         found = self._found(direction)
         if isinstance(found, RenyiCurve):
             raise UnsupportedError(
-                f"of mechanism {self.round.mechanism.name!r} only the Renyi divergence for users is bounded: use "
-                'accountant="rdp" or "auto"'
+                f"for users, only the Renyi divergence of mechanism {self.round.mechanism.name!r} is bounded; use "
+                "accountant 'rdp' or 'auto'"
             )
         return found
 
@@ -247,7 +247,7 @@ class OfUnit:
         Raises:
             UnsupportedError: always.
         """
-        raise UnsupportedError("no proof is implemented for users with several records; leave proof out")
+        raise UnsupportedError("proofs are not implemented for users with several records; leave proof out")
 
     def _found(self, direction: Direction) -> Known | RenyiCurve:
         found = self.round.of_many(direction, self.records)
@@ -270,9 +270,9 @@ def check_chain(plan: Plan) -> None:
     for sampling in plan.samplings:
         if vars(type(sampling)).get("zeroed") is not Zeroed.AS_ABSENT:
             raise UnsupportedError(
-                f"sampling {sampling.name!r} under {plan.adjacency.value!r}: batches of a fixed size are drawn "
-                "otherwise from a dataset without some of the records, so that group privacy from the curve of one "
-                "record does not apply; use adjacency 'zero-out', where their number stays"
+                f"sampling {sampling.name!r} under {plan.adjacency.value!r} is not supported for users: group privacy "
+                "does not apply, because the batches depend on the number of records; use adjacency 'zero-out', which "
+                "keeps that number"
             )
 
 
@@ -295,22 +295,23 @@ def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, 
     """
     if accountant != "auto" or proof or options:
         accountant = "an option" if accountant == "auto" else f"accountant {domains.shown(accountant)}"
-        route = "selection" if plan.best_of is not None else GROUP_PRIVACY
+        route = "a selection" if plan.best_of is not None else GROUP_PRIVACY
         what = "a proof" if proof else accountant
-        raise UnsupportedError(f"{what} does not go with {route}, which has a route of its own: use accountant 'auto'")
+        raise UnsupportedError(
+            f"{what} cannot be combined with {route}; use accountant 'auto' without options or proof"
+        )
 
 
 def refusal(plan: Plan) -> UnsupportedError:
     """The refusal of a question that needs the pairs of such a plan."""
     if plan.best_of is not None:
         return UnsupportedError(
-            "the plan releases the best of a random number of runs (selection), of which this question is not "
-            "answered: ask for epsilon or delta, calibrate noise to them, or leave the table [selection] out to ask of "
-            "one run"
+            "a plan with a selection supports only epsilon, delta and calibration of noise to them; leave out the "
+            "table [selection] to analyse a single run"
         )
     return UnsupportedError(
-        f"no pair is proven for users with {plan.records_per_unit} records of this plan, so that epsilon and delta "
-        f"follow by {GROUP_PRIVACY} alone and this question is not answered; unit 'record' asks it of single records"
+        f"no pair is proven for users with {plan.records_per_unit} records of this plan, so {GROUP_PRIVACY} gives only "
+        "epsilon and delta; use unit 'record' to analyse single records"
     )
 
 
@@ -445,7 +446,7 @@ class GroupProfile:
             rest -= 1
         if rest:
             upper = GroupProfile(self.profile, rest)._by_delta(upper)
-            reason = f"the last {rest} of {self.size} records of the group by its delta, not one by one"
+            reason = f"the last {rest} of the group's {self.size} records are bounded together by delta, not separately"
         return Band(single.lower, upper, upper, "upper", reason)
 
     def _by_delta(self, fpr: Array) -> Array:

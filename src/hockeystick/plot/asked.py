@@ -83,7 +83,7 @@ def line_of(label: str, x: Sequence[float], answers: Sequence[Asked], style: str
     values = [answer.value for answer in answers]
     failures = [answer.reason for answer in answers if answer.failed]
     if failures:
-        note = f"at {len(failures)} of {len(answers)} places it {failures[0]}"
+        note = f"at {len(failures)} of {len(answers)} points it {failures[0]}"
         return Line(label, x, values, lower, style, note, failed=True)
     return Line(label, x, values, lower, style)
 

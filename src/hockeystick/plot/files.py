@@ -90,10 +90,11 @@ def checked_ending(path: str | Path) -> str:
     try:
         ending = Path(path).suffix.lower()
     except TypeError:
-        raise InvalidInputError(f"a figure's file is named by a path; received {shown(path)}") from None
+        raise InvalidInputError(f"the path of a figure must be a string or a Path; received {shown(path)}") from None
     if ending not in ENDINGS:
         raise InvalidInputError(
-            f"{place(path)}: a figure's file ends in {', '.join(ENDINGS)}; received {shown(ending or 'no ending')}"
+            f"{place(path)}: the name of a figure must end in {', '.join(ENDINGS)}; received "
+            f"{shown(ending or 'no ending')}"
         )
     return ending
 

@@ -52,7 +52,7 @@ def curve_panel(
         InvalidInputError: the range or the number of points is invalid.
         UnsupportedError: a round has no proved dominating pair.
     """
-    low = 0.0 if start is None else domains.epsilon(start, "start", "least epsilon")
+    low = 0.0 if start is None else domains.epsilon(start, "start", "smallest epsilon")
     high = reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")
     x = _between(low, high, points, "epsilon")
     say("certified bounds")
@@ -92,7 +92,7 @@ def steps_panel(
         InvalidInputError: there is no delta, or no round.
     """
     if delta is None and plan.delta_target is None:
-        raise InvalidInputError("no delta: the plan has no default target; pass delta", "delta")
+        raise InvalidInputError("no delta: the plan has no target delta; pass delta", "delta")
     target = plan.delta_target if delta is None else target_delta(delta)
     assert target is not None
     if plan.steps < 1:
@@ -170,13 +170,13 @@ def reach(plan: Plan) -> float:
         if math.isfinite(upper):
             return min(upper, domains.MOST_EPSILON) or 1.0
     raise InvalidInputError(
-        "stop: epsilon is infinite at every small delta; say how far the curve should reach", "stop"
+        "stop is missing: epsilon is infinite at every small delta; give the largest epsilon to draw", "stop"
     )
 
 
 def _between(low: float, high: float, points: int, what: str, logarithmic: bool = False) -> list[float]:
-    count = domains.whole(points, "points", "places where it is computed", least=2, most=MOST_POINTS)
+    count = domains.whole(points, "points", "number of points to compute", least=2, most=MOST_POINTS)
     if not low < high:
-        raise InvalidInputError(f"the range of {what} has to increase; received {low!r} to {high!r}", "stop")
+        raise InvalidInputError(f"the range of {what} must increase; received {low!r} to {high!r}", "stop")
     spread = np.geomspace if logarithmic else np.linspace
     return [float(at) for at in spread(low, high, count)]

@@ -112,7 +112,7 @@ def steps(
     """
     panels = [steps_panel(plan, delta, points, accountants if len(plans) == 1 else ()) for plan in _some(plans)]
     if len({panel.ylabel for panel in panels}) > 1:
-        raise InvalidInputError("the plans have different deltas, and the figure one: pass delta", "delta")
+        raise InvalidInputError("the plans have different deltas, but a figure has one; pass delta", "delta")
     marks = []
     for panel in panels:
         assert panel.bracket is not None  # steps_panel has one
@@ -177,7 +177,7 @@ def compare(
         HockeystickError: matplotlib is missing.
     """
     if not accountants:
-        raise InvalidInputError("accountants: name at least one to compare", "accountants")
+        raise InvalidInputError("accountants must name at least one accountant to compare", "accountants")
     return curve(
         plan, start=start, stop=stop, points=points, accountants=accountants, title=title, width=width, height=height
     )
@@ -196,7 +196,7 @@ def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
         HockeystickError: matplotlib is missing.
     """
     if kind == "compare" and len(plans) > 1:
-        raise InvalidInputError(f"the figure 'compare' is of one plan; received {len(plans)}", "plans")
+        raise InvalidInputError(f"the figure 'compare' takes one plan; received {len(plans)}", "plans")
     return figure_by_name(FIGURES, kind, plans, options)
 
 
@@ -214,16 +214,18 @@ def figure_by_name(
     taken = [key for key in signature(figures[name]).parameters if key not in ("plans", "plan", "sweep")]
     for key in options:
         if key not in taken:
-            raise InvalidInputError(f"the figure {name!r} has no option {shown(key)}; it has {', '.join(taken)}", key)
+            raise InvalidInputError(
+                f"the figure {name!r} has no option {shown(key)}; its options are {', '.join(taken)}", key
+            )
     return figures[name](*subjects, **options)
 
 
 def _some(plans: Sequence[Plan]) -> Sequence[Plan]:
     for plan in plans:
         if not isinstance(plan, Plan):
-            raise InvalidInputError(f"a figure is of plans; received {shown(plan)}", "plans")
+            raise InvalidInputError(f"a figure takes plans; received {shown(plan)}", "plans")
     if not 1 <= len(plans) <= MOST_PLANS:
-        raise InvalidInputError(f"a figure is of one to {MOST_PLANS} plans; received {len(plans)}", "plans")
+        raise InvalidInputError(f"a figure takes 1 to {MOST_PLANS} plans; received {len(plans)}", "plans")
     return plans
 
 
@@ -238,10 +240,12 @@ def _figure(
 ) -> Figure:
     if isinstance(labels, str) or (labels and len(labels) != len(panels)):
         raise InvalidInputError(
-            f"labels must be one for each of {len(panels)} plans; received {shown(labels)}", "labels"
+            f"labels must have one label for each of {len(panels)} plans; received {shown(labels)}", "labels"
         )
     if len(panels) > 1 and accountants:
-        raise InvalidInputError("accountants are drawn beside one plan; leave them out of a figure of several")
+        raise InvalidInputError(
+            "accountants can be drawn for a single plan only; leave them out of a figure of several"
+        )
     first = panels[0]
     if len(panels) == 1:
         bracket = first.bracket

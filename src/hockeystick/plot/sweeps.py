@@ -51,7 +51,7 @@ LABELS = {
     "delta": "$\\delta$",
     "mu": "$\\mu$",
     NOISE: "noise per coordinate (clipping norms)",
-    GRADIENTS: "gradients computed in all",
+    GRADIENTS: "total gradients computed",
 }
 """Names of columns on axes, where they differ from the column."""
 
@@ -91,7 +91,7 @@ def heat_map(
     across, up = _axes(sweep, x, y)
     values = _field(sweep, across, up, at or {})
     if not np.isfinite(values).any():
-        raise InvalidInputError("no point of the map has a finite answer", "sweep")
+        raise InvalidInputError("no point of the heat map has a finite answer", "sweep")
     with blank(width, height) as figure:
         axes = figure.add_subplot()
         axes.grid(visible=False)
@@ -170,7 +170,7 @@ def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
 
 def _check(sweep: object) -> None:
     if not isinstance(sweep, Sweep):
-        raise InvalidInputError(f"sweep must be what hs.sweep gives back; received {shown(sweep)}", "sweep")
+        raise InvalidInputError(f"sweep must be a result of hs.sweep; received {shown(sweep)}", "sweep")
 
 
 def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
@@ -189,7 +189,7 @@ def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
     found = [name if name is not None else left.pop(0) if left else None for name in (x, y)]
     if None in found or found[0] == found[1]:
         raise InvalidInputError(
-            f"a map has two parameters with several values each; this grid has {listed(several) or 'none'}",
+            f"a heat map needs two parameters with several values each; this grid has {listed(several) or 'none'}",
             "x",
         )
     across, up = found
@@ -203,11 +203,11 @@ def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array
     others = {name: values for name, values in sweep.axes.items() if name not in (across, up)}
     for name in at:
         if name not in others:
-            raise InvalidInputError(f"at: {shown(name)} is no further parameter of the grid", "at")
+            raise InvalidInputError(f"at: {shown(name)} is not a further parameter of the grid", "at")
     for name, values in others.items():
         if at.get(name, values[0] if len(values) == 1 else None) not in values:
             raise InvalidInputError(
-                f"at: say at which {name} the map is, such as at={{{name!r}: {values[0]!r}}}; received "
+                f"at: give the {name} of the heat map, such as at={{{name!r}: {values[0]!r}}}; received "
                 f"{shown(at.get(name))}",
                 "at",
             )
@@ -216,7 +216,7 @@ def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array
     where = {name: {value: place for place, value in enumerate(sweep.axes[name])} for name in (across, up)}
     found = np.full((len(where[up]), len(where[across])), np.nan)
     if len(sweep) != math.prod(len(values) for values in sweep.axes.values()):
-        raise InvalidInputError("a map is of all rows of a sweep; received some of them", "sweep")
+        raise InvalidInputError("a heat map needs all rows of a sweep; received some of them", "sweep")
     for row in sweep.rows:
         if row["guarantee"] in CERTAIN and all(row[name] == value for name, value in fixed.items()):
             found[where[up][row[up]], where[across][row[across]]] = row[column]

@@ -69,14 +69,14 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     name, start = parameter.name, parameter.start
     counts = found.canaries, found.guesses, found.correct
     if p_value(*counts, 0.0, 0.0) > found.significance:
-        return UnrejectedNoise(name, math.inf, None, "however large: so many may be right by tossing coins")
+        return UnrejectedNoise(name, math.inf, None, "at any noise, because coin tosses could be right so often")
     kept, rejected = (None, start) if found.rejected else (start, None)
     factor, limited = 1.0, None
     while limited is None and (kept is None or rejected is None or rejected > kept * (1 + TOLERANCE)):
         factor *= 2
         if kept is None or rejected is None:
             tried = start / factor if kept is None else start * factor
-            limited = f"no value beyond {tried:.3g} was tried" if factor > MOST_FACTOR else None
+            limited = f"values beyond {tried:.3g} were not tried" if factor > MOST_FACTOR else None
         else:
             tried = math.sqrt(kept * rejected)
         if limited is not None:

@@ -70,7 +70,9 @@ class Calibration:
         if not spec:
             return str(self)
         if self._rounding is None:
-            raise InvalidInputError(f"which side of {self.parameter!r} is safe is not known: take .value", "format")
+            raise InvalidInputError(
+                f"the safe direction of rounding {self.parameter!r} is not known; use .value", "format"
+            )
         return rounded(self.value, spec, self._rounding)
 
     @property
@@ -100,7 +102,7 @@ class Calibration:
         if self.limited is not None:
             rows.append(("limited", self.limited))
         rows += [("assumes", text) for text in self.achieved.assumptions]
-        rows += [("mind", text) for text in self.achieved.warnings]
+        rows += [("warning", text) for text in self.achieved.warnings]
         return html_table(f"{self.parameter} = {value}", rows)
 
 
@@ -110,7 +112,7 @@ def beside_said(found: Calibration) -> str:
     """
     assert found.beside is not None
     value, bound = found.beside
-    return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'is not shown to meet it'}"
+    return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'could not be shown to meet it'}"
 
 
 def calibrate(
@@ -155,7 +157,7 @@ def calibrate(
         )
     # the range of the search begins at its first value, which may be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
-    tolerance = domains.share(tolerance, "tolerance", "relative, on the parameter")
+    tolerance = domains.share(tolerance, "tolerance", "relative tolerance on the parameter")
     above, unsure = None, None
     if chosen.stair is not None:
         chosen, above, unsure = _between_stairs(chosen, chosen.stair, build, target, gap)
@@ -191,7 +193,7 @@ def _between_stairs(
     fewest, most = steps_at(parameter.most), steps_at(parameter.least)
     # from the middle and not from the plan's value: without monotonicity the answer could depend on it
     middle = math.ceil(math.sqrt(fewest * most))
-    steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
+    steps = Parameter("steps per epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
     search = Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap)
     try:
         met, missed = search.run()

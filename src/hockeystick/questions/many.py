@@ -47,7 +47,7 @@ MANY_EXPECTED = 30.0
 plan then takes 2 ms and is narrow enough. With fewer it takes 10 to 400 ms, and gains a digit at most.
 """
 
-LIMITED = "rounding or remainders keep it from the asked gap"  # reason of a wider interval
+LIMITED = "rounding and remainder terms keep the interval wider than the requested gap"  # reason of a wider interval
 
 
 def epsilons(
@@ -313,7 +313,7 @@ def _listed(plans: Iterable[Plan]) -> list[Plan]:
 
 
 def _checked_gap(gap: float | None) -> float | None:
-    return None if gap is None else domains.share(gap, "gap", "widest relative width wanted of the interval")
+    return None if gap is None else domains.share(gap, "gap", "requested relative width of the interval")
 
 
 def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:

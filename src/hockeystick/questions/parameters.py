@@ -145,8 +145,8 @@ def batch_of(plan: Plan) -> float | None:
 
 
 GIVEN: Mapping[str, str] = {
-    "dataset-size": "which is that of the data, and no choice: batch-size and sample-rate are found beside it",
-    "delta": "which belongs to the target",
+    "dataset-size": "which the data determine; calibrate batch-size or sample-rate instead",
+    "delta": "which is part of the target",
 }
 """Refusals of quantities that are given and cannot be calibrated."""
 
@@ -213,8 +213,8 @@ def _check_monotone(plan: Plan, key: str) -> None:
         reason = item.mechanism.not_monotone.get(key)
         if reason is not None:
             raise InvalidInputError(
-                f"{key} of mechanism {item.mechanism.name!r} cannot be calibrated, as privacy is not monotone in it: "
-                f"{reason}; compare a few values with `epsilon`",
+                f"{key} of mechanism {item.mechanism.name!r} cannot be calibrated, because privacy is not monotone in "
+                f"it: {reason}; compare a few values with `epsilon`",
                 key,
             )
 
@@ -328,7 +328,7 @@ def _noise(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
     for key in NOISES:
         _check_monotone(plan, key)
     if not any(_has(item.mechanism, key) for item in plan.rounds for key in NOISES):
-        raise InvalidInputError("the plan has no round whose noise could be scaled", "noise")
+        raise InvalidInputError("the plan has no round with noise to scale", "noise")
 
     def build(factor: float) -> Plan:
         def scaled(item: Round) -> Round:
@@ -352,8 +352,8 @@ def _one(values: set[Any], key: str) -> Any:
     if len(values) > 1:
         shown = ", ".join(sorted(map(str, values)))
         raise InvalidInputError(
-            f"the rounds have different values of {key} ({shown}): calibrate 'noise', a common factor, or from Python "
-            "a function that makes the plan",
+            f"the rounds have different values of {key} ({shown}); calibrate 'noise', a common factor, or pass a "
+            "function that makes the plan to calibrate in Python",
             key,
         )
     return values.pop()
@@ -366,12 +366,12 @@ def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
         InvalidInputError: there are several; the message names the parameters that can be changed.
     """
     if len(those) != 1:
-        which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds that say {key}"
+        which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds with {key}"
         others = ", ".join(name for name in PARAMETERS if name != key and _reads(plan, name))
-        remedy = f"{others} can be changed of it" if others else "split it"
+        remedy = f"calibrate {others} instead" if others else "split the plan"
         raise InvalidInputError(
-            f"{key} cannot be changed of a plan with {len(those)} {which}, as it does not say whose: {remedy}; in "
-            "Python calibrate takes a function that makes the plan, too",
+            f"{key} is ambiguous in a plan with {len(those)} {which}; {remedy}, or pass a function that makes the plan "
+            "to calibrate in Python",
             key,
         )
     return those[0]

@@ -88,8 +88,8 @@ def _unit(plan: Plan, more: Round | None) -> Round:
     if more is None:
         if len(plan.kinds) != 1:
             raise InvalidInputError(
-                f"the plan has {len(plan.kinds)} kinds of rounds: say which one is repeated, by a plan of that one "
-                "round (--more FILE)",
+                f"the plan has {len(plan.kinds)} kinds of rounds; give a plan with only the round to repeat (--more "
+                "FILE)",
                 "more",
             )
         more = plan.rounds[0]

@@ -115,7 +115,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
     delta = asked_delta(plan, delta)
     if all(isinstance(item.sampling, NoSampling) for item in plan.rounds):
         raise InvalidInputError(
-            "no round of the plan is sampled: give one with sampling, such as sampling = 'poisson'", "sampling"
+            "no round of the plan is sampled; give it a sampling scheme, such as sampling = 'poisson'", "sampling"
         )
     if epsilon is None:
         epsilon = plan.epsilon(delta).upper
@@ -198,6 +198,6 @@ def _keys(kind: type[Sampling], known: Mapping[str, float]) -> dict[str, Any]:
     for key in wanted:
         if key not in known:
             raise InvalidInputError(
-                f"{key} does not follow from the plan: give a plan with sampling {kind.name!r}", key
+                f"{key} does not follow from the plan; give a plan with sampling {kind.name!r}", key
             )
     return {key: known[key] for key in wanted}

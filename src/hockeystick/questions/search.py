@@ -227,8 +227,8 @@ class Search:
     def _unreachable(self, nearest: Sample) -> str:
         name, what = self._parameter.name, self._target.name
         return (
-            f"no {name} meets {what} {shortest(self._target.limit)}: the nearest that is reached, at {name} = "
-            f"{six_digits(nearest.value)}, is {what} {six_digits(self._target.safe_end(nearest.bound))}"
+            f"no {name} meets {what} {shortest(self._target.limit)}; the nearest attainable {what} is "
+            f"{six_digits(self._target.safe_end(nearest.bound))}, at {name} = {six_digits(nearest.value)}"
         )
 
     def _root(self) -> float | None:

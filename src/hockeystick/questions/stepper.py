@@ -101,7 +101,7 @@ class Accountant:
         """
         if others:
             raise InvalidInputError(
-                "a step is one Round, or noise_multiplier= and sample_rate= by name; received "
+                "a step takes one Round, or noise_multiplier= and sample_rate= by keyword; received "
                 f"{', '.join(map(shown, (item, *others)))}",
                 "item",
             )
@@ -114,9 +114,9 @@ class Accountant:
                 )
             item = Round(noised(noise_multiplier), Poisson(sample_rate))
         elif noise_multiplier is not None or sample_rate is not None:
-            raise InvalidInputError("a Round says it all: noise_multiplier and sample_rate do not go with one", "item")
+            raise InvalidInputError("give either a Round or noise_multiplier and sample_rate; received both", "item")
         elif not isinstance(item, Round):
-            raise InvalidInputError(f"a step is a Round; received {shown(item)}", "item")
+            raise InvalidInputError(f"a step must be a Round; received {shown(item)}", "item")
         if type(count) is not int or count != 1:
             item = item * whole(count, "count", "number of equal steps")
         if not item.count:
@@ -243,7 +243,7 @@ def _refuse(others: Mapping[str, object], question: str) -> None:
     """
     for key in others:
         raise InvalidInputError(
-            f"an accountant that is stepped has no option {shown(key)}, only gap and proof; "
-            f"for other options of a plan use accountant.plan.{question}, ...)",
+            f"a stepped accountant has no option {shown(key)}, only gap and proof; "
+            f"for other options use accountant.plan.{question}, ...)",
             key,
         )

@@ -168,7 +168,7 @@ class TruePositiveRate(Target):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _more_than(self.tpr, "tpr", self.fpr, "fpr", "guessing reaches it")
+        _more_than(self.tpr, "tpr", self.fpr, "fpr", "which guessing attains")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the true-positive rate at the target's false-positive rate."""
@@ -184,13 +184,13 @@ class TruePositiveRate(Target):
 class BayesRisk(Target):
     """Lower limit of the smallest error probability of an attacker with a prior."""
 
-    risk: Annotated[float, OPEN.of("the least probability of error")]
+    risk: Annotated[float, OPEN.of("the target minimum error probability")]
     prior: Annotated[float, OPEN.of("prior probability of one of the two datasets")] = 0.5
     name: ClassVar[str] = "risk"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _more_than(self._guessing, "min(prior, 1 - prior)", self.risk, "risk", "nobody errs more by guessing")
+        _more_than(self._guessing, "min(prior, 1 - prior)", self.risk, "risk", "the error of guessing")
 
     @property
     def _guessing(self) -> float:
@@ -222,13 +222,13 @@ class BayesRisk(Target):
 class Reconstruction(Target):
     """Upper limit of the success of reconstructing a record, if guessing succeeds with probability ``baseline``."""
 
-    success: Annotated[float, OPEN.of("the target success of reconstruction")]
-    baseline: Annotated[float, OPEN.of("success of guessing without the record")]
+    success: Annotated[float, OPEN.of("the target success probability of reconstruction")]
+    baseline: Annotated[float, OPEN.of("success probability of guessing without the output")]
     name: ClassVar[str] = "success"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _more_than(self.success, "success", self.baseline, "baseline", "guessing reaches it")
+        _more_than(self.success, "success", self.baseline, "baseline", "which guessing attains")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the bound on the success."""

@@ -126,7 +126,7 @@ def _lines(
         lines.append(("reason", bound.reason))
     lines += [*scale, *relation_lines(plan)]
     if bound.direction is not None and len(plan.adjacency.directions) > 1:
-        lines.append(("direction", f"{bound.direction} (the worse one)"))
+        lines.append(("direction", f"{bound.direction} (the worse direction)"))
     lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
     claim = _published_lines(plan.published or {}, judged)
     return [*lines, *assumption_lines(plan), *claim, *warning_lines(plan, delta)]

@@ -27,7 +27,7 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     headline = f"{word}: p <= {round_up(found.p_value, QUOTED_DIGITS)} at significance {exact(found.significance)}"
     lines = [
         ("verdict", found.verdict.partition(": ")[2]),
-        ("guesses", f"{found.correct} right of {found.guesses}, {found.canaries} canaries"),
+        ("guesses", f"{found.correct} of {found.guesses} correct, {found.canaries} canaries"),
         ("decided by", _decided_by(found)),
     ]
     noise = unrejected_noise(plan, found)
@@ -35,7 +35,9 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
         lines.append(("noise", noise_said(noise)))
     if delta is not None:
         least = round_down(found.epsilon_below(delta), QUOTED_DIGITS)
-        lines.append(("of the run", f"epsilon >= {least} at delta = {exact(delta)}, at that significance"))
+        lines.append(
+            ("lower bound", f"epsilon >= {least} at delta = {exact(delta)}, for this run, at this significance")
+        )
     return Answer(headline, (*lines, *plan_lines(plan, delta)))
 
 

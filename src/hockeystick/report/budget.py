@@ -40,11 +40,11 @@ def standing_answer(standing: Standing) -> Answer:
     lines = [("proven", guarantee_said(standing)), (spent, amount_said(budget, state.spent(WHOLE)))]
     lines += [_grant_line(state, name) for name in grants[:MANY]]
     if len(grants) > MANY:
-        lines.append(("grants", f"{len(grants)}, of which {MANY} are listed; --json has all"))
+        lines.append(("grants", f"{len(grants)}; the first {MANY} are listed, and --json lists all"))
     if state.regions:
         left = ", ".join(f"{name} {down(budget.remaining(state.left(WHOLE, name)))}" for name in state.regions)
         lines.append(("regions", cut(f"{left} remains", MAX_PARAMETER_TEXT)))
-    given_back = f", {standing.voids} given back" if standing.voids else ""
+    given_back = f", {standing.voids} voided" if standing.voids else ""
     lines += [
         ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
         ("releases", f"{standing.releases}{given_back}"),
@@ -109,7 +109,7 @@ def price_answer(budget: Budget, price: Price) -> Answer:
     cost = "more than the whole budget" if beyond else amount_said(budget, dearest(price))
     lines = []
     if price.more is not None:
-        times = {1: "once", MAX_COUNT: "as often as wanted"}.get(price.more, f"{price.more} times")
+        times = {1: "once", MAX_COUNT: "any number of times"}.get(price.more, f"{price.more} times")
         lines.append(("fits", times))
     return Answer(f"{cost}: {'it fits' if price.fits else 'it does not fit'}; nothing was recorded", tuple(lines))
 
@@ -137,7 +137,7 @@ def receipt_answer(state: State, receipt: Receipt) -> Answer:
     if "id" in receipt.keys:
         lines.append(("id", str(receipt.keys["id"])))
     if receipt.token is not None:
-        lines.append(("token", f"{receipt.token} (shown once: `budget void` or `budget run` needs it)"))
+        lines.append(("token", f"{receipt.token} (shown only once; `budget void` and `budget run` need it)"))
     if receipt.keys.get("grant"):
         lines.append(_grant_line(state, str(receipt.keys["grant"])))
     return Answer(_headline(state), tuple(lines))
@@ -146,16 +146,16 @@ def receipt_answer(state: State, receipt: Receipt) -> Answer:
 def verification_answer(found: Verification, receipts: int) -> Answer:
     """Return the result of a verification against so many receipts, for people."""
     headline = (
-        f"{found.entries} entries agree with the log, their prices and what is stored"
+        f"{found.entries} entries agree with the log, the prices and the stored state"
         if found.sound
-        else f"the ledger does not agree with itself: {len(found.findings)} findings"
+        else f"the ledger is inconsistent: {len(found.findings)} findings"
     )
     lines = [("last entry", f"{found.entries - 1}, hash {found.hash}")]
     lines += [("finding", one_line(finding)) for finding in found.findings]
     if found.sound and receipts:
         lines.append(("receipts", f"{receipts} found"))
     elif found.sound:
-        lines.append(("not seen", "a database put back to an earlier day; --receipt with a later receipt shows it"))
+        lines.append(("not detected", "a restored older copy of the database; checking a later --receipt reveals one"))
     return Answer(headline, tuple(lines))
 
 
@@ -171,8 +171,8 @@ def guarantee_said(standing: Standing) -> str:
         said = f"({_up(budget.epsilon)}, {exact(budget.delta or 0.0)})-differentially private"
     periods = f", in each of {standing.state.period + 1} periods" if standing.state.period else ""
     return (
-        f"all that the budget allows together is {said}{periods}, also where a release depends on what was released "
-        f"before (filter {limit.name})"
+        f"everything the budget allows together is {said}{periods}, even if releases depend on earlier results "
+        f"(filter {limit.name})"
     )
 
 
@@ -190,7 +190,7 @@ def amount_said(budget: Budget, units: Whole) -> str:
     return said
 
 
-STATES = {RUN: "", VOID: "given back", RESERVED: RESERVED}
+STATES = {RUN: "", VOID: "voided", RESERVED: RESERVED}
 """Words for what became of a release."""
 
 
@@ -229,7 +229,7 @@ def budget_again(stated: Mapping[str, Any]) -> dict[str, Any]:
     asked = stated.get("asked")
     keys = asked.get("ledger") if isinstance(asked, dict) else None
     if not isinstance(asked, dict) or not isinstance(keys, dict) or len(asked) != 1:
-        raise InvalidInputError("it does not say which ledger it is about (key 'ledger' of 'asked')", "asked")
+        raise InvalidInputError("the answer does not identify its ledger (key 'ledger' of 'asked')", "asked")
     budget, releases = first_of(keys)
     found = budget.made
     for item in releases:

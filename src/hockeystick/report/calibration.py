@@ -43,13 +43,13 @@ def calibration_answer(found: Calibration) -> Answer:
     if found.beside is not None:
         lines.append(("just beside", f"{found.parameter} = {beside_said(found)}"))
     else:
-        lines.append(("note", "the target is met at the end of the parameter's range"))
+        lines.append(("note", "the target is met even at the end of the parameter's range"))
     if found.limited is not None:
         lines.append(("limited", found.limited))
     if parameter.name == "noise":
         lines.append(("noises", "; ".join(_noises(found))))
         if left := _left(found):
-            lines.append(("as they are", f"{', '.join(left)}: their noise is not scaled"))
+            lines.append(("unchanged", f"{', '.join(left)}: their noise is not scaled"))
     return Answer(headline, (*lines, *plan_lines(found.plan, target.at_delta)))
 
 
@@ -107,4 +107,4 @@ def _target(described: Mapping[str, Any]) -> targets.Target:
     for kind in TARGETS:
         if {item.name for item in fields(kind)} == set(described):
             return kind(**described)
-    raise InvalidInputError(f"asked: no target has the keys {shown(list(described))}", "target")
+    raise InvalidInputError(f"asked: received keys that no target has: {shown(list(described))}", "target")

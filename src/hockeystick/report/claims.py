@@ -9,7 +9,7 @@ class Verdict(Enum):
     """Place of a claim beside the certified ends; each value is the text shown."""
 
     TOO_LOW = "too low for this plan"
-    AGREES = "in agreement with the interval"
+    AGREES = "consistent with the interval"
     NOT_TIGHT = "valid for this plan, not tight"
 
 

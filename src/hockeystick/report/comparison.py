@@ -83,7 +83,7 @@ class Entries(tuple[Entry, ...]):
         for entry in self:
             if entry.name == key:
                 return entry
-        raise KeyError(f"no accountant is called {key!r}")
+        raise KeyError(f"there is no accountant {key!r}")
 
     def __str__(self) -> str:
         return "\n".join(f"{entry.name}: {entry.reason if entry.answer is None else entry.answer}" for entry in self)
@@ -113,7 +113,7 @@ def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> E
 def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = None, epsilon: Any = None) -> Found:
     """Answer ``hockeystick compare``, at a delta or at an epsilon."""
     if epsilon is not None and delta is not None:
-        raise InvalidInputError("give delta, to compare epsilons, or epsilon, to compare deltas; received both")
+        raise InvalidInputError("give delta to compare epsilons or epsilon to compare deltas; received both")
     if epsilon is None:
         quantity, given, at = "epsilon", "delta", domains.delta(delta)
     else:
@@ -213,7 +213,7 @@ def _cells(
 
 def failure_of(error: Exception) -> str:
     """Return the text of an accountant's failure, in the words the command line uses for all bugs."""
-    return f"failed: {type(error).__name__}: {one_line(str(error))}: please report"
+    return f"failed: {type(error).__name__}: {one_line(str(error))}; please report this"
 
 
 def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:

@@ -14,9 +14,9 @@ DIGITS = 3  # significant digits of an error; further ones depend on the points
 def diagnosis_answer(found: Diagnosis) -> Answer:
     """Return the diagnosis for people: verdict, failures, and a line for each function, check and program."""
     if found.sound:
-        headline = "sound: this machine is as the certificate assumes"
+        headline = "sound: this machine meets the assumptions of the certificate"
     else:
-        headline = f"NOT sound: {len(found.failures)} of the assumptions of the certificate do not hold here"
+        headline = f"NOT sound: {len(found.failures)} assumptions of the certificate do not hold on this machine"
     lines = [("failed", failure) for failure in found.failures]
     for item in found.measured:
         error = round_up(item.largest, DIGITS) if item.largest < float("inf") else "infinite"

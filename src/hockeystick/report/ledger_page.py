@@ -35,7 +35,7 @@ def ledger_page(ledger: Ledger) -> str:
     standing = ledger.show(LISTED)
     content: list[blocks.Block] = [*_head(standing)]
     if found.findings:
-        content.append(blocks.Caution([f"the ledger does not agree with itself: {found.findings[0]}"]))
+        content.append(blocks.Caution([f"the ledger is inconsistent: {found.findings[0]}"]))
     content += [*_outsider(standing), *_figure(standing, history), *_accounts(standing, history)]
     content += [*_releases(standing), *_below(standing, verified=found.sound)]
     return page(f"Budget: {_name(standing)}", content, standing_json(standing))
@@ -69,7 +69,7 @@ def _head(standing: Standing) -> list[blocks.Block]:
     state, budget = standing.state, standing.state.budget
     left = budget.remaining(state.left(WHOLE))
     title = f"Privacy budget of {_name(standing)}"
-    below = f"A release is declared before it is made, and recorded if it fits. Filter {budget.filter}."
+    below = f"Each release is declared before it is made and recorded if it fits. Filter: {budget.filter}."
     lead = f"{down(left)} of {exact(budget.made.budget)} {budget.made.currency} remains"
     return [blocks.Title(title, ""), blocks.Lead(lead, below)]
 
@@ -83,16 +83,14 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
         blocks.Paragraph(f"{said[0].upper()}{said[1:]}."),
     ]
     if budget.epsilon is None or budget.delta is None:
-        out.append(
-            blocks.Paragraph("Its epsilon depends on delta: begin the ledger with --delta to have it said here.")
-        )
+        out.append(blocks.Paragraph("Its epsilon depends on delta; create the ledger with --delta to state it here."))
         return out
-    chance = "" if not budget.delta else f", but for a probability of {exact(budget.delta)}"
+    chance = "" if not budget.delta else f", except with probability {exact(budget.delta)}"
     odds = round_up(100 / (1 + math.exp(-budget.epsilon)), 3) if budget.epsilon < 30 else "100"
     seen = (
-        f"Whatever is seen of all releases together is at most {factor_up(budget.epsilon)} times as likely with one "
-        f"{unit} in the dataset as without{chance}. Who guesses from it whether a {unit} is there, where both are "
-        f"equally likely beforehand, is right with at most {odds} %."
+        f"Any outcome of all releases together is at most {factor_up(budget.epsilon)} times as likely with one "
+        f"{unit} in the dataset as without{chance}. If the presence of a {unit} is a fair coin toss beforehand, a "
+        f"guess based on the releases is right with probability at most {odds} %."
     )
     out.append(blocks.Paragraph(seen))
     weak = weakness(budget.epsilon, unit)
@@ -100,8 +98,8 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
         out.append(blocks.Caution(weak))
     if standing.state.period:
         periods = (
-            f"This is the guarantee of each of {standing.state.period + 1} periods. A {unit} whose data is in all of "
-            "them has that of their composition, which is weaker."
+            f"This guarantee holds for each of {standing.state.period + 1} periods. A {unit} whose data is in all of "
+            "them has the weaker guarantee of their composition."
         )
         out.append(blocks.Paragraph(periods))
     return out
@@ -115,14 +113,14 @@ def _figure(standing: Standing, history: _History) -> list[blocks.Block]:
     steps = [point for a, b in pairwise(points) for point in (a, (b[0], a[1]))] + points[-1:]
     chart = Chart(
         "burn-down",
-        "What remained after each entry",
-        f"A line that falls from {exact(whole)} to {down(points[-1][1])}; it rises where something "
-        "was given back or a period began.",
+        "Remaining budget after each entry",
+        f"A line that falls from {exact(whole)} to {down(points[-1][1])}; it rises when a release is voided or a "
+        "period begins.",
         Axis("entry of the log", 0.0, max(points[-1][0], 1.0)),
         Axis(f"{budget.made.currency}", 0.0, 1.05 * whole),
         steps,
     )
-    caption = "What remained of the budget after each entry of the log; grants count as spent when they are made."
+    caption = "The remaining budget after each entry of the log; a grant counts as spent when it is made."
     return [blocks.Heading("How it was spent"), blocks.Figure(chart, caption)]
 
 
@@ -140,7 +138,7 @@ def _accounts(standing: Standing, history: _History) -> list[blocks.Block]:
             (name, down(budget.remaining(state.left(WHOLE, name))), f"{history.of(region=name):,}")
             for name in state.regions
         ]
-        caption = "Parts of the dataset that no unit shares: their releases are counted side by side"
+        caption = "Parts of the dataset that share no unit; their releases are counted separately"
         out.append(blocks.Table(caption, ("region", "remains", "releases"), regions))
     return out
 
@@ -149,7 +147,7 @@ def _releases(standing: Standing) -> list[blocks.Block]:
     if not standing.last:
         return []
     rows = [(str(keys["id"])[:24], release_said(keys), STATES[keys["state"]]) for keys in standing.last]
-    caption = f"The last {len(rows)} of {standing.releases:,}, of which {standing.voids:,} were given back"
+    caption = f"The last {len(rows)} of {standing.releases:,} releases, {standing.voids:,} of them voided"
     return [blocks.Heading("Releases"), blocks.Table(caption, ("id", "release", "state"), rows, words=3)]
 
 
@@ -164,11 +162,11 @@ def _below(standing: Standing, *, verified: bool) -> list[blocks.Block]:
         ("version", f"hockeystick {__version__}"),
     ]
     note = (
-        "A database that was put back to an earlier day agrees with itself. Keep receipts elsewhere: `hockeystick "
-        "budget verify --receipt` finds the entry of each, or not."
+        "A restored older copy of the database is consistent with itself. Keep receipts elsewhere: `hockeystick "
+        "budget verify --receipt` checks that the log contains the entry of each."
     )
     return [
-        blocks.Heading("Where this comes from"),
+        blocks.Heading("Source"),
         blocks.Facts(facts),
         blocks.Paragraph(note),
         blocks.Signature(("name", "date", "signature")),

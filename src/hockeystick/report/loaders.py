@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 LOADERS: Mapping[str, tuple[str, ...]] = {
-    "none": ("full-batch training: the whole data set in every step",),
+    "none": ("full-batch training: the whole dataset in every step",),
     "poisson": (
         "hockeystick.integrations.batches.PoissonBatches",
         "Opacus: PrivacyEngine.make_private (poisson_sampling=True, its default)",
@@ -17,16 +17,16 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
     ),
     "random-allocation": (
         "hockeystick.integrations.batches.RandomAllocationBatches",
-        "each record draws its own step of the epoch, anew in every epoch",
-        "JAX Privacy: BallsInBinsSampling, whose assignment is kept over all epochs: epochs_per_assignment says so",
+        "any loader in which each record draws its step of the epoch, anew in every epoch",
+        "JAX Privacy: BallsInBinsSampling, which keeps its assignment over all epochs: declare epochs_per_assignment",
     ),
     "shuffled": (
-        "PyTorch: DataLoader(shuffle=True), the way of most loaders",
+        "PyTorch: DataLoader(shuffle=True), as most loaders do",
         "Opacus: make_private(poisson_sampling=False)",
         "TensorFlow: Dataset.shuffle(...).batch(...).repeat(...)",
         "Grain: IndexSampler(shuffle=True), MapDataset.shuffle().batch()",
         "JAX Privacy: CyclicPoissonSampling(sampling_prob=1, cycle_length=...): one order for all epochs",
-        "DataLoader(shuffle=False), too: no order is asked for, where a record is replaced",
+        "DataLoader(shuffle=False), if a record is replaced: any order will do",
     ),
     "with-replacement": (
         "PyTorch: RandomSampler(replacement=True), WeightedRandomSampler",

@@ -50,7 +50,7 @@ def profile_json(
     """
     for values in (deltas, epsilons, rates, groups):
         if len(values) > MOST_VALUES:
-            raise InvalidInputError(f"at most {MOST_VALUES} values of a kind; received {len(values)}")
+            raise InvalidInputError(f"at most {MOST_VALUES} values of each kind are accepted; received {len(values)}")
     profile = plan.profile()
     return {
         "epsilon": _rows("delta", deltas, profile.epsilon),
@@ -70,11 +70,15 @@ def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
         if key in found:
             lines.append((label, _ends(found[key])))
     if "advantage" in found:
-        lines.append(("right guesses", f"at most {half_up(found['advantage']['upper'])} of two equally likely answers"))
+        lines.append(
+            ("correct guesses", f"at most {half_up(found['advantage']['upper'])} of two equally likely answers")
+        )
     for row in found.get("tpr", []):
         lines.append((f"tpr at fpr {exact(row['fpr'])}", _ends(row)))
     if found.get("tpr"):
-        lines.append(("reconstruction", "success is at most the tpr whose fpr is the success of guessing"))
+        lines.append(
+            ("reconstruction", "the success probability is at most the tpr at fpr = success probability of guessing")
+        )
     if "refused" in found:
         lines.append(("error rates", found["refused"]))
     lines += [(f"epsilon at delta {exact(row['delta'])}", _ends(row)) for row in found["epsilon"]]
@@ -94,7 +98,7 @@ def _headline(found: Mapping[str, Any]) -> str:
     if found["epsilon"]:
         row = found["epsilon"][0]
         return f"epsilon {_relation(row)} {_upper(row, QUOTED_DIGITS)} at delta = {exact(row['delta'])}"
-    return "no mu, as there are no error rates; give --delta for epsilon"
+    return "no mu, because there are no error rates; give --delta for epsilon"
 
 
 def _relation(row: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ def remaining_answer(plan: Plan, found: Remaining) -> Answer:
     lines = [
         ("spent so far", f"epsilon {_ends(found.spent)}"),
         (f"with {found.count} more", f"epsilon {_ends(found.achieved)}"),
-        (f"with {found.count + 1} more", f"epsilon {_ends(found.beside)}, which is not within it"),
+        (f"with {found.count + 1} more", f"epsilon {_ends(found.beside)}, which exceeds the limit"),
         *relation_lines(plan),
         ("rounds so far", rounds_said(plan)),
         ("repeated", _repeated(found)),

@@ -101,7 +101,7 @@ def _written(value: Decimal | float, shift: int = 0) -> str:
     """
     if isinstance(value, float):
         if math.isnan(value):
-            raise ValueError("nan is no number that can be shown: whoever computed it has to refuse")
+            raise ValueError("nan cannot be shown; the computation must refuse")
         return "infinite" if value > 0 else "-infinite"
     if not value:
         return "0"

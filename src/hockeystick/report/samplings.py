@@ -43,7 +43,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
         loaders += [("", f"- {loader}") for loader in loaders_of(row.scheme.name)]
         warnings += [] if row.plan is None else warning_lines(row.plan, delta)
     blocks = [
-        ("What each asks of the loader, and which loaders do that", loaders),
+        ("What each scheme assumes of the loader, and loaders that comply", loaders),
         ("Remarks", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is not None]),
         ("Not answered", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is None]),
         ("Mind", list(dict.fromkeys(warnings))),

@@ -56,4 +56,4 @@ def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:
             reasons[reason] = reasons.get(reason, 0) + 1
     told = [(f"{many} without answer", reason) for reason, many in list(reasons.items())[:MOST_REASONS]]
     left = sum(list(reasons.values())[MOST_REASONS:])
-    return told + ([(f"{left} without answer", "for other reasons, which are in the file")] if left else [])
+    return told + ([(f"{left} without answer", "other reasons; see the file")] if left else [])

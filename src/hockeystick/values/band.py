@@ -72,16 +72,16 @@ class Band(NoNumber):
 
     def _instead(self) -> str:
         name = type(self).__name__
-        return f"a {name} is made of arrays and no number: take .{self.safe}, the ends that are safe to quote"
+        return f"a {name} consists of arrays, not of one number; use .{self.safe}, the ends that are safe to quote"
 
     if not TYPE_CHECKING:  # readers of types refuse these by themselves
         __float__ = refusal("float()")
 
         def __getitem__(self, at: object) -> NoReturn:
-            raise TypeError(f"{self._instead()}, and of these an element; received an index")
+            raise TypeError(f"{self._instead()}, and index that; received an index")
 
         def __iter__(self) -> NoReturn:
-            raise TypeError(f"{self._instead()}, and go through these; received a loop over it")
+            raise TypeError(f"{self._instead()}, and iterate over that; received a loop over it")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

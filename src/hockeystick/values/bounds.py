@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from hockeystick.values.one_sided import Estimate as Estimate
     from hockeystick.values.one_sided import UpperBound as UpperBound
 
-ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight: nothing is known from below"
+ONLY_DOMINATED = "a round's pair is not known to be tight, so there is no lower bound"
 """Why there is no lower end where a round's pair is not claimed to be tight."""
 
 ONLY_ABOVE = (
-    "a round has one pair above and another one below, and this accountant does not apply to the one below: nothing is "
-    "said from below, which 'auto' does"
+    "this accountant does not apply to the pair that bounds a round from below, so there is no lower bound; use "
+    "accountant 'auto'"
 )
 """Why there is no lower end by a method that keeps to the pairs that dominate."""
 
-ONLY_CURVE = "of some rounds nothing but a Renyi curve is known: nothing is known from below"
+ONLY_CURVE = "only a Renyi curve is known of some rounds, so there is no lower bound"
 """Why there is no lower end where a round has no pair."""
 
 

@@ -62,9 +62,9 @@ def _write(path: Path, content: bytes) -> None:
         if stat.S_ISDIR(old.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(old.st_mode):
-            raise ValueError("it is a device, a pipe or a socket; give the name of a file")
+            raise ValueError("this is a device, a pipe or a socket; give a file name")
         if not old.st_mode & 0o222 or not os.access(path, os.W_OK):  # the first also for root, who may write anything
-            raise ValueError("it is read-only; make it writable, or give another name")
+            raise ValueError("the file is read-only; make it writable or give another name")
     _remove_strays(path)
     if old is not None and old.st_nlink > 1:
         _write_in_place(path, content)

@@ -29,5 +29,5 @@ def check_format(keys: Mapping[str, Any]) -> None:
     value = keys.get("format", FORMAT)
     if type(value) is not int or value != FORMAT:
         newer = type(value) is int and value > FORMAT
-        cause = ": a newer hockeystick wrote this, and reads it" if newer else ""
+        cause = "; a newer version of hockeystick wrote this; upgrade to read it" if newer else ""
         raise InvalidInputError(f"format must be {FORMAT}; received {shown(value)}{cause}", "format")

@@ -14,11 +14,11 @@ class FrozenDict(dict[str, Any]):
     >>> frozen["source"] = "another"
     Traceback (most recent call last):
         ...
-    TypeError: this dictionary is part of an immutable object: make a new one, dict(this), and change that
+    TypeError: this dictionary belongs to an immutable object; copy it with dict(...) and change the copy
     """
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("this dictionary is part of an immutable object: make a new one, dict(this), and change that")
+        raise TypeError("this dictionary belongs to an immutable object; copy it with dict(...) and change the copy")
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 

@@ -32,7 +32,7 @@ def need(what: str, packages: Mapping[str, str], extra: str) -> None:
         names = list(packages.values())
         several = len(names) > 1
         raise HockeystickError(
-            f"{what} needs {' and '.join(names)}, {'of which one' if several else 'which'} is missing: install "
-            f"{'them' if several else 'it'} with `pip install {' '.join(names)}`, or in a clone with "
-            f"`pip install '.[{extra}]'`"
+            f"{what} needs {' and '.join(names)}, {('one of which' if several else 'which')} is missing; install "
+            f"{('them' if several else 'it')} with `pip install {' '.join(names)}`, or in a clone with `pip install "
+            f"'.[{extra}]'`"
         ) from None

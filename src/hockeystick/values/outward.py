@@ -47,7 +47,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
             return format(Decimal(value), spec)
     except ValueError:
         raise InvalidInputError(
-            f"a bound is formatted like a float, as in '.2f'; received {spec!r}", "format"
+            f"the format of a bound must be a float format such as '.2f'; received {spec!r}", "format"
         ) from None
 
 
@@ -110,10 +110,10 @@ class Shows(NoNumber):
     def _instead(self) -> str:
         name, ends = type(self).__name__, self.ends
         if self.guarantee == "estimate":
-            return f"an {name} is on no known side of the truth, and no number: take .value"
+            return f"an {name} is not a number and may lie on either side of the truth; use .value"
         if "lower" not in ends:
-            return f"an {name} is no number: take .upper, the one that is safe to quote"
-        return f"a {name} is an interval and no number: take .upper, the end that is safe to quote, or .lower"
+            return f"an {name} is not a number; use .upper, which is safe to quote"
+        return f"a {name} is an interval, not a number; use .upper, the end that is safe to quote, or .lower"
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -139,10 +139,10 @@ class Shows(NoNumber):
         headline = f"{sign} {rounded(self.quoted, '.3g', NEAREST if self.guarantee == 'estimate' else UP)}"
         rows = [("interval", self._interval()), ("guarantee", f"{self.guarantee}, by {self.accountant}")]
         if self.direction is not None:
-            rows.append(("direction", f"{self.direction} (the worse one)"))
+            rows.append(("direction", f"{self.direction} (the worse direction)"))
         if self.reason is not None:
             rows.append(("reason", self.reason))
-        rows += [("assumes", text) for text in self.assumptions] + [("mind", text) for text in self.warnings]
+        rows += [("assumes", text) for text in self.assumptions] + [("warning", text) for text in self.warnings]
         return html_table(headline, rows)
 
 

@@ -55,7 +55,7 @@ class Bound(Shows):
     def __post_init__(self) -> None:
         if not self.lower <= self.estimate <= self.upper:  # nor is NaN
             ends = ", ".join(map(shown, (self.lower, self.estimate, self.upper)))
-            raise InvalidInputError(f"an interval needs lower <= estimate <= upper; received {ends}", "lower")
+            raise InvalidInputError(f"an interval must satisfy lower <= estimate <= upper; received {ends}", "lower")
 
     def __float__(self) -> float:
         return self.upper

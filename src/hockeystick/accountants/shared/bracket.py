@@ -102,7 +102,7 @@ def _few(directions: Directions, name: str) -> list[tuple[Direction, Composition
     kinds = max(len(composition.rounds) for _, composition in found)
     if kinds > MOST_KINDS:
         raise NotApplicableError(
-            f"{kinds} different kinds of rounds would take too long by {name!r}, which makes a law of each; give at "
-            f"most {MOST_KINDS}, for one by rounding the noise down to fewer values, or use accountant 'auto'"
+            f"{kinds} different kinds of rounds would take too long with {name!r}; give at most {MOST_KINDS} (for "
+            "example, round the noise down to fewer values), or use accountant 'auto'"
         )
     return found

@@ -37,8 +37,8 @@ LEAST_NOISE = math.sqrt(0.5) * (1 + 1e-12)  # from which on there is one peak
 APART = 1e-9  # distance of two outcomes on either side of the peak from it
 UNKNOWN = 1e-3  # relative error of a density from which on it is not used
 ELSEWHERE = (
-    "density bounds (rounding=2) are those of Poisson-sampled Gaussian rounds with a noise multiplier of at least "
-    "0.7072, of which a record is removed; ask with adjacency 'remove', or use rounding=1"
+    "density bounds (rounding=2) require Poisson-sampled Gaussian rounds with a noise multiplier of at least 0.7072 "
+    "and adjacency 'remove'; use these, or rounding=1"
 )
 
 
@@ -94,7 +94,7 @@ def _peak(noise: float, rate: float) -> tuple[float, float, float]:
     before, after = place - APART, place + APART
     for x, sign in ((before, 1), (after, -1)):
         if not sign * slope(x) > 32 * UNIT_ROUNDOFF * (1 + abs(odds)) * (2 + 2 * rival(x)):
-            raise NotApplicableError("the peak of the density is lost in the digits of doubles; use rounding=1")
+            raise NotApplicableError("the peak of the density is lost to rounding; use rounding=1")
     loss = math.log1p(rate * math.expm1((before - 0.5) / noise**2))
     log_omega, relative = log_density(noise, rate, np.array([loss]))
     slack = 2 * float(relative[0]) + 2 * (after - before + APART) / noise**2

@@ -77,8 +77,8 @@ CARE = 1 + 1e-9  # factor for the roundings of closed forms of positive terms
 UNDERFLOW = 1e-290  # mass of samples that may underflow
 LARGEST = 700.0  # largest exponent of a double
 ELSEWHERE = (
-    "the error terms are those of one kind of Poisson-sampled Gaussian rounds, at a rate below 1/2, of which a record "
-    "is removed; ask with adjacency 'remove', or leave errors out"
+    "the error terms require a single kind of Poisson-sampled Gaussian rounds, a rate below 1/2 and adjacency "
+    "'remove'; use these, or leave errors out"
 )
 """Reason for refusing the analysis."""
 
@@ -110,8 +110,8 @@ class DensityErrors:
         if at < LEAST_LENGTH or _from_centre(noise, pair.rate, at) < 0:
             least = max(LEAST_LENGTH, math.log(2 * pair.rate) + 0.5 / noise**2)
             raise NotApplicableError(
-                f"Lemma 13, on the density beyond the window, is for losses of {least:.4g} or more; "
-                "set length above that"
+                f"Lemma 13, on the density beyond the window, requires losses of at least {least:.4g}; set length "
+                "above that"
             )
         return cls(noise, pair.rate, grid)
 
@@ -235,7 +235,7 @@ def log_tail_bound(noise: float, rate: float, loss: float) -> float:
     """
     from_centre = _from_centre(noise, rate, loss)
     if loss < LEAST_LENGTH or from_centre < 0:
-        raise ValueError(f"Lemma 13 is for losses of 2 or more, not too small for the noise; received {loss:g}")
+        raise ValueError(f"Lemma 13 requires a loss of at least 2 and not too small for the noise; received {loss:g}")
     return math.log(noise * math.sqrt(2 / math.pi)) - 0.5 * (from_centre / noise) ** 2
 
 

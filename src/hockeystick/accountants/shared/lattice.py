@@ -166,8 +166,8 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
     window = Window(max(-low, smallest) - 2 * gap, min(high, largest) + 2 * gap, below, above)
     if not window.low < window.high:
         raise NotApplicableError(
-            f"the losses add up to {largest:.1e}, of which the rounding alone is more than their spread; "
-            "give fewer rounds or more noise, or use accountant 'contour'"
+            f"the losses add up to {largest:.1e}, and their rounding exceeds their spread; use fewer rounds, more "
+            "noise, or accountant 'contour'"
         )
     return window
 

@@ -44,7 +44,7 @@ class PrivacyCurve:
         atoms = self.pair.atoms
         if np.max(atoms.slip, initial=0.0) > 0 or np.max(atoms.log_slip, initial=0.0) > 0:
             raise NotApplicableError(
-                "this method does not charge what the losses or masses of a round are declared to be off by (slip, "
+                "this method does not account for the declared errors of a round's losses or probabilities (slip, "
                 "log_slip); use accountant 'auto' or 'grid'"
             )
 

@@ -190,8 +190,8 @@ def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
         rounds = directions.pairs(direction)
         if len(rounds) > MOST_KINDS:
             raise NotApplicableError(
-                f"{len(rounds)} different kinds of rounds take too long one by one; at most {MOST_KINDS} are "
-                "possible: use accountant 'auto', which gathers pairs, or 'basic'"
+                f"{len(rounds)} different kinds of rounds take too long; at most {MOST_KINDS} are supported; use "
+                "accountant 'auto', which merges similar rounds, or 'basic'"
             )
         found.append((direction, guarantees(rounds, mutual=True)))
     return found

@@ -88,8 +88,8 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
         and log_weight[-1] < -700
     ):
         raise NotApplicableError(
-            f"at the tilt {t:.3g} the law of the loss lies beyond the reach of the quadrature; "
-            "raise delta, or use accountant 'contour' or 'rdp'"
+            f"at the tilt {t:.3g} the loss lies beyond the range of the quadrature; raise delta, or use accountant "
+            "'contour' or 'rdp'"
         )
     log = top + math.log(total)
     if abs(log) < 1:  # the masses add up to 1 - infinite exactly: take that out on paper

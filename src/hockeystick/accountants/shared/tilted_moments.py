@@ -35,7 +35,7 @@ LOG_TAIL = -800.0  # log of the mass beyond the cells on either side, which unde
 ORDERS = (1.0, 2.0, 4.0, 8.0)  # orders above t, for the tail
 UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 LARGEST = 700.0  # largest exponent of a double
-OUT_OF_REACH = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
+OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
 RELATIVE_SLACK = 1e-12  # relative, for some dozens of roundings
@@ -75,7 +75,7 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
     """
     transform = pair.transform
     if transform is None:
-        raise NotApplicableError("no certified moments are known of a round; set order to 1 or 2, or use 'grid'")
+        raise NotApplicableError("a round has no certified moments; set order to 1 or 2, or use accountant 'grid'")
     c = about.mean
     fourth = about.fourth + 3 * about.variance**2
     h = min(STEP * math.sqrt(about.variance / fourth), t / 4) if fourth > 0 else t / 4

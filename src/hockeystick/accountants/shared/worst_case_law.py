@@ -82,7 +82,7 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
             return masses[:kept], float(masses[kept]) / (1 - after) * (1 + 1e-6) + 1e-300
         wanted *= 2
         if wanted > 2 * MAX_STEPS:
-            raise NotApplicableError("too many rounds for their exact law; they would need millions of points")
+            raise NotApplicableError("too many rounds for an exact distribution, which would need millions of points")
 
 
 def exact_points(kinds: Kinds) -> int:

@@ -31,7 +31,7 @@ STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges looked at together,
 FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
-SLOW = "the characteristic function is not bound to fall off fast enough"  # why no edge is deep enough
+SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
 BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle do in place of all
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
@@ -111,7 +111,7 @@ def cut(
             seen = float(edges[-1])
             edges = seen * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1])) * STEPS
     else:
-        raise NotApplicableError("where the characteristic function falls off is too dear to find")
+        raise NotApplicableError("finding where the characteristic function decays would take too long")
     raise NotApplicableError(SLOW)
 
 

@@ -100,7 +100,9 @@ class ContourEngine:
             if not math.isfinite(bound):
                 raise
             slip = SPARE * (1 + abs(tilt * epsilon))
-            return Interval(-math.inf, bound, min(bound + slip, 0.0), f"a Chernoff bound: {error}", "contour")
+            return Interval(
+                -math.inf, bound, min(bound + slip, 0.0), f"only a Chernoff bound applies: {error}", "contour"
+            )
 
     def at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
         """Interval of log delta at an epsilon, and the contour behind it, which serves the epsilons around it too.
@@ -211,7 +213,7 @@ class ContourEngine:
             if not math.isfinite(bound):
                 raise
             slip = SPARE * (bound + abs(log_delta[0]) / tilt)
-            return Interval(0.0, bound, bound + slip, f"a Chernoff bound: {error}", "contour")
+            return Interval(0.0, bound, bound + slip, f"only a Chernoff bound applies: {error}", "contour")
 
     def _coarser(self, ask: Callable[[float], Interval], gap: float) -> Interval:
         """The answer at that gap or, where there is no contour, at the first wider one that has it.
@@ -244,7 +246,7 @@ class ContourEngine:
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
         if target == -math.inf:
-            raise NotApplicableError("the delta that is left is below the range of a double")
+            raise NotApplicableError("the remaining delta is below the range of a double")
         longest = COARSE_POINTS if self._left_to_others else MAX_POINTS
         path, tilt, guess, coarse = first_path_of(self._steering, self._transforms, target, gap, longest)
         aim, sharpness, best, astray, reason = None, SHARPNESS, None, False, TOO_WIDE

@@ -119,7 +119,9 @@ class Path:
         wanted = aim.depth + math.log(tolerance) - 2.0  # log of what each remainder may be
         self.t, self.theta, self.period, self.right = placed(transforms, aim, wanted, tolerance)
         if not 0 < self.period < math.inf:
-            raise NotApplicableError("a characteristic function is out of reach: no alias can be bounded")
+            raise NotApplicableError(
+                "aliasing cannot be bounded, because a characteristic function cannot be evaluated"
+            )
         step, rounds = 2 * math.pi / self.period, sum(k for _, k in transforms)
         if highest_tilt(transforms) < math.inf:  # of few digits, so that products with nodes of a quadrature are exact
             step = shortened(step, STEP_DIGITS)
@@ -136,7 +138,7 @@ class Path:
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
         if evaluations > max(getattr(transform, "most_evaluations", MOST_EVALUATIONS) for transform, _ in transforms):
-            raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
+            raise LongLineError(f"a contour would need {evaluations:.0e} evaluations, which takes too long")
         if not allows(EVALUATION * evaluations + CALLS * len(lines)):
             raise LongLineError(f"a contour of {count} points would take too long")
         self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
@@ -146,7 +148,7 @@ class Path:
                 self.values[kind], self.errors[kind] = line.cumulants(step, count)
         self.common = np.array([getattr(line, "common", 0.0) for line in lines])
         if not all(np.isfinite(each).all() for each in (self.values, self.errors, self.common)):
-            raise NotApplicableError("a characteristic function is out of reach")
+            raise NotApplicableError("a characteristic function cannot be evaluated")
 
     @cached_property
     def _weights(self) -> ComplexArray:
@@ -168,11 +170,11 @@ class Path:
             k = times @ self.values
             k_error: Array = times @ (self.errors + 2 * (4 + len(times)) * UNIT_ROUNDOFF * np.abs(self.values))
         if not (np.isfinite(k).all() and np.isfinite(k_error).all()):
-            raise NotApplicableError("a characteristic function is out of reach")
+            raise NotApplicableError("a characteristic function cannot be evaluated")
         k_error = k_error * (1 + SPARE)
         k_top = float(k[0].real + k_error[0])
         if float(k.real.max()) > k_top + 1.0:  # |m(t + is)| <= m(t)
-            raise NotApplicableError("a characteristic function is out of reach")
+            raise NotApplicableError("a characteristic function cannot be evaluated")
         weights = self._weights
         terms: Any = np.exp(k - k_top) * weights
         slack = 0.0
@@ -252,7 +254,7 @@ def placed(
         if needed <= LITTLE_MORE * hoped:
             return best
         if aim.limit is None:
-            raise BlindError("the guide does not see far enough")
+            raise BlindError("the answer lies beyond the range in which losses are sampled")
         limit = tilted
 
 

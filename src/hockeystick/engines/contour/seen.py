@@ -32,8 +32,8 @@ LOOKS = 4  # at how deep delta is, each without more of the large losses
 SHARE = 0.01  # of the asked width of log delta, that what is left out may have
 BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
 MOST = 0.4  # of delta, that what is left out may have where an epsilon is sought
-TOO_MUCH = "what is left out may be most of delta"  # where a gap far above 1 is asked
-BEYOND = "losses that are seen do not add up to epsilon"  # reason for no contour at an epsilon
+TOO_MUCH = "the outcomes left out may account for most of delta"  # where a gap far above 1 is asked
+BEYOND = "the losses that are kept do not add up to epsilon"  # reason for no contour at an epsilon
 
 
 class SeenEngine:

@@ -60,7 +60,7 @@ LARGEST_MU = 0.5  # of the noise
 COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
 ROUGH = 0.01  # width of log delta that is asked at a guessed place
 HOPELESS = 0.2  # relative width at a look, from which on others are not worth their time
-TOO_WIDE = "the noise that a contour of a possible length asks for keeps it from the asked gap"
+TOO_WIDE = "the noise added to smooth the losses keeps the interval wider than the requested gap"
 """Why an interval is wider than was asked."""
 
 SMALLEST_GAP = 1e-11  # that a contour is asked for
@@ -108,7 +108,7 @@ class SmoothedEngine:
 
     def __init__(self, composition: Composition) -> None:
         if any(pair.transform is None for pair, _ in composition.rounds):
-            raise NotApplicableError("no characteristic function is known of one of the rounds")
+            raise NotApplicableError("one of the rounds has no known characteristic function")
         self._composition = composition
 
     def _with(self, mu: float) -> ContourEngine:
@@ -145,7 +145,7 @@ class SmoothedEngine:
             if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
                 break
             if not best.upper - best.lower <= HOPELESS * best.upper:
-                raise NotApplicableError("losses that are far apart decide, which no little noise joins")
+                raise NotApplicableError("delta depends on losses that are too far apart for a little noise to smooth")
             guess = best.estimate
         assert best is not None
         narrow = best.upper - best.lower <= gap * best.upper
@@ -184,4 +184,4 @@ class SmoothedEngine:
                 return Smoothed(once, self._with(2 * noise).at(epsilon, own)[1], noise * noise)
             except NotApplicableError:
                 continue
-        raise NotApplicableError("no contour is short enough, with any little noise")
+        raise NotApplicableError("no contour is short enough, whatever noise is added")

@@ -164,7 +164,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         NotApplicableError: that would take too many cells or evaluations, or doubles do not hold the places of losses.
     """
     if mesh.t * mesh.h > MAX_TILTED_GAP:
-        raise OverflowError(f"a tilt of {mesh.t:.3g} over a gap of {mesh.h:.3g} is beyond the range of a double")
+        raise OverflowError(f"a tilt of {mesh.t:.3g} over a step of {mesh.h:.3g} exceeds the range of a double")
     atoms, cut = reached(pair, reach), False
     if pair.smooth is not None:
         keep = atoms.loss >= reach.least_loss(mesh)
@@ -180,9 +180,9 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
     if last - first < 2:
-        raise NotApplicableError("the losses of one round are so large that doubles do not tell grid points apart")
+        raise NotApplicableError("the losses of one round are so large that doubles cannot distinguish grid points")
     check_range(last - first, "one round")
-    begin(PLACE * (last - first), "one round reaches too far")
+    begin(PLACE * (last - first), "the losses of one round span too wide a range")
     # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0
     free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
     if pair.smooth is not None and free and last - first > 4 * BLOCK:
@@ -320,8 +320,8 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
         needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
         if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MOST_OF_ONE:
             raise NotApplicableError(
-                f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
-                "ask for a smaller epsilon or a larger delta"
+                f"the grid engine would need {float(needed.sum()):.0e} panels because the answer is deep in the "
+                "tail; ask for a smaller epsilon or a larger delta"
             )
         begin(terms_of(smooth) * NODE * nodes * float(needed.sum()), "one round needs too many panels")
         panels = needed.astype(np.intp)

@@ -53,11 +53,11 @@ class GridEngine:
         """
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         if depth < DEEPEST:
-            raise NotApplicableError(f"log delta is below {DEEPEST:g}")
+            raise NotApplicableError(f"log delta is below {DEEPEST:g}, the smallest that the grid computes")
         query = KeepingQuery(epsilon)
         self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
         if not query.sums:
-            raise NotApplicableError("no mesh within the limits of work and memory")
+            raise NotApplicableError("no grid fits within the work and memory limits")
         return query
 
     def _below(self, epsilon: float, gap: float) -> Interval:
@@ -69,9 +69,17 @@ class GridEngine:
                 break
             nearer *= 0.5
         else:
-            raise NotApplicableError(f"log delta is below {DEEPEST:g} far below the epsilon asked")
+            raise NotApplicableError(
+                f"log delta falls below {DEEPEST:g} at epsilons far smaller than the one requested"
+            )
         found = self.log_delta(nearer, max(gap, 0.1))
-        return Interval(-math.inf, found.upper, found.upper, f"log delta is below {DEEPEST:g}: only bounded", "grid")
+        return Interval(
+            -math.inf,
+            found.upper,
+            found.upper,
+            f"log delta is below {DEEPEST:g}, so only an upper bound is computed",
+            "grid",
+        )
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
@@ -98,7 +106,7 @@ class GridEngine:
         """
         best: Interval | None = None
         share, slope = 0.6, tilt
-        limited = "refining the mesh no longer narrowed the interval"
+        limited = "refining the grid no longer narrows the interval"
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):

@@ -58,7 +58,7 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     over = math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)
     last = (cells.knots[-1:] + 1, scaled(scaled(beyond[-1:], step[-1]), over))
     if not (mass.max() <= HEAVIEST and last[1].max(initial=0.0) <= HEAVIEST):  # NaN included
-        raise NotApplicableError("the cells of a round are too wide for the tilt")
+        raise NotApplicableError("the losses of a round change too steeply for the grid")
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
     return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate + UNDERFLOW))
 
@@ -136,7 +136,7 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
     """
     lift = mesh.t * mesh.h * np.diff(cells.knots)
     if not float(lift.max(initial=0.0)) <= MAX_STEP:
-        raise NotApplicableError("the cells of a round are too wide for the tilt")
+        raise NotApplicableError("the losses of a round change too steeply for the grid")
     step: Array = np.exp(lift)
     return step
 

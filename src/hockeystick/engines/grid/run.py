@@ -105,7 +105,7 @@ class Run:
         self.t, self.window = self._tilt_and_window(saddle)
         width = self.window.high - self.window.low
         if not 0 < width < math.inf:
-            raise NotApplicableError("the law of the loss cannot be told from a single point")
+            raise NotApplicableError("the privacy loss cannot be distinguished from a constant")
         least = width / MAX_POINTS
         if self.t * least > MAX_LIFT:  # too fine for the memory: less tilt, then
             saddle *= MAX_LIFT / (self.t * least)
@@ -273,7 +273,7 @@ class Run:
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
         if not math.isfinite(window.high - window.low):  # nor has a block of it a price
-            raise NotApplicableError("losses leave the range of a double")
+            raise NotApplicableError("losses exceed the range of a double")
         finest = (window.high - window.low) / MAX_POINTS
         if parts[0][0].mesh.h < finest:
             self.limited = MEMORY
@@ -283,7 +283,7 @@ class Run:
         places = min((window.high - window.low) / h, max(length, WHOLE_PERIOD))
         check_range(places, "a block")
         cost = BLOCK + POINT * len(parts) * places + PLACE * sum(len(law.mass) for law, _ in parts)
-        begin(cost, "blocks of rounds reach too far")
+        begin(cost, "blocks of rounds span too wide a range")
         law, lost = compose(parts, window, side)
         if side is Side.ABOVE:
             self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks) + 1e-9))
@@ -293,7 +293,7 @@ class Run:
         """Put on another grid, at its price."""
         places = len(law.mass) * law.mesh.h / h
         check_range(places, "a block on the common grid")
-        begin(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
+        begin(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds need too many grid points")
         return coarsen(law, h, side)
 
     @quiet
@@ -354,7 +354,7 @@ class Run:
                     reach = whole
             cells = integrate(pair, mesh, reach)
         except OverflowError as error:
-            raise NotApplicableError(f"the grid engine cannot answer within its memory: {error}") from error
+            raise NotApplicableError(f"the grid engine exceeds its limits: {error}") from error
         if cells.worst_slip > MAX_SLIP:
-            self.limited = "the mesh is as fine as double precision allows"
+            self.limited = "the grid is as fine as double precision allows"
         return merge(cells, mesh), spread(cells, mesh)

@@ -66,7 +66,7 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
     if not all(law.mass.any() for law, _ in laws):
         return empty, -math.inf
     if not math.isfinite(window.high - window.low):
-        raise NotApplicableError("losses leave the range of a double")
+        raise NotApplicableError("losses exceed the range of a double")
     origin = math.fsum(count * law.mesh.offset for law, count in laws)
     first = sum(count * law.first for law, count in laws)
     length = sum(count * (len(law.mass) - 1) for law, count in laws) + 1
@@ -135,10 +135,10 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     held = np.flatnonzero(law.mass)
     loss, mass = law.losses[held], law.mass[held]
     if not np.isfinite(mass).all():
-        raise NotApplicableError("tilted masses leave the range of a double")
+        raise NotApplicableError("tilted masses exceed the range of a double")
     slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
     if not (slip < math.inf and mesh.h > 0):
-        raise NotApplicableError("losses leave the range of a double")
+        raise NotApplicableError("losses exceed the range of a double")
     place = (loss - mesh.offset) / mesh.h
     at = np.floor(place + slip / mesh.h)
     down = loss - (mesh.offset + at * mesh.h)

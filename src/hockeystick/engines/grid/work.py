@@ -12,10 +12,10 @@ from hockeystick.numerics.budget import allows
 from hockeystick.numerics.budget import left as left
 from hockeystick.values.errors import NotApplicableError
 
-WORK = "a finer mesh would take too long"
+WORK = "a finer grid would take too long"
 """Why an interval is wider than was asked: no finer mesh could be afforded."""
 
-MEMORY = "the mesh is as fine as the memory limit allows"
+MEMORY = "the grid is as fine as the memory limit allows"
 """Why an interval is wider than was asked: a finer mesh has too many places."""
 
 MAX_RANGE = 1 << 22  # places of one law: about 300 MB while it is made
@@ -42,7 +42,7 @@ def begin(units: float, step: str) -> None:
         TooLongError: the budget does not allow it.
     """
     if not allows(units):
-        raise TooLongError(f"it would take too long: {step}")
+        raise TooLongError(f"the grid engine would take too long: {step}")
 
 
 def check_range(places: float, what: str) -> None:
@@ -52,5 +52,5 @@ def check_range(places: float, what: str) -> None:
         NotApplicableError: it would take too much memory.
     """
     if not places <= MAX_RANGE:
-        size = f"{places:.0e}" if math.isfinite(places) else "endlessly many"
-        raise NotApplicableError(f"the grid engine would need {size} places for {what}: too much memory")
+        size = f"{places:.0e}" if math.isfinite(places) else "infinitely many"
+        raise NotApplicableError(f"the grid engine would need {size} grid points for {what}, which is too much memory")

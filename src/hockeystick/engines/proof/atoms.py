@@ -42,7 +42,7 @@ def exponential_ball(number: Exponential) -> Ball:
         if not number or (not value.contains(0) and value.rel_accuracy_bits() >= wanted):
             return +value
         working *= 2
-    raise NotApplicableError("two exact masses of a round are too near one another")
+    raise NotApplicableError("two exact masses of a round are too close to tell apart")
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,13 +68,13 @@ class Contour:
             reach = float(self._log_right.mid()) - self._right * epsilon - wanted
             period = 1.02 * max(reach / (self._right - self._t), -wanted / self._t)
             if not (math.isfinite(period) and period > 0):
-                raise NotApplicableError("the aliases of the contour cannot be bounded")
+                raise NotApplicableError("the aliasing of the contour cannot be bounded")
             self._step = 2 * math.pi / period
             along = lines(rounds, self._t, log_inner)
             self._size = sum((times * line.moment.log() for line, times in along), arb(0)).exp()
             count = self._cut(along, wanted - top, at.variance)
             if count * len(along) > MOST_VALUES:
-                raise NotApplicableError("too few rounds for a proof: its line is too long")
+                raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
             points = (acb(arb(self._t), arb(self._step) * j) for j in range(count))
             terms = [arb(self._step) / arb.pi() / (z * (1 + z)) for z in points]  # those at s and at -s
             terms[0] /= 2
@@ -103,7 +103,7 @@ class Contour:
             if self._rest.log() < depth:
                 return count
             reach *= STRIDE
-        raise NotApplicableError("too few rounds for a proof: the sum would be too long")
+        raise NotApplicableError("the plan has too few rounds for a proof: the sum would be too long")
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """Proved ends of delta at any epsilon; near one another about the contour's own."""

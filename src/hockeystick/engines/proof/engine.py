@@ -29,7 +29,7 @@ FINER, FINEST = 1.3, 128.0  # factors of cells: beyond the root of the excess of
 WIDE = 1e-2  # relative width that a quick bound may have
 DEEPER = 40.0  # by which log delta is taken to be smaller where nothing is seen of it
 SMALLER_TILTS = 12  # each a quarter of the last
-TOO_WIDE = "the remainders keep it from the asked gap"
+TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 """Why an interval is wider than was asked."""
 
 
@@ -53,7 +53,9 @@ class ProofEngine:
 
     def __init__(self, rounds: ExactRounds) -> None:
         if rounds.discrete and rounds.smooth:
-            raise NotApplicableError("discrete Gaussian noise has one only where all losses are atoms")
+            raise NotApplicableError(
+                "discrete Gaussian noise can be proved only beside rounds with finitely many outcomes"
+            )
         self._rounds = rounds
         self._closed = ClosedForm.applies(rounds)
 

@@ -78,7 +78,7 @@ class GridLaws:
         self, rounds: ExactRounds, epsilon: float, log_delta: float, tilt: float, tolerance: float, length: int
     ) -> None:
         if not (log_delta >= LEAST_LOG_DELTA and epsilon <= LARGEST):
-            raise NotApplicableError("delta is too small, or epsilon too large, for a proof")
+            raise NotApplicableError("delta is too small or epsilon too large for a proof")
         atomic, number = rounds.atomic, rounds.number
         share = log_delta + math.log(SHARE * tolerance)
         cut = share - math.log(number)  # log of the mass of a round that is left out
@@ -88,7 +88,7 @@ class GridLaws:
         self._bits = q_bits + SPARE_BITS
         made = len(atomic) + sum(count.bit_length() + count.bit_count() for _, count in atomic)
         if length * (2 * bits + q_bits) * made + ATOM * sum(one.size(cut) for one, _ in atomic) > MOST_BITS:
-            raise NotApplicableError("the losses have too many distinct sums for a proof, on any grid")
+            raise NotApplicableError("the losses have too many distinct sums for a proof")
         with precision(self._bits):
             kinds = [_kind(*one.outcomes(cut), count, cut) for one, count in atomic]
             unit, finest = _grid(kinds)

@@ -262,7 +262,7 @@ class SampledLine(Line):
     def values(self, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step)`` for j < count."""
         if self._nodes.number * count > MOST_PRODUCTS:
-            raise NotApplicableError("too few rounds for a proof: its line is too long")
+            raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
         sums = phase_sums(self._weights, [arb(step) * loss for loss in self._losses], count)
         around = acb(self._error, self._error)
         return [acb(sums[0].real + self._error), *(value + around for value in sums[1:])]

@@ -273,7 +273,7 @@ def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
 
 
 _NO_LAW = (
-    "of an epoch of random allocation only the moments are known, not the law of its loss: "
-    'use accountant="auto", "contour" or "rdp"'
+    "only the moments of an epoch of random allocation are known, not the distribution of its loss; "
+    "use accountant 'auto', 'contour' or 'rdp'"
 )
 """Refusal of what needs the law of the loss."""

@@ -66,7 +66,9 @@ def claims_of(unsampled: Claim, replaced: Claim) -> Mapping[Direction, Claim]:
     return {Direction.REMOVE: unsampled, Direction.ADD: unsampled, Direction.REPLACE_ONE: replaced}
 
 
-AS_ABSENT = Claim(Status.TIGHT, "nothing is added to a sum: the laws are those without the record")
+AS_ABSENT = Claim(
+    Status.TIGHT, "a zero contribution leaves a sum unchanged, so the distributions are those without the record"
+)
 """Claim under zero-out for noise on a sum, and for counts of people's items.
 
 A record with zero contribution leaves the sum of the others, so for all other contributions the law of the mechanism is
@@ -74,7 +76,7 @@ that of the data without the record. The two laws of every instance of ``zero-ou
 ``add-or-remove``, and vice versa: each pair, from above and from below, serves both.
 """
 
-AS_GIVEN = Claim(Status.TIGHT, "what is known is given for the plan's own adjacency")
+AS_GIVEN = Claim(Status.TIGHT, "the guarantee is given for the plan's own adjacency")
 """Claim under zero-out for a mechanism known by a guarantee, or a sensitivity, under the plan's own adjacency.
 
 The guarantee then concerns the two laws of ``zero-out`` themselves, and an unsampled round is composed as it is. It
@@ -83,8 +85,8 @@ does not cover a batch without the record, so such rounds are not sampled.
 
 ZERO_UNSAID = Claim(
     Status.REFUSED,
-    "the mechanism does not say what it does with a record whose contribution is set to nothing; where that is what it "
-    "does without the record, use adjacency 'add-or-remove'",
+    "the mechanism does not define the effect of a zero contribution; if that equals the absence of the record, use "
+    "adjacency 'add-or-remove'",
 )
 """Default claim under zero-out."""
 
@@ -152,16 +154,16 @@ class Mechanism(metaclass=NamedArguments):
         for direction in (Direction.REMOVE, Direction.ADD, Direction.REPLACE_ONE):
             if direction not in claims:
                 raise InvalidInputError(
-                    f"claims of mechanism {cls.name!r} must hold 'remove', 'add' and 'replace-one'; "
-                    f"{direction.value!r} is missing: where nothing is proven, claim Status.REFUSED with the reason",
+                    f"claims of mechanism {cls.name!r} must contain 'remove', 'add' and 'replace-one'; "
+                    f"{direction.value!r} is missing; where nothing is proven, claim Status.REFUSED with the reason",
                     "claims",
                 )
             status = claims[direction].status
             needed = _NEEDED.get(status)
             if needed is not None and getattr(cls, needed) is getattr(Mechanism, needed):
                 raise InvalidInputError(
-                    f"mechanism {cls.name!r} claims {status.value!r} under {direction.value!r}, and has no {needed}: "
-                    f"define {needed}(direction), or claim less",
+                    f"mechanism {cls.name!r} claims {status.value!r} under {direction.value!r} but has no {needed}; "
+                    f"define {needed}(direction) or claim less",
                     needed,
                 )
 

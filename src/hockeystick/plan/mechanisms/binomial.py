@@ -19,9 +19,7 @@ MAX_TRIALS = 1000
 
 _TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
 
-_REPLACED = Claim(
-    Status.REFUSED, "no dominating pair is proven for noise that is not symmetric when a record is replaced"
-)
+_REPLACED = Claim(Status.REFUSED, "no dominating pair is proven for asymmetric noise when a record is replaced")
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,12 @@ class Binomial(FiniteMechanism):
     True
     """
 
-    trials: Annotated[int, whole_numbers(1, MAX_TRIALS).of("number of coins")]
+    trials: Annotated[int, whole_numbers(1, MAX_TRIALS).of("number of coin flips")]
     probability: Annotated[
         float,
         Domain("a number from 1e-6 to 0.999999", {"minimum": 1e-6, "maximum": 0.999999}, "probability of heads"),
     ] = 0.5
-    sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("most that one record adds to the count")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("maximum that one record adds to the count")] = 1
 
     name = "binomial"
     claims = claims_of(_TIGHT, _REPLACED)

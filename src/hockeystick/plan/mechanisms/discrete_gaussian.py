@@ -44,7 +44,7 @@ class DiscreteGaussian(NoiseOnSum):
     """
 
     noise_multiplier: Annotated[float, NOISE.of("parameter sigma of the noise / sensitivity")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change of the count by one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-gaussian"
@@ -57,7 +57,7 @@ class DiscreteGaussian(NoiseOnSum):
         sigma = self.noise_multiplier * self.sensitivity
         if sigma > MOST:
             raise InvalidInputError(
-                f"noise_multiplier times sensitivity must be at most {MOST}; received {sigma!r}: count in larger units",
+                f"noise_multiplier times sensitivity must be at most {MOST}; received {sigma!r}; count in larger units",
                 "noise_multiplier",
             )
 
@@ -81,7 +81,7 @@ class DiscreteGaussian(NoiseOnSum):
         distance = records * self.distance(direction) * self.sensitivity
         if distance > 2 * MOST:
             raise UnsupportedError(
-                f"mechanism {self.name!r} is accounted for up to a distance of {2 * MOST} counts between neighbouring "
+                f"mechanism {self.name!r} is supported up to a distance of {2 * MOST} counts between neighbouring "
                 f"datasets; received {distance}: fewer records_per_unit, or count in larger units"
             )
         return super().of_many(direction, records)

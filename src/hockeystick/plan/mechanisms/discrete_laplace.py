@@ -49,7 +49,7 @@ class DiscreteLaplace(NoiseOnSum):
     """
 
     scale: Annotated[float, NOISE.of("scale of the noise, in counts")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change of the count by one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-laplace"
@@ -101,8 +101,8 @@ class DiscreteLaplace(NoiseOnSum):
         distance = records * self.distance(direction)
         if distance * self.sensitivity > max(Fraction(RESOLVED), LARGEST_LOSS * decimal(self.scale)):
             raise UnsupportedError(
-                f"mechanism {self.name!r} is accounted for up to a distance of {RESOLVED} counts, or of {LARGEST_LOSS} "
-                f"scales, between neighbouring datasets; received {distance * self.sensitivity}: fewer records_per_unit"
+                f"mechanism {self.name!r} is supported up to a distance of {RESOLVED} counts, or {LARGEST_LOSS} scales, "
+                f"between neighbouring datasets; received {distance * self.sensitivity}: fewer records_per_unit"
             )
         return self._at(distance)
 

@@ -14,9 +14,7 @@ _UPPER = Claim(
     "Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21], for the step; proof of the pair in pairs/jl.py",
 )
 
-_REPLACED = Claim(
-    Status.REFUSED, "no dominating pair is proven for two random sensitivities in opposite directions at once"
-)
+_REPLACED = Claim(Status.REFUSED, "no dominating pair is proven for two random sensitivities in opposite directions")
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class DPSGDJL(SymmetricMechanism):
             "standard deviation of the noise / clipping bound"
         ),
     ]
-    projections: Annotated[int, whole_numbers(1, 100_000).of("random projections that a norm is estimated from")]
+    projections: Annotated[int, whole_numbers(1, 100_000).of("number of random projections that estimate a norm")]
 
     name = "dp-sgd-jl"
     claims = claims_of(_UPPER, _REPLACED)

@@ -46,8 +46,8 @@ SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
 """Shares t / epsilon of the tried rounds of two losses, each with its mirror image; any of them is sound."""
 
 WHY = (
-    "above, each round may be chosen in view of the answers before; below, all rounds are one exponential mechanism "
-    "with two candidates"
+    "the upper end lets each round depend on earlier answers, and the lower end uses one exponential mechanism with "
+    "two candidates"
 )
 
 _BRACKET = Claim(Status.BRACKET, "Dong, Durfee, Rogers 2020 [DDR20]: bounded range; proofs in pairs/bounded_range.py")

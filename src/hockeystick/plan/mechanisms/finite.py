@@ -11,8 +11,8 @@ from hockeystick.values.adjacency import Direction
 
 LAWS_ALONE = Claim(
     Status.REFUSED,
-    "the laws with a record and without it say nothing of one whose contribution is set to nothing; where that is as "
-    "if it were not there, use adjacency 'add-or-remove'",
+    "distributions with and without a record say nothing about a zero contribution; if that equals the absence of the "
+    "record, use adjacency 'add-or-remove'",
 )
 """Claim under zero-out of a mechanism given by its laws with and without the record."""
 

@@ -63,7 +63,7 @@ class GaussianThreshold(KeyThreshold):
     name = "gaussian-threshold"
     zeroed = AS_ABSENT
     not_monotone: ClassVar[Mapping[str, str]] = {
-        "noise_multiplier": "more noise lifts a person's own key over the threshold"
+        "noise_multiplier": "more noise makes it likelier that a key held by one person exceeds the threshold"
     }
 
     def check_integer(self) -> None:

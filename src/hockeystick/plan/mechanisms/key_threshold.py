@@ -61,30 +61,28 @@ MOST_KEYS = 1_000_000
 """Largest number of keys of one person."""
 
 THRESHOLD = Domain(
-    "a number from 1 to 1e9", {"minimum": 1, "maximum": 1e9}, "least noisy count of a key that is released"
+    "a number from 1 to 1e9", {"minimum": 1, "maximum": 1e9}, "smallest noisy count at which a key is released"
 )
 """Domain of the threshold: below 1 a person's own key is more likely released than not."""
 
-KEYS = whole_numbers(1, MOST_KEYS).of("keys that one person has at most, in one release")
+KEYS = whole_numbers(1, MOST_KEYS).of("maximum number of keys of one person in one release")
 """Domain of the number of one person's keys."""
 
 INTEGER = "integer"
 
 PREMISES: Mapping[str, str] = {
-    "continuous": "added to the counts of keys, noise with a density; whole-number noise releases a person's own key "
-    'more often, and needs the key noise = "integer"',
-    INTEGER: "added to the counts of keys, which are whole numbers, as the noise is",
+    "continuous": "the counts of keys get continuous noise; integer noise releases a key held by one person more often "
+    'and needs the key noise = "integer"',
+    INTEGER: "the counts of keys are whole numbers and get integer noise",
 }
 """Premises of answers about the noise, by its kind."""
 
-NOISE = Names(tuple(PREMISES), "noise with a density, or whole-number noise on counts that are whole numbers")
+NOISE = Names(tuple(PREMISES), "continuous noise, or integer noise on whole-number counts")
 """Kinds of noise."""
 
-WHY = (
-    "keys that others have, too, and keys of one person alone are both allowed for above, and below all are of one kind"
-)
+WHY = "the upper end allows a mix of shared keys and keys held by one person, and the lower end has only one kind"
 
-OWN_KEY = "a key that is one person's own is released"
+OWN_KEY = "a key held by one person is released"
 """Event with infinite loss, for messages."""
 
 _BRACKET = Claim(Status.BRACKET, "proof in plan/mechanisms/key_threshold.py")
@@ -132,8 +130,8 @@ class KeyThreshold(Mechanism):
         """
         if self.gap == 0 and self.alone()[1] >= 1:
             raise InvalidInputError(
-                "threshold must be greater than 1 with so little noise; received 1: a key that is one person's own is "
-                "released next to always",
+                "threshold must be greater than 1 with so little noise; received 1, which would almost always "
+                "release a key held by one person",
                 "threshold",
             )
 

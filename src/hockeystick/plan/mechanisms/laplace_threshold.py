@@ -48,7 +48,9 @@ class LaplaceThreshold(KeyThreshold):
 
     name = "laplace-threshold"
     zeroed = AS_ABSENT
-    not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise lifts a person's own key over the threshold"}
+    not_monotone: ClassVar[Mapping[str, str]] = {
+        "scale": "more noise makes it likelier that a key held by one person exceeds the threshold"
+    }
 
     @property
     def shared(self) -> LaplacePair | DiscreteLaplacePair:

@@ -40,8 +40,8 @@ _REPLACED = Claim(
 )
 
 WHY = {
-    True: "what a record attains and the certified bound of the sensitivity differ by rounding alone",
-    False: "the sensitivity of the strategy lies between what a record attains and a certified bound",
+    True: "the attained sensitivity and its certified bound differ only by rounding",
+    False: "the sensitivity of the strategy lies between an attained value and a certified bound",
 }
 """Reason for different pairs above and below, by whether the sensitivity is exact."""
 
@@ -79,11 +79,13 @@ class MatrixGaussian(Mechanism):
     """
 
     noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound of one gradient")]
-    steps: Annotated[int, whole_numbers(1, MOST_STEPS).of("steps of a run")]
-    min_separation: Annotated[int, whole_numbers(1, MOST_STEPS).of("least distance of two steps of one record")]
+    steps: Annotated[int, whole_numbers(1, MOST_STEPS).of("number of steps in a run")]
+    min_separation: Annotated[
+        int, whole_numbers(1, MOST_STEPS).of("minimum number of steps between two participations of a record")
+    ]
     norm: Annotated[str, Names((COLUMNS, NONE), "whether the columns of the matrix are divided by their norms")]
     max_participations: Annotated[
-        int | None, whole_numbers(1, MOST_PARTICIPATIONS).of("most steps in which one record takes part")
+        int | None, whole_numbers(1, MOST_PARTICIPATIONS).of("maximum number of steps in which one record takes part")
     ] = None
     coefficients: Annotated[tuple[float, ...] | None, list_of(NUMBER).of("first column of the matrix")] = None
     inverse_coefficients: Annotated[tuple[float, ...] | None, list_of(NUMBER).of("first column of the inverse")] = None
@@ -110,18 +112,20 @@ class MatrixGaussian(Mechanism):
         if (self.blt_decay is None) != (self.blt_scale is None) or len(self.blt_decay or ()) != len(
             self.blt_scale or ()
         ):
-            raise InvalidInputError("blt_decay and blt_scale go together, and must be equally many", "blt_scale")
+            raise InvalidInputError(
+                "blt_decay and blt_scale must be given together and have the same length", "blt_scale"
+            )
         room = -(-self.steps // self.min_separation)
         if self.participations > MOST_PARTICIPATIONS:
             raise InvalidInputError(
-                f"max_participations is missing: with {room} it would be more than {MOST_PARTICIPATIONS}; give it, or "
-                "a larger min_separation",
+                f"max_participations is missing, and its default {room} exceeds {MOST_PARTICIPATIONS}; give it, or a "
+                "larger min_separation",
                 "max_participations",
             )
         if self.participations > room:
             raise InvalidInputError(
-                f"max_participations must be at most {room}: {self.steps} steps have no room for more at distances "
-                f"of {self.min_separation}; received {self.max_participations}",
+                f"max_participations must be at most {room} with {self.steps} steps and min_separation "
+                f"{self.min_separation}; received {self.max_participations}",
                 "max_participations",
             )
         _ = self.strategy  # refuses what gives no strategy
@@ -170,8 +174,8 @@ class MatrixGaussian(Mechanism):
     def premises(self) -> Mapping[str, str]:
         """What the program must do with the records."""
         return {
-            "participation": f"a record takes part in at most {self.participations} of the {self.steps} steps, "
-            f"{self.min_separation} or more apart, and its part changes nothing about who else takes part"
+            "participation": f"a record takes part in at most {self.participations} of the {self.steps} steps, at "
+            f"least {self.min_separation} apart, and its participation does not affect that of other records"
         }
 
     def known(self, direction: Direction) -> Between:
@@ -237,7 +241,7 @@ def _strategy(
     if key == "tree_depth":
         if steps > 1 << (value - 1):
             raise InvalidInputError(
-                f"steps must be at most {1 << (value - 1)}, the leaves of a tree of {value} levels; received {steps}",
+                f"steps must be at most {1 << (value - 1)} with a tree of {value} levels; received {steps}",
                 "steps",
             )
         found = Strategy.tree(value, steps)
@@ -248,20 +252,20 @@ def _strategy(
         coefficients, doubt = _coefficients(steps, key, np.array(value), scale)
         if not abs(coefficients[0]) >= LEAST:
             raise InvalidInputError(
-                f"the first coefficient must be at least {LEAST:g} in size; received {float(coefficients[0])!r}",
+                f"the first coefficient must be at least {LEAST:g} in magnitude; received {float(coefficients[0])!r}",
                 "coefficients",
             )
         if not np.abs(coefficients).max() <= MOST:
             raise InvalidInputError(
-                f"the coefficients must be at most {MOST:g} in size; those of the inverse grow beyond it within "
-                f"{steps} steps: use fewer steps",
+                f"the coefficients must be at most {MOST:g} in magnitude, but those of the inverse exceed it within "
+                f"{steps} steps; use fewer steps",
                 "inverse_coefficients",
             )
         found = Strategy.toeplitz(np.abs(coefficients) if absolute else coefficients, doubt, steps)
         if not found.error < MOST_ERROR:
             raise InvalidInputError(
-                f"rounding leaves less than three digits of the coefficients within {steps} steps; give the "
-                "coefficients themselves",
+                f"rounding leaves fewer than three digits of the coefficients within {steps} steps; give coefficients "
+                "instead",
                 "inverse_coefficients",
             )
     return found.of_unit_columns() if norm == COLUMNS else found
@@ -291,8 +295,8 @@ def _rows(rows: tuple[tuple[float, ...], ...], steps: int) -> Array:
     matrix: Array = np.array(rows)
     if np.triu(matrix, 1).any() or np.abs(np.diagonal(matrix)).min() < LEAST:
         raise InvalidInputError(
-            f"matrix must be lower triangular, with numbers of at least {LEAST:g} in size on its diagonal: "
-            "the noise of a step may depend on earlier ones only",
+            f"matrix must be lower triangular, with diagonal entries of at least {LEAST:g} in magnitude, because the "
+            "noise of a step may depend on earlier steps only",
             "matrix",
         )
     return matrix

@@ -31,7 +31,7 @@ _TIGHT = Claim(Status.TIGHT, "proof in pairs/mixture.py")
 
 _REPLACED = Claim(
     Status.REFUSED,
-    "of two persons who may both contribute at random no pair is proven; use adjacency 'add-or-remove'",
+    "no pair is proven for replacing one randomly contributing person by another; use adjacency 'add-or-remove'",
 )
 
 
@@ -56,7 +56,7 @@ class MixtureGaussian(Mechanism):
 
     sensitivities: Annotated[
         tuple[float, ...],
-        list_of(SENSITIVITY, most=MOST_TERMS).of("how far a person may move the sum, in clipping norms"),
+        list_of(SENSITIVITY, most=MOST_TERMS).of("possible contributions of a person to the sum, in clipping norms"),
     ]
     probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_TERMS).of("probability of each sensitivity")]
     noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound C of one record")]
@@ -69,7 +69,7 @@ class MixtureGaussian(Mechanism):
         super().__post_init__()
         if len(self.sensitivities) != len(self.probabilities):
             raise InvalidInputError(
-                "sensitivities and probabilities must be lists of one length; received "
+                "sensitivities and probabilities must have the same length; received "
                 f"{len(self.sensitivities)} and {len(self.probabilities)} elements",
                 "probabilities",
             )
@@ -81,13 +81,12 @@ class MixtureGaussian(Mechanism):
         rest, terms = self._terms()
         if not terms:
             raise InvalidInputError(
-                "one of the sensitivities must be greater than 0 and have a probability greater than 0",
+                "at least one sensitivity must be greater than 0 and have a probability greater than 0",
                 "sensitivities",
             )
         if (rest and 1 - float(rest) == 1) or float(rest) == 1:
             raise InvalidInputError(
-                "the probability of sensitivity 0 must be 0, or a number that differs from 0 and 1 by more than a "
-                "rounding of 1",
+                "the probability of sensitivity 0 must be 0, or differ from 0 and 1 by more than rounding",
                 "probabilities",
             )
 

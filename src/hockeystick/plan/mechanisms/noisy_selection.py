@@ -35,7 +35,7 @@ class NoisySelection(SymmetricMechanism):
         InvalidInputError: a value is outside its domain.
     """
 
-    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
+    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of one selection")]
 
     properties = frozenset({Property.GUARANTEE})
 

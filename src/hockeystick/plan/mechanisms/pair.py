@@ -49,13 +49,13 @@ _BETWEEN = Claim(
 
 _REPLACED = Claim(Status.BRACKET, f"{_BETWEEN.cited}; with replaced = true, both orders of the laws together")
 
-WHY = "the width is that of the cells: the laws are known cell by cell, one pair is spread in them and one is merged"
+WHY = "the interval is as wide as the cells allow: the distributions are known only cell by cell"
 """Reason for different pairs above and below."""
 
 PREMISE = (
-    "the masses, the errors and the ratios of the two laws are those given; of functions it is taken for granted that "
-    "between neighbouring places the ratio stays within the values seen there, that integrals are off by at most the "
-    "difference of two rules, and that nowhere else is more mass than a total misses"
+    "the masses, errors and ratios of the two distributions are as given; for functions, hockeystick assumes that the "
+    "ratio between neighbouring points stays within its values at them, that the error of an integral is at most the "
+    "difference of two quadrature rules, and that no mass lies elsewhere beyond what the totals lack"
 )
 """Premise of every answer."""
 
@@ -88,13 +88,13 @@ class Pair(Mechanism):
     0.134085 to 0.680605 (certified)
     """
 
-    p: Annotated[tuple[float, ...], MASSES.of("masses of the cells with the record")]
-    q: Annotated[tuple[float, ...], MASSES.of("masses of the cells without the record")]
-    p_error: Annotated[tuple[float, ...] | None, MASSES.of("by how much each of p may be off")] = None
-    q_error: Annotated[tuple[float, ...] | None, MASSES.of("by how much each of q may be off")] = None
-    least: Annotated[tuple[float, ...] | None, RATIOS.of("least ratio p / q in each cell")] = None
-    reverse: Annotated[tuple[float, ...] | None, RATIOS.of("least ratio q / p in each cell")] = None
-    replaced: Annotated[bool, domains.Switch("the laws are those of two values of one record")] = False
+    p: Annotated[tuple[float, ...], MASSES.of("probability of each cell with the record")]
+    q: Annotated[tuple[float, ...], MASSES.of("probability of each cell without the record")]
+    p_error: Annotated[tuple[float, ...] | None, MASSES.of("error bound of each element of p")] = None
+    q_error: Annotated[tuple[float, ...] | None, MASSES.of("error bound of each element of q")] = None
+    least: Annotated[tuple[float, ...] | None, RATIOS.of("smallest ratio p / q in each cell")] = None
+    reverse: Annotated[tuple[float, ...] | None, RATIOS.of("smallest ratio q / p in each cell")] = None
+    replaced: Annotated[bool, domains.Switch("whether the distributions belong to two values of one record")] = False
 
     name = "pair"
     claims: ClassVar[Mapping[Direction, Claim]] = {
@@ -112,12 +112,13 @@ class Pair(Mechanism):
                     f"{key} must have as many elements as p; received {len(values)} and {len(self.p)}", key
                 )
         if (self.least is None) != (self.reverse is None):
-            raise InvalidInputError("least and reverse go together: give both, or neither", "least")
+            raise InvalidInputError("least and reverse must be given together; give both or neither", "least")
         for key in ("p", "q", "least", "reverse"):
             small = next((each for each in getattr(self, key) or () if 0 < each < functions.LEAST_MASS), None)
             if small is not None:
                 raise InvalidInputError(
-                    f"{key} must hold numbers that are 0 or at least {functions.LEAST_MASS:g}; received {small!r}", key
+                    f"{key} must contain only 0 and numbers of at least {functions.LEAST_MASS:g}; received {small!r}",
+                    key,
                 )
         _ = self._above  # refuses masses that contradict the ratios
 
@@ -212,8 +213,8 @@ class Pair(Mechanism):
         """
         if not callable(beta):
             raise InvalidInputError(
-                f"beta must be a function of the rate of false alarms; received {domains.shown(beta)}; by its corners "
-                "a trade-off function is a Tradeoff",
+                f"beta must be a function of the false-positive rate; received {domains.shown(beta)}; for a trade-off "
+                "function given by its corners use Tradeoff",
                 "beta",
             )
         return cls.of_cells(functions.of_trade_off(beta, ACCURACY.check(accuracy, "accuracy")), replaced)
@@ -228,7 +229,7 @@ class Pair(Mechanism):
         cls, made: Callable[..., Cells], p: object, q: object, knots: Sequence[float], accuracy: float, replaced: bool
     ) -> Pair:
         if not callable(q):
-            raise InvalidInputError(f"q must be a function of places; received {domains.shown(q)}", "q")
+            raise InvalidInputError(f"q must be a function; received {domains.shown(q)}", "q")
         if not callable(p):
             p = functions.shifted(q, domains.Domain("a function, or a finite distance", {}).check(p, "p"))
         places = np.unique(np.array(KNOTS.check(knots, "knots")))
@@ -244,7 +245,9 @@ class Pair(Mechanism):
         """The reason why laws of two values are for replacing a record."""
         if not self.replaced:
             return None
-        return "the two laws are those of two values of a record: use adjacency 'replace-one', or set replaced to false"
+        return (
+            "the distributions belong to two values of a record; use adjacency 'replace-one' or set replaced to false"
+        )
 
     def with_against_without(self) -> KnottedPair:
         """Return the pair that dominates, with the record against without it."""
@@ -269,8 +272,8 @@ class Pair(Mechanism):
             return self._above.mirror if direction is Direction.ADD else self._above
         if not self.replaced:
             raise UnsupportedError(
-                "the laws of mechanism 'pair' are those with a record and without it, which do not say how well one "
-                "value of a record is told from another; give the laws of two values, with replaced = true"
+                "the distributions of mechanism 'pair' are those with and without a record, which do not cover "
+                "replacing a record; give the distributions of two values, with replaced = true"
             )
         return either_order(self._above)
 
@@ -290,8 +293,8 @@ class Pair(Mechanism):
             total, doubt = math.fsum(mass), math.fsum(error or ())
             if abs(total - 1) > TOTAL + doubt:
                 raise InvalidInputError(
-                    f"the masses of {key} must add up to 1; received a sum of {total!r}: give in {key}_error by how "
-                    "much each may be off",
+                    f"the masses of {key} must add up to 1; received a sum of {total!r}; give the error of each as "
+                    f"{key}_error",
                     key,
                 )
         return spread_above(self._cells)

@@ -28,7 +28,7 @@ from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
 from hockeystick.values.adjacency import Direction
 
-WHY = "above, of a choice its pure epsilon alone is used; below are two candidates, one of which gets worse"
+WHY = "the upper end uses only the pure epsilon of a selection, and the lower end has two candidates, one getting worse"
 
 _BRACKET = Claim(
     Status.BRACKET, "McKenna, Sheldon 2020 [MS20], Theorem 1; proof in plan/mechanisms/permute_and_flip.py"

@@ -20,8 +20,8 @@ _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/f
 
 _REPLACED = Claim(
     Status.REFUSED,
-    "the laws with a record and without it do not say how well one record's value is told from another's; give p and q "
-    'for a replaced record under adjacency "remove"',
+    "distributions with and without a record do not cover replacing it; give p and q for a replaced record, under "
+    "adjacency 'remove'",
 )
 
 

@@ -52,7 +52,8 @@ class PrivacyCurve(SymmetricMechanism):
         super().__post_init__()
         if len(self.epsilons) != len(self.deltas):
             raise InvalidInputError(
-                f"deltas must be as many as epsilons; received {len(self.deltas)} and {len(self.epsilons)}", "deltas"
+                f"deltas must have as many elements as epsilons; received {len(self.deltas)} and {len(self.epsilons)}",
+                "deltas",
             )
         for number, epsilon in enumerate(self.epsilons, start=1):
             if epsilon:

@@ -22,8 +22,8 @@ _TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4; 
 
 _NO_ANSWER = Claim(
     Status.REFUSED,
-    "a person whose record is nothing still answers, and by which law is not said: where it is a mixture of the laws "
-    "of true answers, adjacency 'replace-one' covers it; else give its guarantee as 'approximate-dp'",
+    "randomized response does not define the answer of a person with a zero contribution; use adjacency 'replace-one' "
+    "if it is a mixture of the true answers' responses, and mechanism 'approximate-dp' otherwise",
 )
 """Refusal of zero-out. For a response law that is a mixture of those of the answers, joint convexity of ``H_b`` makes
 the
@@ -51,7 +51,7 @@ class RandomizedResponse(SymmetricMechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("log-odds of the true answer")]
-    categories: Annotated[int, whole_numbers(least=BINARY).of("number of answers")] = BINARY
+    categories: Annotated[int, whole_numbers(least=BINARY).of("number of possible answers")] = BINARY
 
     name = "randomized-response"
     claims = claims_of(_TIGHT, _TIGHT)

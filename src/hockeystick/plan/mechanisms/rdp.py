@@ -84,7 +84,8 @@ class RDP(Mechanism):
         super().__post_init__()
         if len(self.orders) != len(self.epsilons):
             raise InvalidInputError(
-                f"epsilons must be as many as orders; received {len(self.epsilons)} and {len(self.orders)}", "epsilons"
+                f"epsilons must have as many elements as orders; received {len(self.epsilons)} and {len(self.orders)}",
+                "epsilons",
             )
         if any(low >= high for low, high in pairwise(self.orders)):
             raise InvalidInputError("orders must increase", "orders")

@@ -61,9 +61,8 @@ class NoiseOnSum(Mechanism):
         if self.null_record:
             return None
         return (
-            "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
-            f"give the mixture pair; leave the key out and give {self.noise_key} relative to the norm bound of one "
-            "record"
+            "replace_one_distance = 1 cannot be combined with Poisson sampling; leave it out and give "
+            f"{self.noise_key} relative to the norm bound of one record"
         )
 
     @property
@@ -77,6 +76,6 @@ class NoiseOnSum(Mechanism):
         if self.null_record:
             return None
         return (
-            "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a "
-            "record is replaced, not the contribution of one record"
+            "replace_one_distance = 1 requires adjacency 'replace-one', because it bounds the change when a record is "
+            "replaced, not the contribution of one record"
         )

@@ -50,7 +50,7 @@ class SparseVector(Mechanism):
 
     Args:
         epsilon: pure epsilon of one search; 0 or greater.
-        cutoff: number of answers above the threshold after which the run ends.
+        cutoff: number of number of answers above the threshold that ends the run.
 
     Raises:
         InvalidInputError: a value is outside its domain.
@@ -60,7 +60,7 @@ class SparseVector(Mechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of one search")]
-    cutoff: Annotated[int, whole_numbers(1, MAX_SEARCHES).of("answers above the threshold after which the run ends")]
+    cutoff: Annotated[int, whole_numbers(1, MAX_SEARCHES).of("number of answers above the threshold that ends the run")]
 
     name = "sparse-vector"
     claims = claims_of(_ABOVE, _ABOVE)

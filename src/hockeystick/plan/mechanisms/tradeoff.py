@@ -20,7 +20,8 @@ MOST_CORNERS = 2000
 _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22]; the pair: proof in pairs/points.py")
 
 _REPLACED = Claim(
-    Status.REFUSED, "a trade-off function between the laws with a record and without it says nothing of a replaced one"
+    Status.REFUSED,
+    "a trade-off function between the distributions with and without a record says nothing about replacing one",
 )
 
 
@@ -32,8 +33,8 @@ class Tradeoff(FiniteMechanism):
     function is linear between the corners, and ends at (1, 0).
 
     Args:
-        alphas: rates of false alarms at the corners, increasing, the first of them 0.
-        betas: rates of missed records there, not increasing.
+        alphas: false-positive rates at the corners, increasing, the first of them 0.
+        betas: false-negative rates there, not increasing.
 
     Raises:
         InvalidInputError: a rate is outside its domain, the lists differ in length, or the function is not convex.
@@ -43,8 +44,8 @@ class Tradeoff(FiniteMechanism):
     (-1.0986122886681098, 1.0986122886681098)
     """
 
-    alphas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of false alarms")]
-    betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of missed records")]
+    alphas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("false-positive rates")]
+    betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("false-negative rates")]
 
     name = "tradeoff"
     claims = claims_of(_TIGHT, _REPLACED)
@@ -54,12 +55,15 @@ class Tradeoff(FiniteMechanism):
         super().__post_init__()
         if len(self.alphas) != len(self.betas):
             raise InvalidInputError(
-                f"betas must be as many as alphas; received {len(self.betas)} and {len(self.alphas)}", "betas"
+                f"betas must have as many elements as alphas; received {len(self.betas)} and {len(self.alphas)}",
+                "betas",
             )
         if self.alphas[0] != 0:
-            raise InvalidInputError("alphas must begin with 0", "alphas")
+            raise InvalidInputError("alphas must start with 0", "alphas")
         if of_trade_off(self.alphas, self.betas) is None:
-            raise InvalidInputError("betas must be a convex function of increasing alphas that does not rise", "betas")
+            raise InvalidInputError(
+                "alphas must increase, and betas must be a convex, non-increasing function of them", "betas"
+            )
 
     @cached_property
     def _pair(self) -> FinitePair:

@@ -38,14 +38,14 @@ class TruncatedLaplace(NoiseOnSum):
     (-0.5, 0.5)
     """
 
-    scale: Annotated[float, NOISE.of("scale of the noise before it is cut off")]
-    bound: Annotated[float, LENGTH.of("largest size of the noise")]
-    sensitivity: Annotated[float, SENSITIVITY.of("most that one record changes the vector in L1 norm")] = 1.0
+    scale: Annotated[float, NOISE.of("scale of the noise before truncation")]
+    bound: Annotated[float, LENGTH.of("largest magnitude of the noise")]
+    sensitivity: Annotated[float, SENSITIVITY.of("maximum change of the vector by one record, in L1 norm")] = 1.0
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "truncated-laplace"
     noise_key = "scale"
-    not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise within the same bound is cut off more often"}
+    not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise with the same bound is truncated more often"}
     claims = claims_of(_TIGHT, _TIGHT)
     zeroed = AS_ABSENT
     properties = frozenset({Property.SUM, Property.INFINITE_LOSS})
@@ -55,7 +55,7 @@ class TruncatedLaplace(NoiseOnSum):
         if decimal(self.sensitivity) >= 2 * decimal(self.bound):
             raise InvalidInputError(
                 f"bound must be more than half the sensitivity; received {self.bound!r} for a sensitivity of "
-                f"{self.sensitivity!r}: the two laws would have no outcome in common",
+                f"{self.sensitivity!r}, where the two distributions share no outcome",
                 "bound",
             )
 
@@ -68,8 +68,8 @@ class TruncatedLaplace(NoiseOnSum):
         moved, bound = decimal(self.sensitivity) * distance, decimal(self.bound)
         if moved >= 2 * bound:
             raise UnsupportedError(
-                f"bound must be more than half of what a replaced record may move, {float(moved)!r}; received "
-                f"{self.bound!r}: the two laws would have no outcome in common"
+                f"bound must be more than half the change by a replaced record, {float(moved)!r}; received "
+                f"{self.bound!r}, where the two distributions share no outcome"
             )
         return WindowPair.truncated_laplace(moved, bound, decimal(self.scale))
 

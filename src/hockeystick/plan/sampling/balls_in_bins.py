@@ -96,15 +96,15 @@ _REPLACED = Claim(
 
 _INDEPENDENT = Claim(
     Status.REFUSED,
-    "balls in bins is accounted for with correlated noise; with independent noise it is sampling 'random-allocation' "
+    "balls in bins is supported with correlated noise only; with independent noise, use sampling 'random-allocation' "
     "with epochs_per_assignment",
 )
 
-WHY_EXACT = (
-    "the law of lambda-CGD is exact for whole epochs; at deltas below 1e-9, and for long runs, bounds stand for it"
-)
+WHY_EXACT = "lambda-CGD is exact for whole epochs, and bounded at deltas below 1e-9 and for long runs"
 
-WHY = "noise that is correlated between bins is bounded by simpler correlations above, by the sum of all steps below"
+WHY = (
+    "noise correlated between bins is bounded from above by simpler correlations and from below by the sum of all steps"
+)
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,9 @@ class BallsInBins(Sampling):
     zeroed = Zeroed.AS_ABSENT
     samples_runs = True
     assumption = (
-        "each record draws one of the bins, in secret and independently of all other records, and takes part in the "
-        "steps of that bin in every epoch of the run (balls in bins); every run has a draw of its own, also of one "
-        "round with a count; the number is not valid for bins of equal sizes, bins drawn anew within a run, or bins "
-        "kept from run to run"
+        "each record draws one bin, secretly and independently of all other records, and takes part in the steps of "
+        "that bin in every epoch of the run (balls in bins); each run, including each repetition by count, draws anew; "
+        "the number is not valid for bins of equal sizes, bins redrawn within a run, or bins kept from run to run"
     )
 
     @classmethod

@@ -40,7 +40,7 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     claim = mechanism.claims[direction]
     if claim.status is Status.REFUSED or claim.status is Status.RENYI:
         only = (
-            '; only its Renyi divergence is bounded: use accountant="rdp" or "auto"'
+            "; only its Renyi divergence is bounded; use accountant 'rdp' or 'auto'"
             if claim.status is Status.RENYI
             else ""
         )
@@ -48,22 +48,21 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     return mechanism.known(direction)
 
 
-NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
+NO_PAIR = Claim(Status.REFUSED, "only a Renyi curve of the mechanism is known, and sampling needs a dominating pair")
 """Claim if a theorem needs a pair and only a Renyi curve is known."""
 
 
 JOINT_SAMPLED = Claim(
     Status.REFUSED,
-    "a round is several releases at once, and no pair is built of what a sampled record does to all of them; "
-    "account for it unsampled",
+    "sampling is not supported for a round with several simultaneous releases; use sampling 'none'",
 )
 """Refusal to sample a mechanism whose pair is a product."""
 
 
 LAWS_SAMPLED = Claim(
     Status.REFUSED,
-    "the laws of two values of a record do not say what a batch without it does; give the laws with it and without "
-    "it, with Poisson sampling and adjacency 'add-or-remove'",
+    "distributions for two values of a record say nothing about a batch without it; give the distributions with and "
+    "without the record, with Poisson sampling and adjacency 'add-or-remove'",
 )
 """Refusal to sample two laws of one's own when a record is replaced."""
 
@@ -107,7 +106,7 @@ def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int
     """
     if batch_size is None or dataset_size is None:
         missing = "batch_size" if batch_size is None else "dataset_size"
-        raise InvalidInputError(f"batch_size and dataset_size go together; {missing} is missing", missing)
+        raise InvalidInputError(f"batch_size and dataset_size must be given together; {missing} is missing", missing)
     if batch_size > dataset_size:
         raise InvalidInputError(
             f"batch_size must be at most dataset_size; received {batch_size} and {dataset_size}", "batch_size"
@@ -130,15 +129,15 @@ class Zeroed(StrEnum):
 
 _SCHEME_UNSAID = Claim(
     Status.REFUSED,
-    "the sampling does not say what follows where a record's contribution is set to nothing; use adjacency "
-    "'add-or-remove' or 'replace-one'",
+    "the sampling scheme does not define the effect of a zero contribution; use adjacency 'add-or-remove' or "
+    "'replace-one'",
 )
 """Default claim under zero-out."""
 
 GIVEN_SAMPLED = Claim(
     Status.REFUSED,
-    "a guarantee where a record's contribution is set to nothing says nothing of a batch without the record; where the "
-    "two are the same, give the guarantee for adjacency 'add-or-remove'",
+    "a guarantee for a zero contribution says nothing about a batch without the record; if the two are the same, give "
+    "the guarantee for adjacency 'add-or-remove'",
 )
 """Claim under zero-out for a sampled mechanism known by a guarantee for the plan's own adjacency."""
 
@@ -326,5 +325,5 @@ def _gated(
     return Claim(found.status, f"{found.cited}; {SAME_LAWS}")
 
 
-SAME_LAWS = "a contribution of nothing has the laws of add-or-remove"
+SAME_LAWS = "a zero contribution has the distributions of add-or-remove"
 """Text added to the source of a claim that is that of add-or-remove."""

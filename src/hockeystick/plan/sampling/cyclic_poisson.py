@@ -52,15 +52,16 @@ class CyclicPoisson(Sampling):
     """
 
     groups: Annotated[int, domains.RECORDS.of("number of groups that take turns")]
-    sample_rate: Annotated[float, domains.RATE.of("probability that a record of the group enters its batch")]
+    sample_rate: Annotated[float, domains.RATE.of("probability that a batch contains a given record of its group")]
 
     name = "cyclic-poisson"
     zeroed = Zeroed.AS_ABSENT
     samples_runs = True
     assumption = (
-        "each record has a group of its own, whichever the others are; the steps of each kind of rounds take the "
-        "groups in turn, and each record of the group enters the batch independently with the sample rate (cyclic "
-        "Poisson sampling); the number is not valid for groups that are dealt anew or move when a record comes or goes"
+        "each record belongs to a fixed group that does not depend on the other records; the steps of each kind of "
+        "rounds take the groups in turn, and each record of the group enters the batch independently with the sample "
+        "rate (cyclic Poisson sampling); the number is not valid if groups are reassigned or change when a record is "
+        "added or removed"
     )
 
     @property

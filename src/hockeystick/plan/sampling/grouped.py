@@ -47,7 +47,7 @@ Sampled = Callable[[GaussianPair], DominatingPair]
 GROUPED = Claim(Status.BRACKET, "proof in plan/sampling/grouped.py, after Choquette-Choo et al. 2023 [CGM+23]")
 """Claim for correlated noise with at most as many bands as groups."""
 
-WHY = "columns of the strategy differ in their norms, or these are known to rounding alone"
+WHY = "the columns of the strategy differ in norm, or their norms are known only up to rounding"
 
 
 def run_of(mechanism: Mechanism) -> MatrixGaussian:
@@ -61,12 +61,12 @@ def refusal(run: MatrixGaussian, groups: int, name: str) -> Claim | None:
     reason = None
     if run.min_separation != groups:
         reason = (
-            f"min_separation of correlated noise must be the number of {name}, {groups}, as a record takes part in "
-            f"every {groups}-th step at most; received {run.min_separation}"
+            f"min_separation of correlated noise must be {groups}, the number of {name}; received {run.min_separation}"
         )
     elif run.participations < places:
         reason = (
-            f"max_participations must not be less than the {places} steps in which a record may take part; leave it out"
+            f"max_participations must be at least {places}, the number of steps in which a record may take part; "
+            f"received {run.participations}; leave it out"
         )
     return None if reason is None else Claim(Status.REFUSED, reason)
 
@@ -76,8 +76,8 @@ def banded(run: MatrixGaussian, groups: int) -> Claim:
     bands = run.strategy.bands
     found = refusal(run, groups, "groups")
     if found is None and bands > groups:
-        reason = f"within {groups} groups a strategy may have {groups} bands at most; received {bands}"
-        return Claim(Status.REFUSED, f"{reason}: use sampling 'balls-in-bins', 'none', or fewer bands")
+        reason = f"with {groups} groups a strategy may have at most {groups} bands; received {bands}"
+        return Claim(Status.REFUSED, f"{reason}; use sampling 'balls-in-bins' or 'none', or fewer bands")
     return found or GROUPED
 
 

@@ -41,14 +41,14 @@ _REPLACED_GAUSSIAN = Claim(Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [
 
 _REPLACED_GUARANTEE = Claim(
     Status.REFUSED,
-    "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
+    "a guarantee for replacing a record says nothing about batches that contain neither value of the record",
 )
 """Claim for replacing a record, with a mechanism known by its guarantee alone."""
 
 
 _MANY = (
-    "of users with more than 20 records in a batch on average the pair above has all their records in every batch, and "
-    "the one below is that of users with 20"
+    "for users with more than 20 records per batch on average, the upper end assumes all their records in every batch "
+    "and the lower end is for users with 20"
 )
 """Reason for different pairs above and below."""
 
@@ -69,7 +69,7 @@ class Poisson(Sampling):
     0.01
     """
 
-    sample_rate: Annotated[float | None, domains.RATE.of("probability that a record enters a batch")] = None
+    sample_rate: Annotated[float | None, domains.RATE.of("probability that a batch contains a given record")] = None
     batch_size: Annotated[int | None, domains.RECORDS] = None
     dataset_size: Annotated[int | None, domains.RECORDS] = None
 
@@ -100,7 +100,8 @@ class Poisson(Sampling):
         rate = domains.quotient(batch, records)
         if self.sample_rate is not None and not math.isclose(self.sample_rate, rate, rel_tol=1e-9):
             raise InvalidInputError(
-                f"sample_rate {self.sample_rate!r} contradicts batch_size / dataset_size = {rate!r}; give one of them",
+                f"sample_rate {self.sample_rate!r} contradicts batch_size / dataset_size = {rate!r}; give one or the "
+                "other",
                 "sample_rate",
             )
         object.__setattr__(self, "sample_rate", rate)

@@ -68,20 +68,20 @@ _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blo
 
 _NOT_GAUSSIAN = Claim(
     Status.REFUSED,
-    "random allocation is accounted for with Gaussian noise only: use sampling 'poisson' or no sampling; where it is "
-    "Gaussian noise by another name, give it as 'gaussian' with its noise_multiplier",
+    "random allocation is supported with Gaussian noise only; use sampling 'poisson' or 'none', or, if the mechanism "
+    "adds Gaussian noise, mechanism 'gaussian' with its noise_multiplier",
 )
 """Claim for other mechanisms than Gaussian noise."""
 
 _REPLACED = Claim(
     Status.REFUSED,
-    "no pair is known for replacing a record under random allocation: use adjacency 'add-or-remove', and its privacy "
-    "for groups of 2, which replacing is a case of",
+    "no pair is known for replacing a record under random allocation; use adjacency 'add-or-remove' and its epsilon "
+    "for groups of 2, which covers replacement",
 )
 
 WHY = (
-    "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt "
-    "into blocks, below, all steps of an epoch are added up"
+    "no tight pair is known for records that take part several times per epoch, so the upper end divides the steps "
+    "into blocks and the lower end adds up all steps of an epoch"
 )
 
 
@@ -121,23 +121,23 @@ class RandomAllocation(Sampling):
     """
 
     steps_per_epoch: Annotated[int | None, domains.EPOCH] = None
-    participations_per_epoch: Annotated[int, domains.RECORDS.of("steps of an epoch that see a record")] = 1
-    epochs_per_assignment: Annotated[int, domains.RECORDS.of("epochs for which an assignment is kept")] = 1
+    participations_per_epoch: Annotated[int, domains.RECORDS.of("steps per epoch in which a record takes part")] = 1
+    epochs_per_assignment: Annotated[int, domains.RECORDS.of("number of epochs that reuse an assignment")] = 1
     dataset_size: Annotated[int | None, domains.RECORDS] = None
-    batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records of a step")] = None
-    last_batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records of the last step")] = None
-    steps_taken: Annotated[int | None, domains.RECORDS.of("steps of an epoch that are taken")] = None
+    batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records in a step")] = None
+    last_batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records in the last step")] = None
+    steps_taken: Annotated[int | None, domains.RECORDS.of("steps of an epoch that are actually run")] = None
     check_in: Annotated[
-        Fraction | None, domains.EXACT_PROBABILITY.of("probability that a record takes part in an epoch at all")
+        Fraction | None, domains.EXACT_PROBABILITY.of("probability that a record takes part in an epoch")
     ] = None
 
     name = "random-allocation"
     zeroed = Zeroed.AS_ABSENT
     samples_runs = True
     assumption = (
-        "each record takes part in exactly one step of each epoch (or in the given number of them, or, with check_in, "
-        "in none), drawn uniformly or as the batch sizes say, in secret and independently of all other records, anew "
-        "as often as is said; the number is not valid for shuffled or fixed-size batches"
+        "each record takes part in exactly one step of each epoch (or in the given number of steps, or, with check_in, "
+        "possibly in none), drawn uniformly or in proportion to the batch sizes, secretly and independently of all "
+        "other records, and redrawn as declared; the number is not valid for shuffled or fixed-size batches"
     )
     key_rules: ClassVar[Mapping[str, Any]] = {
         "anyOf": [{"required": ["steps_per_epoch"]}, {"required": ["batch_size", "dataset_size"]}],
@@ -164,7 +164,7 @@ class RandomAllocation(Sampling):
                 "steps_taken",
             )
         if self.check_in == 0:
-            raise InvalidInputError("check_in must be greater than 0; a record that is never there costs nothing",
+            raise InvalidInputError("check_in must be greater than 0; received 0, under which no record takes part",
                                     "check_in")  # fmt: skip
         self._check_proven()
 
@@ -172,11 +172,11 @@ class RandomAllocation(Sampling):
         """Check the sizes against each other, and derive the missing ones: the dataset, the steps, the last batch."""
         batch, records, steps, last = self.batch_size, self.dataset_size, self.steps_per_epoch, self.last_batch_size
         if batch is None:
-            raise InvalidInputError("last_batch_size goes with batch_size, which is missing", "last_batch_size")
+            raise InvalidInputError("last_batch_size requires batch_size, which is missing", "last_batch_size")
         if records is None:
             if steps is None or last is None:
                 raise InvalidInputError(
-                    "batch_size goes with dataset_size, or with steps_per_epoch and last_batch_size", "batch_size"
+                    "batch_size requires dataset_size, or steps_per_epoch and last_batch_size", "batch_size"
                 )
             records = domains.whole((steps - 1) * batch + last, "dataset_size", "(steps_per_epoch - 1) * batch_size + "
                                     "last_batch_size", least=1)  # fmt: skip
@@ -193,8 +193,8 @@ class RandomAllocation(Sampling):
         ):
             if value not in (None, implied):
                 raise InvalidInputError(
-                    f"{key} {value} contradicts batch_size {batch} and dataset_size {records}, of which follows "
-                    f"{implied}; leave one out",
+                    f"{key} {value} contradicts batch_size {batch} and dataset_size {records}, which imply {implied}; "
+                    "leave one out",
                     key,
                 )
             object.__setattr__(self, key, implied)
@@ -210,14 +210,14 @@ class RandomAllocation(Sampling):
             ):
                 if not plain:
                     raise InvalidInputError(
-                        f"{key} is accounted for with one participation an epoch; received participations_per_epoch "
-                        f"{self.participations_per_epoch}: leave one of them out",
+                        f"{key} requires one participation per epoch; received participations_per_epoch "
+                        f"{self.participations_per_epoch}; leave out one of the two",
                         key,
                     )
         if self.epochs_per_assignment > 1 and self.steps_taken not in (None, self.steps):
             raise InvalidInputError(
-                "steps_taken is accounted for where every epoch has an assignment of its own; received "
-                f"epochs_per_assignment {self.epochs_per_assignment}: count the epoch whole",
+                "steps_taken requires a new assignment in every epoch; received epochs_per_assignment "
+                f"{self.epochs_per_assignment}; count the epoch in full instead",
                 "steps_taken",
             )
 
@@ -262,9 +262,9 @@ class RandomAllocation(Sampling):
         if self != plain or not places or places % self.steps or not whole:
             return Claim(
                 Status.REFUSED,
-                f"with correlated noise random allocation has steps_per_epoch alone, which divides the {places} steps "
-                f"of the smallest group, or is as many where groups differ (steps {run.steps}, min_separation "
-                f"{run.min_separation}); received {self}",
+                "with correlated noise, random allocation accepts only steps_per_epoch, which must divide the "
+                f"{places} steps of the smallest group, or equal them if groups differ in size (steps {run.steps}, "
+                f"min_separation {run.min_separation}); received {self}",
             )
         return grouped.banded(run, run.min_separation)
 

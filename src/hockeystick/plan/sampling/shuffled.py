@@ -95,47 +95,47 @@ _REPLACED = Claim(Status.BRACKET, f"{_PROOF}; cf. Chua et al. 2024 [CGK+24a]")
 
 _CHANGED = Claim(Status.BRACKET, f"{_PROOF}; where the number of batches does not depend on the record")
 
-_ZEROED = Claim(Status.BRACKET, f"{_PROOF}; a record that is set to nothing keeps its place")
+_ZEROED = Claim(Status.BRACKET, f"{_PROOF}; a record with a zero contribution keeps its place")
 
 _ABOVE = "one unsampled round an epoch; proof in plan/sampling/shuffled.py"
 """Claim for a mechanism without a known instance."""
 
 _NO_ROOM = Claim(
     Status.REFUSED,
-    "without the record the others move to other batches, which is accounted for with Gaussian noise only; "
-    "use adjacency 'replace-one'",
+    "removing a record moves others to different batches, which is supported with Gaussian noise only; use adjacency "
+    "'replace-one'",
 )
 """Claim for adding and removing a record, with other mechanisms."""
 
 _SIZES_WANTED = Claim(
     Status.REFUSED,
-    "without the record the others move to other batches: give batch_size and dataset_size (the larger data set), "
-    "or use adjacency 'replace-one'",
+    "removing a record moves others to different batches; give batch_size and dataset_size (of the larger dataset), or "
+    "use adjacency 'replace-one'",
 )
 """Claim for adding and removing a record if only the number of steps is known."""
 
 _ANOTHER_DROPPED = Claim(
     Status.REFUSED,
-    "without the record the last batch is not full and is dropped, so that the number of steps tells the two data sets "
-    "apart: use adjacency 'replace-one', or a batch_size that does not divide dataset_size",
+    "removing a record leaves the last batch incomplete, so it is dropped and the number of steps reveals the removal; "
+    "use adjacency 'replace-one', or a batch_size that does not divide dataset_size",
 )
 """Claim for adding and removing a record if the record fills the last batch and others are dropped."""
 
 _ANOTHER_NUMBER = Claim(
     Status.REFUSED,
-    "without the record there is one batch less, so that the number of steps tells the two data sets apart: use "
-    "adjacency 'replace-one', or a batch_size that does not divide dataset_size - 1",
+    "removing a record leaves one batch fewer, so the number of steps reveals the removal; use adjacency "
+    "'replace-one', or a batch_size that does not divide dataset_size - 1",
 )
 """Claim for adding and removing a record if it is alone in the last batch."""
 
 WHY = (
-    "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
-    "stands one data set, whose record is hidden as by random allocation"
+    "no tight bound is known for shuffled batches, so the upper end claims no amplification and the lower end is "
+    "that of one dataset, on which they hide a record like random allocation"
 )
 
 CAUTION = (
-    "shuffled batches have no proven amplification: quote the upper end alone; for less, draw batches by a scheme that "
-    "has one (poisson or without-replacement: hockeystick.integrations.batches), and see `hockeystick sampling`"
+    "shuffled batches have no proven amplification; quote the upper end only, or, for a smaller epsilon, use poisson "
+    "or without-replacement sampling (hockeystick.integrations.batches); `hockeystick sampling` compares schemes"
 )
 """Caveat of every answer about shuffled batches."""
 
@@ -172,14 +172,14 @@ class Shuffled(Sampling):
     steps_per_epoch: Annotated[int | None, domains.EPOCH] = None
     batch_size: Annotated[int | None, domains.RECORDS.of("number of records in a batch")] = None
     dataset_size: Annotated[int | None, domains.RECORDS] = None
-    drop_last: Annotated[bool, domains.Switch("whether a last batch with fewer records is dropped")] = False
+    drop_last: Annotated[bool, domains.Switch("whether an incomplete last batch is dropped")] = False
 
     name = "shuffled"
     zeroed = Zeroed.OWN
     assumption = (
-        "each record is in exactly one step of each epoch (or in none, where it is dropped with the last batch), in an "
-        "order that does not depend on the data (shuffled batches); where records are added or removed, or dropped, in "
-        "a uniformly random one that is drawn anew; epochs that are broken off count whole"
+        "each record is in exactly one step of each epoch (or in none, if it is dropped with the last batch), in an "
+        "order that does not depend on the data (shuffled batches); if records are added, removed or dropped, the "
+        "order is uniformly random and redrawn every epoch; a partial epoch counts in full"
     )
     distance_suffices = True
 
@@ -198,17 +198,15 @@ class Shuffled(Sampling):
                 "steps_per_epoch",
             )
         elif self.drop_last:
-            raise InvalidInputError(
-                "drop_last needs batch_size and dataset_size, which say how many records are dropped", "drop_last"
-            )
+            raise InvalidInputError("drop_last requires batch_size and dataset_size", "drop_last")
 
     def _check_sizes(self) -> None:
         batch, records = checked_sizes(self.batch_size, self.dataset_size)
         steps = records // batch if self.drop_last else -(-records // batch)
         if self.steps_per_epoch not in (None, steps):
             raise InvalidInputError(
-                f"steps_per_epoch {self.steps_per_epoch} contradicts dataset_size / batch_size, which makes {steps} "
-                "batches; give one of them",
+                f"steps_per_epoch {self.steps_per_epoch} contradicts dataset_size and batch_size, which make {steps} "
+                "batches; leave out steps_per_epoch",
                 "steps_per_epoch",
             )
         object.__setattr__(self, "steps_per_epoch", steps)

@@ -92,15 +92,12 @@ _ONE_OR_THE_OTHER = Claim(
 """Claim for adding and removing a record, and for setting its contribution to zero."""
 
 _REPLACED = Claim(
-    Status.REFUSED, "of truncated batches with a record replaced no pair is proven; use adjacency 'add-or-remove'"
+    Status.REFUSED, "no pair is proven for replacing a record in truncated batches; use adjacency 'add-or-remove'"
 )
 
-_NOT_GAUSSIAN = Claim(Status.REFUSED, "of truncated batches the pair is proven for Gaussian noise on a sum")
+_NOT_GAUSSIAN = Claim(Status.REFUSED, "truncated Poisson sampling is supported for Gaussian noise on a sum only")
 
-_WHY = (
-    "in a batch that is cut a record takes the place of another one, and no pair is known that is attained and "
-    "dominates"
-)
+_WHY = "in a truncated batch a record displaces another, and no tight pair is known for that"
 
 
 @dataclass(frozen=True)
@@ -123,14 +120,14 @@ class TruncatedPoisson(Sampling):
 
     sample_rate: Annotated[float, domains.RATE.of("probability that a record is sampled")]
     dataset_size: Annotated[int, domains.RECORDS.of("number of records of the larger dataset")]
-    max_batch_size: Annotated[int, domains.RECORDS.of("number of records to which a batch is cut")]
+    max_batch_size: Annotated[int, domains.RECORDS.of("batch size limit")]
 
     name = "truncated-poisson"
     zeroed = Zeroed.OWN
     assumption = (
-        "each record is sampled independently with the sample rate, and of a batch of more than max_batch_size records "
-        "so many are kept, all such parts equally likely (truncated Poisson sampling); the number is not valid where "
-        "the first ones are kept, or for shuffled batches"
+        "each record is sampled independently with the sample rate, and a batch larger than max_batch_size is "
+        "reduced to a uniformly random subset of that size (truncated Poisson sampling); the number is not valid if "
+        "the first records are kept, or for shuffled batches"
     )
 
     @classmethod

@@ -83,29 +83,28 @@ _REPLACED = Claim(
 )
 
 _ZEROED = Claim(
-    Status.BRACKET, f"{SAME}; above the pair of a replaced record, of which it is a case, below two instances"
+    Status.BRACKET, f"{SAME}; above the pair of a replaced record, which covers this case, below two instances"
 )
 
 _NOT_GAUSSIAN = Claim(
     Status.REFUSED,
-    "of draws with replacement the pair is proven for Gaussian noise on a sum: elsewhere a record that is drawn twice "
-    "is a group of two",
+    "sampling with replacement is supported for Gaussian noise on a sum only",
 )
 
-_CUT = "the binomial law of how often a record is drawn is cut where less than 1e-32 is left"
+_CUT = "the binomial distribution of the number of draws of a record is cut where less than 1e-32 remains"
 """Reason for different pairs above and below if a record is added or removed."""
 
 MIN_NONE = 2.0**-50
 """Probability of no draw below which its complement nearly rounds to 1."""
 
-_NEVER = "the probability that a record is not drawn at all is below 1e-15: it is added to that of once, and that to it"
+_NEVER = "the probability that a record is never drawn is below 1e-15, so each end rounds it in the safe direction"
 """Reason for different pairs above and below if a record is almost always drawn."""
 
 _WHY_ZEROED = (
-    "of draws with replacement with a record set to nothing, no closer pair is known than that of a replaced one"
+    "for sampling with replacement and a zero contribution, no closer pair is known than that of a replaced record"
 )
 
-_WHY = "of draws with replacement with a record replaced, a pair is known for one round that need not be attained"
+_WHY = "for sampling with replacement and a replaced record, the known pair of a round may not be tight"
 
 
 class Draws(NamedTuple):
@@ -141,17 +140,17 @@ class WithReplacement(Sampling):
     Fraction(1, 6400)
     """
 
-    draws: Annotated[int, domains.RECORDS.of("number of draws in a round")]
+    draws: Annotated[int, domains.RECORDS.of("number of draws per round")]
     dataset_size: Annotated[int | None, domains.whole_numbers(least=2, most=10**10).of("number of records")] = None
-    weight: Annotated[float | None, domains.RATE.of("probability that a draw is the likeliest record, less than 1")] = (
-        None
-    )
+    weight: Annotated[
+        float | None, domains.RATE.of("probability that a draw selects the likeliest record, less than 1")
+    ] = None
 
     name = "with-replacement"
     zeroed = Zeroed.OWN
     assumption = (
-        "each round makes its draws independently from all records, which stay where they are, so that a record may be "
-        "drawn several times; the number is not valid for shuffled or Poisson batches"
+        "each round makes its draws independently and with replacement, so a record may be drawn several times; the "
+        "number is not valid for shuffled or Poisson batches"
     )
     key_rules: ClassVar[Mapping[str, Any]] = {"oneOf": [{"required": ["dataset_size"]}, {"required": ["weight"]}]}
 
@@ -160,18 +159,16 @@ class WithReplacement(Sampling):
         if (self.dataset_size is None) == (self.weight is None):
             given = "both" if self.weight is not None else "neither"
             raise InvalidInputError(
-                f"draws needs dataset_size or, in a plan file, weight, and not both; received {given} (sampling "
-                "'with-replacement')",
+                "sampling 'with-replacement' needs exactly one of dataset_size and (in a plan file) weight; "
+                f"received {given}",
                 "draws",
             )
         key = "weight" if self.dataset_size is None else "dataset_size"
         if self.weight_of_record == 1:
-            raise InvalidInputError(
-                f"{key} must leave a chance to other records: a number less than 1; received 1", key
-            )
+            raise InvalidInputError(f"{key} must leave some probability to other records; received 1", key)
         if self.draws * self.weight_of_record > MOST_DRAWN:
             raise InvalidInputError(
-                f"a record must be drawn at most {MOST_DRAWN} times a round on average; received draws {self.draws} "
+                f"a record must be drawn at most {MOST_DRAWN} times per round on average; received draws {self.draws} "
                 f"with {key} {domains.shown(self.weight if self.dataset_size is None else self.dataset_size)}",
                 "draws",
             )

@@ -86,14 +86,14 @@ _REPLACED = Claim(
 
 _OTHER_GUARANTEE = Claim(
     Status.REFUSED,
-    "a guarantee for adding or removing a record says nothing of replacing one, which is what happens to a batch of a "
-    "fixed size; give the guarantee under replacement, and use adjacency 'replace-one'",
+    "fixed-size batches replace a record, and a guarantee for adding or removing one says nothing about that; give the "
+    "guarantee for replacement and use adjacency 'replace-one'",
 )
 """Claim for adding and removing a record, with a mechanism known by its guarantee alone."""
 
 _NOT_FILLED = Claim(
     Status.REFUSED,
-    "batch_size equals dataset_size, which is the size of the larger dataset: the smaller one cannot fill the batch",
+    "batch_size must be smaller than dataset_size, because the smaller of the two datasets could not fill a batch",
 )
 """Claim for adding and removing a record if every batch is the whole dataset."""
 
@@ -103,22 +103,18 @@ _ZEROED = Claim(
     "pairs/sampled/opposed_draws.py",
 )
 
-_AS_REPLACED = "a contribution of nothing is one with which a record may be replaced"
+_AS_REPLACED = "a zero contribution is one possible replacement of a record"
 """Reason for the pair of a replaced record above, with other noise on a sum."""
 
 _WHY_ZEROED = (
-    "of batches of a fixed size with a record set to nothing, a tight pair is known for one round, and none for their "
-    "composition"
+    "for fixed-size batches and a zero contribution, a tight pair is known for a single round but not for a composition"
 )
 
 _WHY = (
-    "of batches of a fixed size with a record replaced, a tight pair is known for one round, and none for their "
-    "composition"
+    "for fixed-size batches and a replaced record, a tight pair is known for a single round but not for a composition"
 )
 
-_LOPSIDED = (
-    "the pair under replacement is not its own mirror image, which the theorem on batches of a fixed size asks for"
-)
+_LOPSIDED = "the theorem on fixed-size batches requires a pair under replacement that equals its mirror image"
 """Refusal of a base pair that is not its own mirror image."""
 
 MIRRORED = 1e-9
@@ -150,8 +146,8 @@ class WithoutReplacement(Sampling):
     name = "without-replacement"
     zeroed = Zeroed.OWN
     assumption = (
-        "each round draws a batch of exactly batch_size distinct records, anew and all batches equally likely; "
-        "the number is not valid for shuffled or Poisson batches"
+        "each round draws a new batch of exactly batch_size distinct records, all batches equally likely; the number "
+        "is not valid for shuffled or Poisson batches"
     )
     distance_suffices = True
 

@@ -54,8 +54,8 @@ __all__ = [
 ]
 
 UNSOUND = (
-    "a filter that composes the curves realised so far and stops where they cross the budget is not valid when later "
-    "parameters depend on earlier results [TKRH26, RHL+26, RRUV16]: "
+    "composing the realised curves and stopping where they cross the budget is not a valid filter, because later "
+    "parameters may depend on earlier results [TKRH26, RHL+26, RRUV16]; "
     "use 'pure', 'rdp', 'zcdp', 'gdp', 'approximate-dp' or 'currency'"
 )
 """Reason for refusing a filter by realised curves."""

@@ -28,7 +28,9 @@ class Guarantees(Spending):
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
         given: object = delta
         if isinstance(given, int | float) and given == 0:
-            raise InvalidInputError("delta must be greater than 0; received 0: with none, take PureDpFilter", "delta")
+            raise InvalidInputError(
+                "delta must be greater than 0; received 0; use PureDpFilter for a budget without delta", "delta"
+            )
         self._delta = domains.TARGET_DELTA.check(delta, "delta")
         self._slack = 0.5 * self._delta if slack is None else domains.TARGET_DELTA.check(slack, "slack")
         if self._slack > self._delta:
@@ -57,7 +59,7 @@ class Guarantees(Spending):
 
     def said(self) -> str:
         """Return the spent and allowed sum of deltas as text."""
-        return f"delta: {six_digits(self.spent_delta)} of {six_digits(self.budget_delta)} is spent"
+        return f"delta: {six_digits(self.spent_delta)} of {six_digits(self.budget_delta)} spent"
 
 
 class ApproximateDpFilter(Guarantees, PrivacyFilter):

@@ -115,7 +115,7 @@ class Spending(ABC):
 
     def _sums_with(self, item: Round) -> Mapping[Direction, Amounts]:
         if not isinstance(item, Round):
-            raise InvalidInputError(f"a filter is asked about a Round; received {domains.shown(item)}", "item")
+            raise InvalidInputError(f"item must be a Round; received {domains.shown(item)}", "item")
         return {direction: added(sums, self.price(item, direction, sums)) for direction, sums in self._sums.items()}
 
     @property
@@ -141,7 +141,8 @@ class Spending(ABC):
             if not names:
                 raise
             raise UnsupportedError(
-                f"the {self.name} filter takes no {item.mechanism.name} like this: {error}; filters that do: {names}"
+                f"the {self.name} filter does not accept this {item.mechanism.name} round: {error}; filters that do: "
+                f"{names}"
             ) from None
 
     def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
@@ -206,13 +207,13 @@ class PrivacyFilter(Spending):
             UnsupportedError: always; the message names the alternatives.
         """
         raise UnsupportedError(
-            f"a filter has no epsilon({domains.shown(delta)}): budget_epsilon is that of all that it allows together, "
-            f"spent and remaining are in its currency ({self.currency}); an Odometer has the epsilon spent so far"
+            f"a filter has no epsilon({domains.shown(delta)}); use budget_epsilon for the epsilon of the whole budget, "
+            f"spent and remaining in its currency ({self.currency}), or an Odometer for the epsilon spent so far"
         )
 
     def said(self) -> str:
         """Return spent and budget in the filter's currency, as text."""
-        return f"{self.currency}: {six_digits(self.spent)} of {six_digits(self.budget)} is spent"
+        return f"{self.currency}: {six_digits(self.spent)} of {six_digits(self.budget)} spent"
 
 
 class AdditiveFilter(PrivacyFilter):

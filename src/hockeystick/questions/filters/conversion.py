@@ -64,7 +64,9 @@ def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta
     while found.budget_epsilon(delta) > epsilon:
         if step >= 1:
             raise InvalidInputError(
-                f"no budget is known to keep within epsilon {epsilon!r} at delta {delta!r}", "epsilon"
+                f"no budget is known to stay within epsilon {epsilon!r} at delta {delta!r}; use a larger epsilon or "
+                "delta",
+                "epsilon",
             )
         found, step = make(value * (1 - step)), 2 * step
     return found

@@ -162,11 +162,11 @@ KINDS = ("pure", "approximate-dp", "zcdp", "gdp", "rdp")
 def _lacking(name: str, found: Costs) -> str | None:
     """Why a filter has no cost for a round, by the costs of the round; None if it has one."""
     if found.failing and name != "approximate-dp":
-        return "it may fail (delta > 0)"
+        return "the round may fail (delta > 0)"
     if name == "pure" and found.loss >= BEYOND:
-        return "its losses are unbounded, or only their moments are known"
+        return "its privacy loss is unbounded, or only its moments are known"
     if name == "zcdp" and found.rho >= BEYOND:
-        return "no rho near its privacy is known of it"
+        return "no rho close to its privacy is known"
     if name == "approximate-dp" and min(found.loss, found.rho) >= BEYOND:
-        return "it has no largest loss, and no rho near its privacy is known of it"
+        return "its privacy loss is unbounded, and no rho close to its privacy is known"
     return None

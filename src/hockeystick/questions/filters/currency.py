@@ -119,8 +119,8 @@ class CurrencyFilter(PrivacyFilter):
         if _rate(self.reference.sampling) is None or not tight or pairs[both[0]].mirror != pairs[both[1]]:
             raise UnsupportedError(
                 f"{self.reference.mechanism.name} with sampling {self.reference.sampling.name!r} under "
-                f"{self.adjacency.value!r} is no reference: it needs a tight pair with a known mirror image, as "
-                "normal or Laplace noise has, Poisson-sampled under 'add-or-remove' or not sampled"
+                f"{self.adjacency.value!r} cannot be a reference, which needs a tight pair with a known mirror image; "
+                "use Gaussian or Laplace noise, unsampled or Poisson-sampled under 'add-or-remove'"
             )
 
     @classmethod
@@ -158,7 +158,7 @@ class CurrencyFilter(PrivacyFilter):
         most = bisect_left(range(1, MOST_ROUNDS + 1), True, key=lambda count: not reaches(count))
         if not target > 0 or most == 0:
             raise InvalidInputError(
-                f"not one round of the reference is ({epsilon!r}, {target!r})-private: take one with more noise",
+                f"even one round of the reference exceeds ({epsilon!r}, {target!r}); use a reference with more noise",
                 "reference",
             )
         return cls(reference, most, slack, adjacency)
@@ -186,7 +186,7 @@ class CurrencyFilter(PrivacyFilter):
         It is the same in every direction.
         """
         if any(item.claim(each).status is Status.RENYI for each in self.adjacency.both):
-            raise UnsupportedError("only its moments are known")
+            raise UnsupportedError("only the moments of its privacy loss are known")
         if not item.count:
             return Fraction(0), Fraction(0)
         left, share = math.floor(self.limits[0] - spent[0]), self._slack / SHARES

@@ -60,7 +60,10 @@ class GdpFilter(AdditiveFilter):
         delta = domains.TARGET_DELTA.check(delta, "delta")
         target, (low, high) = _log(delta), DISTANCES
         if log_delta_ends(epsilon, low)[1] > target:
-            raise InvalidInputError(f"no mu from {low:g} on has epsilon {epsilon!r} at delta {delta!r}", "epsilon")
+            raise InvalidInputError(
+                f"no mu of at least {low:g} has epsilon {epsilon!r} at delta {delta!r}; use a larger epsilon or delta",
+                "epsilon",
+            )
         while low < (middle := math.sqrt(low) * math.sqrt(high)) < high:
             low, high = (middle, high) if log_delta_ends(epsilon, middle)[1] <= target else (low, middle)
         return settled(lambda value: cls(value, adjacency), low, epsilon, delta)
@@ -74,7 +77,7 @@ class GdpFilter(AdditiveFilter):
         """Return mu^2 of one round."""
         curve = item.curve(direction)
         if not isinstance(curve, GaussianPair):
-            raise UnsupportedError("Gaussian privacy is proven for unsampled Gaussian rounds only")
+            raise UnsupportedError("Gaussian DP is proven only for unsampled Gaussian rounds")
         return (square_of(curve, item),)
 
     def budget_epsilon(self, delta: float) -> float:

@@ -71,4 +71,4 @@ class Odometer(Guarantees):
 
     def said(self) -> str:
         """Return epsilon so far and the spent deltas, as text."""
-        return f"epsilon: {self.spent:.6g} is spent; {super().said()}"
+        return f"epsilon: {self.spent:.6g} spent; {super().said()}"

@@ -50,7 +50,7 @@ class RdpFilter(AdditiveFilter):
     ) -> None:
         if given:
             raise InvalidInputError(
-                "RdpFilter takes order= and budget= by keyword, and RdpFilter.reaching(epsilon=, delta=) the target; "
+                "RdpFilter takes order= and budget= by keyword; for a target use RdpFilter.reaching(epsilon=, delta=); "
                 f"received {domains.shown(given)}",
                 "order",
             )
@@ -81,7 +81,7 @@ class RdpFilter(AdditiveFilter):
         budget = divergence_within(epsilon, t, delta) if t > 0 else -1.0
         if not budget > 0:
             raise InvalidInputError(
-                f"order {1 + t:.6g} leaves no budget for epsilon {epsilon!r}: give another", "order"
+                f"order {1 + t:.6g} leaves no budget for epsilon {epsilon!r}; use another order", "order"
             )
         return cls(order=1 + t, budget=budget, adjacency=adjacency)
 

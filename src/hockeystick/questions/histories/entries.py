@@ -32,7 +32,7 @@ Mask = npt.NDArray[np.bool_]
 NOISE = domains.NOISE.of("standard deviation of the noise / norm bound of one user")
 """Domain of a noise multiplier: after a step without noise no epsilon is finite."""
 
-RATE = domains.RATE.of("probability that the user enters the batch")
+RATE = domains.RATE.of("probability that a batch contains the user")
 
 STEPS = domains.whole_numbers().of("number of steps")
 
@@ -55,7 +55,7 @@ def refusal(noise: object, rate: object, steps: object) -> str | None:
 
     >>> print(refusal(1.0, 0.01, 100), refusal(1.0, 1.5, 100), sep=chr(10))
     None
-    sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 (probability that the user enters the batch); received 1.5
+    sample_rate must be 1 or a number from 1e-10 to 1 - 1e-6 (probability that a batch contains the user); received 1.5
     """
     for (key, domain), value in zip(DOMAINS.items(), (noise, rate, steps), strict=True):
         try:

@@ -170,14 +170,14 @@ class Budget:
         """
         if self.filter == ApproximateDpFilter.name:
             raise InvalidInputError(
-                "a budget of filter 'approximate-dp' has no parts that add up to it; begin a ledger with filter "
-                "'zcdp', 'gdp', 'rdp', 'pure' or 'currency' to grant parts of it",
+                "a budget with filter 'approximate-dp' cannot be split into grants; create a ledger with filter "
+                "'zcdp', 'gdp', 'rdp', 'pure' or 'currency' instead",
                 "amount",
             )
-        share = decimal(POSITIVE.of("part of the budget").check(value, "amount")) / self.made.limits[0]
+        share = decimal(POSITIVE.of("amount of the budget").check(value, "amount")) / self.made.limits[0]
         found = tuple(math.floor(share * limit) for limit in self.limits)
         if not found[0]:
-            raise InvalidInputError(f"amount is less than a unit of the budget; received {value!r}", "amount")
+            raise InvalidInputError(f"amount must be at least one unit of the budget; received {value!r}", "amount")
         return found
 
     @property
@@ -208,11 +208,13 @@ def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
     begun: dict[str, Any] = json.loads(body)
     if begun.get("format") != FORMAT:
         raise InvalidInputError(
-            f"format must be {FORMAT}; received {shown(begun.get('format'))}: another hockeystick wrote this", "format"
+            f"format must be {FORMAT}; received {shown(begun.get('format'))}; another version of hockeystick wrote "
+            "this ledger",
+            "format",
         )
     budget = Budget(begun["filter"], begun["budget"], Adjacency.parse(begun["adjacency"]))
     if [str(unit) for unit in budget.units] != begun["units"]:
-        raise InvalidInputError("the ledger counts in other units than this version of hockeystick", "units")
+        raise InvalidInputError("the ledger uses different units from this version of hockeystick", "units")
     return begun, budget
 
 

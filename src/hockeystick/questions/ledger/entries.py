@@ -27,7 +27,7 @@ def undamaged() -> Iterator[None]:
     except HockeystickError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise InvalidInputError(f"what the database holds of the ledger is damaged: {one_line(repr(error))}") from None
+        raise InvalidInputError(f"the ledger in the database is damaged: {one_line(repr(error))}") from None
 
 
 class Entry(NamedTuple):
@@ -96,4 +96,4 @@ def entries_of(log: Any) -> list[Entry]:
             for each in log["entries"]
         ]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InvalidInputError("it is no log that `hockeystick budget export` wrote") from None
+        raise InvalidInputError("not a log; `hockeystick budget export` writes one") from None

@@ -42,7 +42,7 @@ def first_of(keys: Mapping[str, Any]) -> First:
             )
     budget, rounds = keys.get("budget"), keys.get("round", [])
     if not isinstance(budget, dict) or "filter" not in budget:
-        raise InvalidInputError("no table [budget] with a filter: it is no ledger", "budget")
+        raise InvalidInputError("not a ledger, because it has no table [budget] with a filter", "budget")
     chosen = {key: value for key, value in budget.items() if key != "filter"}
     relation = Adjacency.parse(keys.get("adjacency", Adjacency.ADD_OR_REMOVE))
     return First(Budget(budget["filter"], chosen, relation), () if rounds == [] else tuple(rounds_in_order(rounds)))

@@ -176,10 +176,10 @@ class Ledger:
         for name in regions:
             _text(name, "region")
         if len(set(regions)) < len(regions):
-            raise InvalidInputError(f"the names of regions must differ; received {shown(list(regions))}", "regions")
+            raise InvalidInputError(f"regions must have different names; received {shown(list(regions))}", "regions")
         if regions and kind == CurrencyFilter.name and Direction.REPLACE_ONE in relation.directions:
             raise InvalidInputError(
-                "a currency has no price for a record that moves from a region to another; use filter 'zcdp' or 'rdp'",
+                "filter 'currency' has no price for a record that moves between regions; use filter 'zcdp' or 'rdp'",
                 "regions",
             )
         keys = {
@@ -270,14 +270,14 @@ class Ledger:
                 )
                 period = said["period"]
             if not same:
-                before = "for something else"
+                before = "for another release"
             elif period != state.period:
-                before = "in a period that is over"
+                before = "in an earlier period"
             elif (settled := settling(transaction, name)) is not None:
                 before = {VOID: "and voided", RUN: "and run"}[settled.kind]
             else:
                 return Receipt(old.number, old.hash, said)
-            raise BudgetError(f"id {shown(name)} was recorded before {before} (entry {old.number}): take another id")
+            raise BudgetError(f"id {shown(name)} was already recorded {before} (entry {old.number}); use another id")
 
         return self._store.write(work)
 
@@ -306,21 +306,23 @@ class Ledger:
             spent, settled = transaction.entry(SPEND, request), settling(transaction, request)
             said = {} if spent is None else spent.keys
             if said.get("token") is None:
-                raise InvalidInputError(f"id must be that of a reserved release; received {shown(request)}", "id")
+                raise InvalidInputError(f"id must be the ID of a reserved release; received {shown(request)}", "id")
             if not secrets.compare_digest(hashed(token), said["token"]):
-                raise InvalidInputError("token must be that of the receipt of the reservation", "token")
+                raise InvalidInputError("token must be the token on the reservation's receipt", "token")
             if settled is not None:
                 if settled.kind != kind:
-                    raise BudgetError(f"id {shown(request)} is {settled.kind} already (entry {settled.number})")
+                    raise BudgetError(
+                        f"id {shown(request)} was already settled by {settled.kind} (entry {settled.number})"
+                    )
                 return Receipt(settled.number, settled.hash, settled.keys)
             _, state = _loaded(transaction)
             if said["period"] != state.period:
-                raise BudgetError(f"id {shown(request)} was reserved in a period that is over, and counts there")
+                raise BudgetError(f"id {shown(request)} was reserved in an earlier period, where it counts")
             if kind == VOID:
                 if state.budget.ordered and transaction.latest(SPEND, 1)[0].name != request:
                     raise BudgetError(
-                        f"id {shown(request)} is given back only before the next release is recorded: the prices of a "
-                        "currency hold at what was left then"
+                        f"id {shown(request)} can be voided only before the next release is recorded, because prices "
+                        "in a currency depend on what was left"
                     )
                 state.give_back(said["grant"], said["region"], said["prices"])
                 _keep(transaction, state, said["grant"])
@@ -350,7 +352,7 @@ class Ledger:
                 state.grant(name, limits)
             except BudgetError:
                 left = six_digits(state.budget.remaining(state.left(WHOLE)))
-                raise BudgetError(f"a grant of {amount:g} does not fit: {left} is left to grant") from None
+                raise BudgetError(f"a grant of {amount:g} does not fit; {left} is left to grant") from None
             _keep(transaction, state, WHOLE)
             transaction.keep(name, state.account(name), state.spent(name), new=True)
             return _append(transaction, GRANT, name, {"grant": name, "limits": limits}, who, state)
@@ -371,7 +373,7 @@ class Ledger:
         def work(transaction: Transaction) -> Receipt:
             _, state = _loaded(transaction)
             if transaction.entry(RENEW, name) is not None:
-                raise InvalidInputError(f"a period of that name began before; received {shown(name)}", "name")
+                raise InvalidInputError(f"a period with this name already began; received {shown(name)}", "name")
             state.renew()
             for each in state.accounts:
                 _keep(transaction, state, each)
@@ -453,14 +455,14 @@ def refusal(state: State, rounds: Sequence[Round], grant: str, region: str) -> s
     where = "".join(f" in {key} {name}" for key, name in (("grant", grant), ("region", region)) if name)
     one = [item.changed(count=1) for item in rounds]
     room = priced(state, one, grant, region).more if len(rounds) == 1 else None
-    more = "" if room is None else f", {room} x would"
-    return f"{one_line(names)} does not fit{where}{more}: {left} {state.budget.made.currency} is left"
+    more = f" ({room} x would)" if room else ""
+    return f"{one_line(names)} does not fit{where}{more}; {left} {state.budget.made.currency} is left"
 
 
 def _begun(transaction: Transaction) -> tuple[Mapping[str, Any], Budget]:
     first = transaction.entry(BEGIN, "")
     if first is None:
-        raise InvalidInputError("the log has no beginning: entries were removed")
+        raise InvalidInputError("the log has no first entry, so entries were removed")
     with undamaged():
         return begun_by(first.body)
 

@@ -134,7 +134,7 @@ class State:
         """
         if name not in self.accounts:
             grants = [each for each in self.accounts if each != WHOLE]
-            reason = choice("grant", name, grants) if grants else f"grant: there are none; received {name!r}"
+            reason = choice("grant", name, grants) if grants else f"grant: the ledger has no grants; received {name!r}"
             raise InvalidInputError(reason, "grant")
         return self.accounts[name]
 
@@ -148,15 +148,15 @@ class State:
         mine, made = self.account(account), self.budget.made
         if region != WHOLE and region not in self.regions:
             known = list(self.regions)
-            reason = choice("region", region, known) if known else "region: the ledger was begun without regions"
+            reason = choice("region", region, known) if known else "region: the ledger was created without regions"
             raise InvalidInputError(reason, "region")
         moved = region != WHOLE and Direction.REPLACE_ONE in self.budget.adjacency.directions
         for item in rounds:
             if moved and not item.null_record:
                 raise UnsupportedError(
-                    f"a release of a region under 'replace-one' must say what it shows of a record that moves to "
-                    f"another region, and {item.mechanism.name} with sampling {item.sampling.name} does not; use noise "
-                    "on a sum with replace_one_distance 2, or no region"
+                    "a release from one region under 'replace-one' must cover a record that moves to another region; "
+                    f"{item.mechanism.name} with sampling {item.sampling.name} does not; use noise on a sum with "
+                    "replace_one_distance 2, or no region"
                 )
         directions = tuple(self.budget.adjacency.directions)
         found: dict[str, Whole] = {}
@@ -179,7 +179,7 @@ class State:
         mine.add(region, prices, 1)
         if not self.fits(mine):
             mine.add(region, prices, -1)
-            raise BudgetError("it does not fit")
+            raise BudgetError("the release does not fit")
 
     def give_back(self, account: str, region: str, prices: Prices) -> None:
         """Take back prices that were recorded."""
@@ -193,7 +193,7 @@ class State:
             BudgetError: as much is not left.
         """
         if name in self.accounts:
-            raise InvalidInputError(f"grant: there is one of that name already; received {name!r}", "name")
+            raise InvalidInputError(f"grant: this name is already taken; received {name!r}", "name")
         self.spend(WHOLE, WHOLE, self.of_all_directions(limits))
         self.accounts[name] = Account(limits)
 

@@ -28,9 +28,9 @@ from hockeystick.values.needed import need
 
 WAIT = 600.0  # seconds that a writer waits for the others
 TRIES = 20  # of a transaction that met another
-NONE = "it is no ledger; `hockeystick budget init` begins one in a new file"
-THERE = "a ledger is there, which may be in use; give another place"
-UNKNOWN = "; it is not known whether it was recorded: ask again with the same id"
+NONE = "not a ledger; `hockeystick budget init` creates one in a new file"
+THERE = "a ledger already exists here and may be in use; give another name"
+UNKNOWN = "; the entry may or may not have been recorded: repeat the request with the same ID"
 
 TABLES = (
     "CREATE TABLE ledger_entry (number BIGINT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, "
@@ -160,7 +160,7 @@ class Transaction:
             InvalidInputError: the database did not take it, as a trigger may see to.
         """
         if self._ran(statement, values).rowcount != 1:
-            raise InvalidInputError("the database does not keep what is written to the ledger")
+            raise InvalidInputError("the database did not store what was written to the ledger")
 
     def head(self) -> tuple[int, str, int]:
         """Return the number and the hash of the last entry, and the period."""
@@ -258,12 +258,12 @@ class SQLite(Store):
             InvalidInputError: there is none, and none is to be made.
         """
         if not self._new and not os.path.isfile(self.place):  # noqa: PTH113  # no error for names that are too long
-            raise InvalidInputError(f"{place(self.place)}: there is no such file; `hockeystick budget init` begins one")
+            raise InvalidInputError(f"{place(self.place)}: no such file; `hockeystick budget init` creates one")
         place_of, uri = self.place, False
         if not self._new and not os.access(self.place, os.W_OK):
             if Path(f"{self.place}-wal").exists():
                 raise InvalidInputError(
-                    f"{place(self.place)}: others write it, and you may not: read it when they are done"
+                    f"{place(self.place)}: you may not write to it and others are writing; read it when they are done"
                 )
             # a reader who may not write must not leave files of its own, which would stop those who may
             place_of, uri = f"{Path(self.place).absolute().as_uri()}?mode=ro&immutable=1", True
@@ -351,12 +351,12 @@ def store_of(name: str | Path, *, new: bool = False) -> Store:
     if str(name).startswith(("postgresql://", "postgres://")):
         return PostgreSQL(str(name))
     if not isinstance(name, str | os.PathLike):
-        raise InvalidInputError(f"a ledger is a file or an address; received {shown(name)}")
+        raise InvalidInputError(f"a ledger must be a file or an address; received {shown(name)}")
     if str(name) in ("", ":memory:") or "\0" in str(name):
-        raise InvalidInputError(f"a ledger is a file, such as ledger.db; received {shown(str(name))}")
+        raise InvalidInputError(f"a ledger must be a file, such as ledger.db; received {shown(str(name))}")
     if Path(name).suffix.lower() in (".toml", ".json"):
         raise InvalidInputError(
-            f"{place(name)}: a ledger is a database, such as ledger.db; `hockeystick budget init ledger.db --from "
-            "FILE` takes over the TOML file of an earlier version"
+            f"{place(name)}: a ledger must be a database, such as ledger.db; import the TOML file of an earlier "
+            "version with `hockeystick budget init ledger.db --from FILE`"
         )
     return SQLite(name, new=new)

@@ -63,9 +63,9 @@ def verified(
     for number, entry in enumerate(entries):
         try:
             if entry.number != number:
-                raise ValueError(f"it is missing: entry {entry.number} is in its place")
+                raise ValueError(f"missing; entry {entry.number} is in its place")
             if chained(last, entry.body) != entry.hash:
-                raise ValueError("its hash is not that of its text after the entries before it")
+                raise ValueError("its hash does not match its text and the preceding entries")
             state = _after(state, entry, spends)
             watch(entry, state)
         except (HockeystickError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -76,12 +76,12 @@ def verified(
         findings.append("the log is empty")
     if head is not None and entries and (head[0], head[1]) != (entries[-1].number, entries[-1].hash):
         findings.append(
-            f"the log ends with entry {entries[-1].number} and hash {entries[-1].hash[:16]}..., the state was written "
-            f"after entry {head[0]} and hash {head[1][:16]}..."
+            f"the log ends with entry {entries[-1].number} and hash {entries[-1].hash[:16]}..., but the state was "
+            f"written after entry {head[0]} and hash {head[1][:16]}..."
         )
     if state is not None and not findings:
         if head is not None and head[2] != state.period:
-            findings.append(f"period {head[2]} is stored, and it is {state.period} by the log")
+            findings.append(f"the stored period is {head[2]}, but the log gives {state.period}")
         if accounts is not None:
             findings += _differences(state, accounts)
     known = {f"{entry.number} {entry.hash}" for entry in entries}
@@ -101,24 +101,24 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
     keys = entry.keys
     name = keys.get("id", keys.get("grant", keys.get("period", "")))
     if (keys["kind"], keys["number"], name) != (entry.kind, entry.number, entry.name):
-        raise ValueError("its columns are not those of its text")
+        raise ValueError("its columns do not match its text")
     if state is None:
         if entry.kind != BEGIN:
-            raise ValueError(f"a log begins with an entry of kind {BEGIN}; this one is {entry.kind}")
+            raise ValueError(f"the first entry of a log must be of kind {BEGIN}; received {entry.kind}")
         begun, budget = begun_by(entry.body)
         if list(budget.limits) != begun["limits"]:
-            raise ValueError(f"its limits are {begun['limits']}, and {list(budget.limits)} by this version")
+            raise ValueError(f"its limits are {begun['limits']}, but this version computes {list(budget.limits)}")
         return State(budget, tuple(begun["regions"]))
     if entry.kind == SPEND:
         if keys["id"] in spends:
-            raise ValueError(f"id {keys['id']} was recorded before")
+            raise ValueError(f"id {keys['id']} was already recorded")
         spends[keys["id"]] = keys
         prices = {direction: tuple(price) for direction, price in keys["prices"].items()}
         found = state.prices(rounds_in_order(keys["rounds"]), keys["grant"], keys["region"])
         if found.keys() != prices.keys() or any(max(map(int.__sub__, found[at], prices[at])) > 0 for at in found):
-            raise ValueError(f"its prices are {prices}, and {found} by this version")
+            raise ValueError(f"its prices are {prices}, but this version computes {found}")
         if keys["period"] != state.period:
-            raise ValueError(f"it says period {keys['period']}, and it is period {state.period}")
+            raise ValueError(f"it states period {keys['period']}, but the period is {state.period}")
         state.spend(keys["grant"], keys["region"], prices)
     elif entry.kind == GRANT:
         limits = tuple(keys["limits"])
@@ -130,18 +130,18 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
     elif entry.kind in (RUN, VOID):
         spent = spends[keys["id"]]
         if spent.get("settled") or spent["token"] is None:
-            raise ValueError(f"id {keys['id']} was not reserved, or is settled already")
+            raise ValueError(f"id {keys['id']} was not reserved, or is already settled")
         spends[keys["id"]] = {**spent, "settled": True}
         if hashed(keys["token"]) != spent["token"]:
-            raise ValueError("its token is not that of the reservation")
+            raise ValueError("its token does not match the reservation")
         if spent["period"] != state.period:
-            raise ValueError("it settles a release of a period that is over")
+            raise ValueError("it settles a release of an earlier period")
         if entry.kind == VOID:
             if state.budget.ordered and next(reversed(spends)) != keys["id"]:
-                raise ValueError("it gives a release of a currency back after a later one")
+                raise ValueError("it voids a release priced in a currency after a later release")
             state.give_back(spent["grant"], spent["region"], spent["prices"])
     else:
-        raise ValueError(f"a log has no entries of kind {entry.kind}")
+        raise ValueError(f"unknown kind of entry {entry.kind}")
     return state
 
 
@@ -151,7 +151,7 @@ def _differences(state: State, accounts: Mapping[str, Account]) -> list[str]:
     for name in sorted({*state.accounts, *accounts}):
         mine, stored = state.accounts.get(name), accounts.get(name)
         if mine is None or stored is None or _content(state, mine) != _content(state, stored):
-            found.append(f"the account {name or 'of the budget'} is stored otherwise than it follows from the log")
+            found.append(f"the stored account {name or 'of the budget'} differs from the log")
     return found
 
 

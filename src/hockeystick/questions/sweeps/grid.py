@@ -92,7 +92,7 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
     """
     if not isinstance(given, Mapping) or not given:
         raise InvalidInputError(
-            'grid must be values by the name of a parameter, such as {"noise_multiplier": [0.5, 1, 2]}; received '
+            'grid must map parameter names to values, such as {"noise_multiplier": [0.5, 1, 2]}; received '
             f"{shown(given)}",
             "grid",
         )
@@ -105,14 +105,14 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
     grid = Grid(axes)
     _check_together(grid.parameters, free)
     if len(grid) > MOST_POINTS:
-        raise InvalidInputError(f"grid: at most {MOST_POINTS:,} points; received {len(grid):,}", "grid")
+        raise InvalidInputError(f"grid must have at most {MOST_POINTS:,} points; received {len(grid):,}", "grid")
     for parameter in [*grid.parameters, *([] if free is None else [free])]:
         if parameter != DELTA:
             build_of(template, parameter)  # refuses a parameter that the plan lacks
     several = max(item.steps_per_round for item in template.rounds)
     if COUNT in axes and several > 1:
         raise InvalidInputError(
-            f"grid: count is ambiguous where a round is {several} steps: give steps or epochs", "grid"
+            f"grid: count is ambiguous, because a round has {several} steps; give steps or epochs", "grid"
         )
     return grid
 
@@ -161,20 +161,20 @@ def _values(name: str, given: Any) -> Point:
     """
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else [given]
     if not listed:
-        raise InvalidInputError(f"grid: {name} has no values; give one at least", name)
+        raise InvalidInputError(f"grid: {name} has no values; give at least one", name)
     counts = name != DELTA and PARAMETERS[parameter_of(name)].whole
     domain = domains.whole_numbers() if counts else domains.DELTA if name == DELTA else NUMBER
     found = dict.fromkeys(domain.check(value, f"grid: {name}") for value in listed)
     if len(found) < len(listed):
         raise InvalidInputError(
-            f"grid: {name} has {len(listed)} values of which only {len(found)} differ; give each once", name
+            f"grid: {name} has {len(listed)} values but only {len(found)} distinct ones; give each once", name
         )
     return tuple(found)
 
 
 def _check_together(parameters: list[str], free: str | None) -> None:
     if free in parameters:
-        raise InvalidInputError(f"grid: {free} is what is calibrated; leave it out of the grid", "grid")
+        raise InvalidInputError(f"grid: {free} is calibrated; leave it out of the grid", "grid")
     for one, other in APART:
         if {one, other} <= {*parameters, free}:
-            raise InvalidInputError(f"grid: {one} and {other} say the same; leave one of them out", "grid")
+            raise InvalidInputError(f"grid: {one} and {other} determine each other; leave one of them out", "grid")

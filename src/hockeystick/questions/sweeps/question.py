@@ -27,7 +27,7 @@ class Question:
         epsilon: epsilon at which delta is wanted.
         target: target: an epsilon at the delta of the point, or another one.
         free: parameter calibrated to the target.
-        gap: widest relative width wanted of the intervals; the default of the engines if ``None``.
+        gap: requested relative width of the intervals; the default of the engines if ``None``.
         tolerance: relative, on the value that is calibrated.
     """
 
@@ -99,31 +99,36 @@ def question_of(
         InvalidInputError: there are two questions, delta is given twice or not at all, or a number is outside its
             domain.
     """
-    gap = None if gap is None else domains.share(gap, "gap", "widest relative width wanted of the interval")
+    gap = None if gap is None else domains.share(gap, "gap", "requested relative width of the interval")
     if target is None and (parameter is not None or tolerance is not None):
         key = "parameter" if parameter is not None else "tolerance"
-        raise InvalidInputError(f"{key} is of a calibration: give target, too, or leave {key} out", key)
+        raise InvalidInputError(f"{key} requires target; give target or leave {key} out", key)
     if target is not None and epsilon is not None:
-        raise InvalidInputError("epsilon asks for delta at it, and target for a value: give one of them", "epsilon")
+        raise InvalidInputError(
+            "give either epsilon, to compute delta, or target, to calibrate; received both", "epsilon"
+        )
     asked = Question(gap=gap)
     if target is not None:
         free = FREE if parameter is None else named(parameter).name
-        near = TOLERANCE if tolerance is None else domains.share(tolerance, "tolerance", "of what is calibrated")
+        near = (
+            TOLERANCE
+            if tolerance is None
+            else domains.share(tolerance, "tolerance", "relative tolerance on the parameter")
+        )
         asked = replace(asked, target=_target(target), free=free, tolerance=near)
     if isinstance(target, Target) or epsilon is not None:
         if has_delta or delta is not None:
             line = (
-                "target says itself at which delta, if at any; leave delta out, or give the target epsilon as a number"
+                "a target object has its own delta; leave delta out, or give the target epsilon as a number"
                 if epsilon is None
-                else "epsilon asks for delta at it: leave delta out, or give target in place of epsilon for what meets "
-                "that epsilon"
+                else "epsilon computes delta; leave delta out, or give target instead of epsilon to calibrate to it"
             )
             raise InvalidInputError(line, "delta")
-        at = None if epsilon is None else domains.epsilon(epsilon, "epsilon", "at which delta is asked")
+        at = None if epsilon is None else domains.epsilon(epsilon, "epsilon", "at which delta is computed")
         return replace(asked, epsilon=at)
     if has_delta:
         if delta is not None:
-            raise InvalidInputError("delta is in the grid, too; leave one of them out", "delta")
+            raise InvalidInputError("delta is also in the grid; leave one of them out", "delta")
         return asked
     return replace(asked, delta=asked_delta(template, delta))
 

@@ -185,7 +185,7 @@ def _tried(job: Job, number: int, ask: Callable[[], Any]) -> Any:
         if job.errors == "stop":
             error.add_note(f"in {place_of(job.grid, number)}")
             raise
-        return _without(FAILED, f"{type(error).__name__}: {one_line(str(error))}: please report")
+        return _without(FAILED, f"{type(error).__name__}: {one_line(str(error))}; please report this")
 
 
 def _without(guarantee: str, reason: str) -> Row:

@@ -42,8 +42,8 @@ def processes(jobs: int) -> Iterator[Executor]:
         yield pool
     except BrokenProcessPool:
         raise HockeystickError(
-            "the processes of the sweep ended before it did: in a program of your own call it below "
-            '`if __name__ == "__main__":`, as each of them imports that program; else they ran out of memory'
+            'the worker processes of the sweep ended early; call the sweep below `if __name__ == "__main__":` in '
+            "your program, which each worker imports, and check that memory suffices"
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

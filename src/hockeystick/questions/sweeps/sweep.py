@@ -115,12 +115,14 @@ def _check_output(path: str | Path) -> None:
     try:
         ending, folder = Path(path).suffix.lower(), Path(path).absolute().parent
     except TypeError:
-        raise InvalidInputError(f"a sweep's file is named by a path; received {shown(path)}", "output") from None
+        raise InvalidInputError(
+            f"the path of a sweep's file must be a string or a Path; received {shown(path)}", "output"
+        ) from None
     if ending != ".csv":
         raise InvalidInputError(
-            f"{place(path)}: a sweep's file ends in .csv; received {shown(ending or 'no ending')}; for another one "
-            "take the data frame of the sweep, frame()",
+            f"{place(path)}: the name of a sweep's file must end in .csv; received {shown(ending or 'no ending')}; "
+            "for other formats use the sweep's data frame, frame()",
             "output",
         )
     if not folder.is_dir():
-        raise InvalidInputError(f"{place(path)}: its folder does not exist: make it, or name another file", "output")
+        raise InvalidInputError(f"{place(path)}: its folder does not exist; create it or give another name", "output")

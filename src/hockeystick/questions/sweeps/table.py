@@ -114,7 +114,7 @@ class Sweep:
                 continue
             return module.DataFrame({key: list(values) for key, values in self.columns.items()})
         missing = kind or " or ".join(FRAMES)
-        raise HockeystickError(f"a data frame needs {missing}: install it with `pip install {kind or FRAMES[0]}`")
+        raise HockeystickError(f"a data frame needs {missing}; install it with `pip install {kind or FRAMES[0]}`")
 
     def pareto(self, at_most: float | None = None, least_steps: float = 0) -> Sweep:
         """Return the Pareto front of noise and number of gradients, from the fewest gradients on.
@@ -159,21 +159,21 @@ class Sweep:
         """
         if NOISE not in self.columns:
             raise InvalidInputError(
-                "noise per coordinate is not known where batches have no size: give the plan dataset_size, with "
-                "batch_size or sample_rate, and one kind of round with a noise_multiplier",
+                "noise per coordinate needs a batch size; give the plan dataset_size with batch_size or sample_rate, "
+                "and a single kind of round with noise_multiplier",
                 "template",
             )
         if (self.calibrated is None) == (at_most is None):
             raise InvalidInputError(
-                f"at_most is missing: say which {self.quantity} a row may have, or sweep with a target"
+                f"at_most is missing; give the largest {self.quantity} of a row, or sweep with a target"
                 if at_most is None
-                else "at_most is for a sweep without a target; each of these rows meets one",
+                else "at_most requires a sweep without a target; these rows all meet one",
                 "at_most",
             )
         limit = (
             math.inf if at_most is None else domains.POSITIVE.of(f"largest {self.quantity}").check(at_most, "at_most")
         )
-        least = domains.whole(least_steps, "least_steps", "steps of a row, at least")
+        least = domains.whole(least_steps, "least_steps", "fewest steps of a row")
         steps = self.columns[next(name for name in ("steps", "count") if name in self.columns)]
         ends = zip(self.columns["upper"], self.columns["guarantee"], steps, strict=True)
         places = [
@@ -183,7 +183,9 @@ class Sweep:
         ]
         if not places:
             asked = "" if at_most is None else f" with {self.quantity} <= {limit!r}"
-            raise InvalidInputError(f"no row has an answer{asked} and {least} steps or more", "at_most")
+            raise InvalidInputError(
+                f"no row has an answer{asked} and at least {least} steps; relax these limits", "at_most"
+            )
         return places
 
     def plot(self, kind: str = "heat_map", **options: Any) -> Figure:

@@ -94,15 +94,15 @@ def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
     stated = head.pop("sha256")
     if len(body) != length or digest(head, body) != stated:
         raise InvalidInputError(
-            f"{place(path)}: a damaged table: its numbers are not those that its first line states; build it again, or "
-            "copy it again"
+            f"{place(path)}: the table is damaged, because its numbers do not match its first line; copy or build it "
+            "again"
         )
     return head, _knots(body, shape, path)
 
 
 def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...]]:
     """First line of a file, and the number of knots of each axis."""
-    foreign = InvalidInputError(f"{place(path)}: no table: a file must be one that Table.save wrote")
+    foreign = InvalidInputError(f"{place(path)}: not a table; use a file that Table.save wrote")
     try:
         head = json.loads(line) if line.endswith(b"\n") else None
     except (ValueError, RecursionError):
@@ -120,8 +120,8 @@ def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...
     shape = tuple(many.values())
     if not all(type(one) is int and 1 <= one <= MOST_KNOTS for one in shape) or math.prod(shape) > MOST_KNOTS:
         raise InvalidInputError(
-            f"{place(path)}: knots must be whole numbers from 1, of which there are {MOST_KNOTS} at most in all; "
-            f"received {shown(many)}"
+            f"{place(path)}: knots must be whole numbers from 1 whose product is at most {MOST_KNOTS}; received "
+            f"{shown(many)}"
         )
     return head, shape
 
@@ -132,7 +132,8 @@ def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
     *knots, lower, upper = np.split(numbers, np.cumsum([*shape, math.prod(shape)]))
     lower, upper = lower.reshape(shape), upper.reshape(shape)
     wrong = InvalidInputError(
-        f"{place(path)}: no table: knots must increase within their domains, and ends must be in order and monotone"
+        f"{place(path)}: not a table, because knots must increase within their domains and ends must be ordered and "
+        "monotone"
     )
     try:
         axes = tuple(axis_of(name, along) for name, along in zip(SIGNS, knots, strict=True))

@@ -120,8 +120,8 @@ def _affordable(axes: tuple[Axis, ...], most: int, accuracy: float) -> None:
     if many > most:
         each = ", ".join(f"{len(axis)} of {axis.name}" for axis in axes)
         raise InvalidInputError(
-            f"most must be at least {many}, the knots that accuracy {accuracy:g} takes so far ({each}); received {most}"
-            "; give shorter ranges, a larger accuracy or fewer fine axes",
+            f"most must be at least {many}, the number of knots that accuracy {accuracy:g} needs so far ({each}); "
+            f"received {most}; give shorter ranges, a larger accuracy or fewer fine axes",
             "most",
         )
 

@@ -91,7 +91,7 @@ class Table:
         self.adjacency = covered(adjacency)
         self.accuracy = checked_accuracy(accuracy)
         self.fine = _fine(fine)
-        most = domains.whole(most, "most", "the largest number of knots", least=1, most=files.MOST_KNOTS)
+        most = domains.whole(most, "most", "maximum number of knots", least=1, most=files.MOST_KNOTS)
         given = {"noise": noise, "rate": rate, "rounds": rounds, "delta": delta}
         axes = tuple(axis_of(name, value) for name, value in given.items())
         self._knots = laid(axes, self.adjacency, self.fine, self.accuracy, most)
@@ -166,7 +166,7 @@ class Table:
         if outside not in ("refuse", "ask"):
             raise InvalidInputError(f"outside must be 'refuse' or 'ask'; received {domains.shown(outside)}", "outside")
         if gap is not None:
-            gap = domains.share(gap, "gap", "widest relative width wanted of the interval")
+            gap = domains.share(gap, "gap", "requested relative width of the interval")
         columns = self._columns({"noise": noise, "rate": rate, "rounds": rounds, "delta": delta})
         inside = self._inside(columns, outside)
         if inside.all():
@@ -187,7 +187,8 @@ class Table:
             if value is None:
                 if len(axis) > 1:
                     raise InvalidInputError(
-                        f"{axis.name} must be given, as the table has {len(axis)} knots of it; received None", axis.name
+                        f"{axis.name} must be given, because the table has {len(axis)} knots of it; received None",
+                        axis.name,
                     )
                 value = axis.knots[0]
             values.append(domains.array(value, axis.name))
@@ -195,7 +196,9 @@ class Table:
             together = np.broadcast_arrays(*values)
         except ValueError:
             shapes = ", ".join(f"{name} {value.shape}" for name, value in zip(given, values, strict=True))
-            raise InvalidInputError(f"columns must be numbers or of one length; received the shapes {shapes}") from None
+            raise InvalidInputError(
+                f"columns must be numbers or have the same length; received the shapes {shapes}"
+            ) from None
         return [np.atleast_1d(column) if column.ndim < 2 else column.ravel() for column in together]
 
     def _inside(self, columns: list[Array], outside: str) -> npt.NDArray[np.bool_]:
@@ -214,7 +217,7 @@ class Table:
                 if outside == "refuse":
                     raise InvalidInputError(
                         f"row {row}: {axis.name} must be from {axis.knots[0]:g} to {axis.knots[-1]:g}, the range of "
-                        f"the table; received {value!r}; outside='ask' asks the engine for such rows",
+                        f"the table; received {value!r}; outside='ask' computes such rows with the engine",
                         axis.name,
                     )
             inside &= on_axis
@@ -301,8 +304,8 @@ def covered(adjacency: Adjacency | str) -> Adjacency:
     found = Adjacency.parse(adjacency)
     if found not in COVERED:
         raise UnsupportedError(
-            f"adjacency must be {domains.listed([repr(str(one)) for one in COVERED])} for a table, as of no other "
-            f"epsilon is shown to be monotone; received {str(found)!r}; ask for such plans with hs.epsilons"
+            f"adjacency must be {domains.listed([repr(str(one)) for one in COVERED])} for a table, because epsilon "
+            f"is not proved monotone under any other; received {str(found)!r}; use hs.epsilons for such plans"
         )
     return found
 
