@@ -101,7 +101,7 @@ class DiscreteLaplace(NoiseOnSum):
         distance = records * self.distance(direction)
         if distance * self.sensitivity > max(Fraction(RESOLVED), LARGEST_LOSS * decimal(self.scale)):
             raise UnsupportedError(
-                f"mechanism {self.name!r} is supported up to a distance of {RESOLVED} counts, or {LARGEST_LOSS} scales, "
+                f"mechanism {self.name!r} is supported up to {RESOLVED} counts, or {LARGEST_LOSS} scales, "
                 f"between neighbouring datasets; received {distance * self.sensitivity}: fewer records_per_unit"
             )
         return self._at(distance)
