@@ -184,6 +184,8 @@ class Curve:
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
         direct = self._direct
+        if direct is not None and direct.listed and direct.losses * len(at) <= MOST_LOSSES:
+            return self._integrated(best, at, floor)[back]  # a sum over all outcomes: nothing is nearer to the truth
         if direct is None or len(at) > FEW or direct.losses * len(at) > FEW_LOSSES:
             with share(CONTOURS):  # the grid may be what answers
                 best = self._contours.improved(best, at, floor)

@@ -87,6 +87,11 @@ class DirectEngine:
         self._panels = 0
 
     @property
+    def listed(self) -> bool:
+        """True if all losses are atoms, so that nothing is integrated."""
+        return self._pair.smooth is None
+
+    @property
     def losses(self) -> int:
         """Atoms that are summed for one epsilon."""
         return len(self._atoms.loss)

@@ -14,13 +14,14 @@ from hockeystick.report.answer import finite_ends
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
-from hockeystick.values.errors import HockeystickError
 
 POINTS = 49  # points of a curve: enough to show its bends, a few kilobytes in the file
 STEP_POINTS = 24  # numbers of rounds at which epsilon is computed, each by a separate query
 RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the delta of the report
 SAME = 1e-6  # relative difference of ends of a curve that another machine or version may cause
 LEAST_RATE = 1e-4  # smallest false-positive rate of the curve of attacks
+RATES = tuple(np.geomspace(LEAST_RATE, 1.0, POINTS).tolist())
+"""False-positive rates of the curve of attacks."""
 
 Points = list[dict[str, Any]]
 
@@ -53,15 +54,6 @@ def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | Non
     if not plan.whole and plan.known_from_below:
         return band_points("epsilon", epsilons, plan.profile().delta(epsilons))
     return [{"epsilon": float(at), **finite_ends(plan.delta(float(at)))} for at in epsilons[:: POINTS // STEP_POINTS]]
-
-
-def trade_off_points(plan: Plan) -> Points:
-    """Return the largest true-positive rate of an attack at each false-positive rate; nothing without error rates."""
-    try:
-        rates = np.geomspace(LEAST_RATE, 1.0, POINTS)
-        return band_points("fpr", rates, plan.profile().tpr(rates))
-    except HockeystickError:
-        return []
 
 
 def steps_points(plan: Plan, delta: float) -> Points:

@@ -15,7 +15,7 @@ from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
-from hockeystick.report.document.curves import band_points, delta_points, steps_points, trade_off_points
+from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points
 from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import cut, shown
@@ -71,11 +71,11 @@ def report_record(
     say("other ways of making batches")
     samplings = _samplings(plan, at)
     say("attacks")
-    attack = _attack(plan, "mu" in (stated or {}).get("attack", ()))
+    attack, trade_off = _attack(plan, "mu" in (stated or {}).get("attack", ()))
     say("curves")
     curves = {
         "delta": delta_points(plan, at, headline, _reach(stated or {})),
-        "trade_off": trade_off_points(plan),
+        "trade_off": trade_off,
         "steps": steps_points(plan, at),
     }
     content = {
@@ -137,21 +137,23 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
     return found
 
 
-def _attack(plan: Plan, with_mu: bool) -> dict[str, Any]:
-    """Upper bounds on an attacker's success, with mu if an old report has it; or the reason why there are none."""
+def _attack(plan: Plan, with_mu: bool) -> tuple[dict[str, Any], Points]:
+    """Upper bounds on an attacker's success, with mu if an old report has it, and the points of the curve of attacks.
+
+    Where there are none, the reason stands in their place.
+    """
     if plan.best_of is not None:
-        return {"refused": "of the best of several runs only epsilon and delta are known"}
+        return {"refused": "of the best of several runs only epsilon and delta are known"}, []
+    places = (*FALSE_POSITIVE_RATES, *RATES)
     try:
         profile = plan.profile()
-        advantage, rates = profile.advantage(), profile.tpr(list(FALSE_POSITIVE_RATES))
+        advantage, points = profile.advantage(), band_points("fpr", places, profile.tpr(list(places)))
         fit = profile.gdp() if with_mu else None
     except HockeystickError as error:
-        return {"refused": str(error)}
-    return {
-        "advantage": finite_ends(advantage),
-        **({} if fit is None else _fitted(fit)),
-        "tpr": band_points("fpr", FALSE_POSITIVE_RATES, rates),
-    }
+        return {"refused": str(error)}, []
+    count = len(FALSE_POSITIVE_RATES)
+    found = {"advantage": finite_ends(advantage), **({} if fit is None else _fitted(fit)), "tpr": points[:count]}
+    return found, points[count:]
 
 
 def _fitted(fit: GaussianFit) -> dict[str, Any]:
