@@ -415,10 +415,10 @@ def test_rounds_that_a_common_factor_leaves_as_they_are_are_named() -> None:
     others = [hs.Round(hs.Binomial(200)), hs.Round(hs.Exponential(0.1)), hs.Round(hs.ApproximateDP(0.1, 1e-9))]
     target = hs.targets.Epsilon(5.0, delta=1e-6)
     found = hs.calibrate(hs.Plan([hs.Round(hs.Gaussian(2.0), count=5), *others]), "noise", target)
-    assert ("as they are", "approximate-dp, binomial, exponential: their noise is not scaled") in calibration_answer(
+    assert ("unchanged", "approximate-dp, binomial, exponential: their noise is not scaled") in calibration_answer(
         found
     ).lines
     assert calibration_json(found)["as_they_are"] == ["approximate-dp", "binomial", "exponential"]
     alone = hs.calibrate(hs.Plan([hs.Round(hs.Gaussian(2.0)), hs.Round(hs.Laplace(3.0))]), "noise", target)
-    assert "as they are" not in dict(calibration_answer(alone).lines)
+    assert "unchanged" not in dict(calibration_answer(alone).lines)
     assert calibration_json(alone)["as_they_are"] == []
