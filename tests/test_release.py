@@ -121,7 +121,7 @@ def test_an_integration_without_its_package_says_what_to_install(module: str, pa
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.startswith(
-        f"this integration needs {package}, which is missing: install it with `pip install {package}`"
+        f"this integration needs {package}, which is missing; install it with `pip install {package}`"
     )
     assert said.count("\n") == 1
 

@@ -87,8 +87,8 @@ is negative.
 """
 
 REFUSED_RECORDS = {
-    "evolving": (6, "drowns a delta"),
-    "privacy-buckets": (10, "drowns a delta"),
+    "evolving": (6, "is too large for a delta"),
+    "privacy-buckets": (10, "is too large for a delta"),
     "saddle-point": (5, "term of the expansion"),
     "characteristic-function": (11, "too much for|never dies out|not died out"),
     "edgeworth": (2, "negative"),

@@ -72,7 +72,7 @@ def test_a_reserved_release_is_voided_or_confirmed_by_its_token(path: Path) -> N
     assert (late.exit_code, "'b' was already settled by run" in late.stderr) == (3, True)
     assert "token must be" in refused("budget", "void", path, "b", "--token", "guess")
     shown = " ".join(run("budget", "show", path).stdout.split())
-    assert "releases 2, 1 given back" in shown
+    assert "releases 2, 1 voided" in shown
     assert "1 x laplace, scale 10, given back" in shown
 
 

@@ -542,11 +542,11 @@ def test_a_name_in_capitals_is_taken_for_a_slip() -> None:
 def test_a_broken_epoch_says_what_to_give_instead() -> None:
     """In flags the steps that it is; in a plan file, whose keys are checked by themselves, the key."""
     flags = ("--noise-multiplier", "1", "--batch-size", "10", "--dataset-size", "1000", "--delta", "1e-5")
-    assert "that is 250 steps: give steps" in refused("epsilon", *flags, "--epochs", "2.5")
+    assert "which is 250 steps at 100 steps per epoch; give steps" in refused("epsilon", *flags, "--epochs", "2.5")
     plan = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1\nsampling = "poisson"\n' + (
         "batch_size = 10\ndataset_size = 1000\nepochs = 2.5\n"
     )
-    assert "of a pass that was broken off give the count" in refused("epsilon", "-", "--delta", "1e-5", stdin=plan)
+    assert "for a partial pass, give count" in refused("epsilon", "-", "--delta", "1e-5", stdin=plan)
 
 
 @pytest.mark.parametrize(

@@ -113,14 +113,14 @@ def test_other_targets_by_their_names() -> None:
         ((*FLAGS, "--grid", "scale=1", "--noise-multiplier", "1"), "no round of the plan has the key 'scale'"),
         ((*FLAGS, "--grid", "nois_multiplier=1", "--noise-multiplier", "1"), "did you mean 'noise_multiplier'?"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--grid", "noise-multiplier=2"), "is given twice"),
-        ((*FLAGS, "--grid", "noise_multiplier=1", "-o", "a.xlsx"), "ends in .csv; received '.xlsx'"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "-o", "a.xlsx"), "must end in .csv; received '.xlsx'"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--errors", "skip"), "--errors must be one of 'row', 'stop'"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--jobs", "0"), "--jobs must be a whole number"),
         ((*FLAGS, "--grid", "noise_multiplier=-1", "--errors", "stop"), "row 0 (noise_multiplier=-1.0): "),
         ((*SIZES, "--grid", "epochs=1", "--target", "3"), "--target must be NAME=NUMBER"),
         ((*SIZES, "--grid", "epochs=1", "--target", "mu=1"), "--delta cannot be combined with --target mu"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--at-most", "1"), "--at-most requires --pareto"),
-        ((*FLAGS, "--grid", "noise_multiplier=1", "--heat-map", "a.gif"), "a figure's file ends in"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--heat-map", "a.gif"), "the name of a figure must end in"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_takes_one_line(args: tuple[str, ...], said: str) -> None:
@@ -213,4 +213,4 @@ def test_the_grid_of_the_readme_is_taken_by_its_plan_of_two_kinds(tmp_path: Path
 
 def test_who_gives_an_epsilon_and_a_delta_is_told_of_the_target() -> None:
     line = refused("sweep", *SIZES, "--noise-multiplier", "1", "--epsilon", "3", "--grid", "epochs=10,20")
-    assert "leave delta out, or give target in place of epsilon for what meets that epsilon" in line
+    assert "leave delta out, or give target instead of epsilon" in line

@@ -79,7 +79,7 @@ def test_curves_are_given_beside_pairs() -> None:
         if name in ("auto", "contour", "grid", "rdp"):
             assert hs.ACCOUNTANTS[name].epsilon(given, 1e-6, None).quoted > 9.9
         else:
-            with pytest.raises(hs.UnsupportedError, match="only a Renyi curve is given"):
+            with pytest.raises(hs.UnsupportedError, match="has only a Renyi curve"):
                 hs.ACCOUNTANTS[name].epsilon(given, 1e-6, None)
     assert hs.ACCOUNTANTS["auto"].epsilon(given, 1e-6, None).ends["lower"] == 0.0
 

@@ -74,7 +74,7 @@ def test_a_contour_of_hundreds_of_kinds_that_is_coarse_is_nearer_than_what_is_ga
     kept_grids.cache_clear()
     found = sampled_laplace(300, 1).epsilon(1.77e-4)
     assert found.reason is not None
-    assert "fall off fast enough" in found.reason
+    assert "decay fast enough" in found.reason
     assert 0.999 * found.upper < found.lower < found.upper
     assert found.upper < 0.3693  # what rdp says by name
     kept = kept_grids.cache_info()

@@ -205,7 +205,7 @@ def test_pairs_that_contradict_each_other_are_refused() -> None:
             epsilon(crossed, name)
         with pytest.raises(hs.InvalidInputError, match="contradict each other"):
             log_delta(crossed, name)
-    with pytest.raises(hs.InvalidInputError, match="needs a pair below"):
+    with pytest.raises(hs.InvalidInputError, match="needs at least one pair in below"):
         Between(GaussianPair(0.1), ())
 
 

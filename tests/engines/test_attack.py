@@ -157,7 +157,7 @@ def check_laws(
 )
 def test_more_tilt_than_a_double_holds(pair: DominatingPair, h: float, t: float) -> None:
     """Masses whose tilt leaves the range of doubles are refused, not clamped: the engine takes other cells then."""
-    with pytest.raises(OverflowError, match=r"over a gap of .* is beyond the range of a double"):
+    with pytest.raises(OverflowError, match=r"over a step of .* exceeds the range of a double"):
         check_laws(pair, h, t, Reach(-300.0, -300.0))
 
 

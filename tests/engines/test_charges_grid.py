@@ -796,5 +796,5 @@ def test_what_the_tilt_cuts_off_below_is_charged() -> None:
 
 def test_losses_that_doubles_cannot_place_are_refused() -> None:
     """A loss of 1e20 steps has a neighbour 16,384 of them away: there is no cell around it."""
-    with pytest.raises(NotApplicableError, match="do not tell grid points apart"):
+    with pytest.raises(NotApplicableError, match="cannot distinguish grid points"):
         integrate(atoms_at([1e12], [1.0]), Mesh(0.0, 1e-8, 1e-12, 0.0), Reach(-100.0, -60.0))

@@ -281,7 +281,7 @@ def test_masses_beyond_doubles_are_no_law() -> None:
     """Of an infinite mass nothing is spread or merged: the answer comes by another route."""
     law = GridLaw(Mesh(0.0, 0.1, 1.0, 0.0), 0, np.array([1.0, math.inf, 0.5]))
     for side in Side:
-        with pytest.raises(NotApplicableError, match="leave the range of a double"):
+        with pytest.raises(NotApplicableError, match="exceed the range of a double"):
             coarsen(law, 0.3, side)
 
 

@@ -38,7 +38,7 @@ def test_a_missing_extra_is_named_in_one_line(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(importlib, "import_module", without)
     message = refused("explore")
-    assert message.startswith("the page needs starlette and uvicorn, of which one is missing: install them with")
+    assert message.startswith("the page needs starlette and uvicorn, one of which is missing; install them with")
     assert "pip install starlette uvicorn" in message
     assert "pip install '.[explore]'" in message
     with pytest.raises(HockeystickError, match="starlette and uvicorn"):

@@ -141,7 +141,7 @@ def test_a_column_that_means_something_else_is_refused_with_a_remedy(kind: Kind,
         frames.epsilon(frame)
     keys = "'sample_rate', 'batch_size', 'dataset_size'"
     said = f"row 0: {name} cannot be used with sampling 'poisson', whose keys are {keys}"
-    remedy = "; the column is read as that argument of dp_sgd: rename it, or leave it out"
+    remedy = "; the column is read as that argument of dp_sgd; rename the column or leave it out"
     assert str(caught.value) == said + remedy
     arguments: dict[str, Any] = {name: 3}
     with pytest.raises(hs.InvalidInputError, match=r"dataset_size'$"):  # of an argument there is nothing to rename
@@ -161,7 +161,9 @@ def test_columns_of_users_and_partitions(kind: Kind) -> None:
 
 def test_a_key_with_two_columns_is_refused() -> None:
     twice = pd.DataFrame([[1.0, 0.1, 0.2, 10]], columns=["noise_multiplier", "sample_rate", "sample_rate", "steps"])
-    with pytest.raises(hs.InvalidInputError, match=r"^sample_rate must be one column; 2 are called 'sample_rate'$"):
+    with pytest.raises(
+        hs.InvalidInputError, match=r"^sample_rate must be a single column; 2 columns are named 'sample_rate'$"
+    ):
         frames.epsilon(twice, delta=1e-5)
 
 
@@ -233,7 +235,7 @@ def test_rows_to_an_accuracy(kind: Kind) -> None:
         ({"steps": [1.0, 2.0, 3.0, 2.5]}, {}, "row 3: steps must be .*; received 2.5"),
         ({"delta": [0.1, None, 0.1, 0.1]}, {}, "row 1: no delta"),
         ({"delta": [0.1, 1.0, 0.1, 0.1]}, {}, "row 1: delta must be .*; received 1.0"),
-        ({}, {"gap": 1e-3}, "accuracy must be left out where accountant or gap is given; received 0.01"),
+        ({}, {"gap": 1e-3}, "accuracy cannot be combined with accountant or gap; received 0.01"),
         ({}, {"accuracy": 2.0}, "accuracy must be .*; received 2.0"),
     ],
 )

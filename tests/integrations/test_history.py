@@ -27,7 +27,10 @@ def test_entries_keep_their_order_and_steps_without_noise() -> None:
         ([(1.0, 0.1)], "history entry 1 must be .noise_multiplier, sample_rate, steps.; received"),
         ([5], "history entry 1 must be"),
         ([(1.0, 0.1, 1), ("a", 0.1, 1)], "history entry 2: noise_multiplier must be .*; received 'a'"),
-        ([(0.0, 0.1, 1)], "history entry 1: noise_multiplier must be greater than 0; received 0.0, a step without"),
+        (
+            [(0.0, 0.1, 1)],
+            "history entry 1: noise_multiplier must be greater than 0; received 0.0, which makes epsilon",
+        ),
         ([(1.0, 0.0, 1)], "history entry 1: sample_rate must be"),
         ([(1.0, 0.1, 1.5)], "history entry 1: steps must be a whole number"),
     ],

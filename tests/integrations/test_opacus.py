@@ -42,7 +42,7 @@ DELTA = 1e-5
 
 torch.set_num_threads(1)  # the tensors are tiny
 
-pytestmark = pytest.mark.filterwarnings("ignore:nobody looked at the loader")  # but where a test is about that
+pytestmark = pytest.mark.filterwarnings("ignore:the loader was not checked")  # but where a test is about that
 
 
 def parts(batches: int = BATCHES) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def test_gradients_of_several_backward_passes_are_refused(engine: Any) -> None:
     module.allow_grad_accumulation()
     for features, labels in itertools.islice(loader, 2):
         nn.functional.cross_entropy(module(features), labels).backward()
-    with pytest.raises(hs.UnsupportedError, match="a step on 2 accumulated batches; one record may be in several"):
+    with pytest.raises(hs.UnsupportedError, match="this step accumulates 2 batches; a record may be in several"):
         optimizer.step()
     assert engine.accountant.history == []
 
@@ -292,14 +292,14 @@ def test_a_step_that_no_batch_was_drawn_for_is_refused() -> None:
     """On the loader that was given to make_private, which is shuffled; and twice on one batch, by one or two models."""
     engine, given = PrivacyEngine(), parts(20)
     module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0)
-    with pytest.raises(hs.UnsupportedError, match="not from the loader that make_private returned"):
+    with pytest.raises(hs.UnsupportedError, match="from another loader than make_private returned"):
         train(module, optimizer, given["data_loader"])
     assert engine.accountant.history == []
     again, other, _ = engine.make_private(**{**parts(), "data_loader": given["data_loader"]}, noise_multiplier=1.0)
     for twice in (module, optimizer), (again, other):
         batches = list(itertools.islice(loader, 1))
         train(module, optimizer, batches)
-        with pytest.raises(hs.UnsupportedError, match="or a second step on one batch"):
+        with pytest.raises(hs.UnsupportedError, match="or repeats a batch"):
             train(*twice, batches)
     assert engine.accountant.history == [(1.0, 0.05, 2)]
 
@@ -313,7 +313,7 @@ def test_a_pass_that_is_left_within_a_batch_leaves_no_gradients_to_the_next(pois
     module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0, poisson_sampling=poisson)
     with BatchMemoryManager(data_loader=loader, max_physical_batch_size=1, optimizer=optimizer) as pieces:
         train(module, optimizer, drawn(pieces), 1)
-        with pytest.raises(hs.UnsupportedError, match=r"wait for their step.*make_private anew"):
+        with pytest.raises(hs.UnsupportedError, match=r"await their step.*make_private again"):
             train(module, optimizer, pieces)
     assert engine.accountant.history == []
     given = {**given, "module": module, "optimizer": optimizer}
@@ -322,7 +322,7 @@ def test_a_pass_that_is_left_within_a_batch_leaves_no_gradients_to_the_next(pois
     assert engine.accountant.history == [(1.0, 0.5, 2) if poisson else (1.0, 1.0, 1)]
 
 
-@pytest.mark.filterwarnings("default:nobody looked at the loader")
+@pytest.mark.filterwarnings("default:the loader was not checked")
 def test_a_loader_that_nobody_looked_at_has_no_certified_number() -> None:
     """Their engine does not say that batches are shuffled: 1.027 for what costs 5.2 and more.
 
@@ -337,7 +337,7 @@ def test_a_loader_that_nobody_looked_at_has_no_certified_number() -> None:
     engine = opacus.PrivacyEngine(accountant="hockeystick")
     module, optimizer, loader = engine.make_private(**shuffled(40), noise_multiplier=1.1, poisson_sampling=False)
     assert train(module, optimizer, loader) == 40
-    with pytest.warns(UserWarning, match="nobody looked at the loader.*opacus.PrivacyEngine looks at it"):
+    with pytest.warns(UserWarning, match="the loader was not checked.*opacus.PrivacyEngine checks it"):
         bound = engine.accountant.bound(DELTA)
     assert str(bound) == "1.02744 to 1.02745 (if batches are Poisson)"
     for adjacency in ("add-or-remove", "replace-one"):
@@ -420,7 +420,7 @@ def test_empty_shares_of_batches_which_opacus_leaves_out_are_refused() -> None:
         given["optimizer"] = torch.optim.SGD(given["module"].parameters(), lr=0.1)
         given["data_loader"] = DataLoader(given["data_loader"].dataset, batch_size=1)
         made = PrivacyEngine().make_private(**given, noise_multiplier=1.1)
-        with pytest.raises(hs.UnsupportedError, match=r"of the 16 shares of batches .* were empty"):
+        with pytest.raises(hs.UnsupportedError, match=r"of the 16 batch shares .* were empty"):
             train(*made)
     finally:
         torch.distributed.destroy_process_group()
@@ -527,7 +527,9 @@ def test_a_pass_in_pieces_and_checkpoints_count_the_same() -> None:
     train(resumed, resumed_optimizer, loader)
     assert other.accountant.plan == passes(1.0, 3)
     saved.seek(0)
-    with pytest.raises(hs.InvalidInputError, match="received a state of 'replace-one': make the engine with adjacency"):
+    with pytest.raises(
+        hs.InvalidInputError, match="received a state with 'replace-one'; create the engine with adjacency"
+    ):
         PrivacyEngine().load_checkpoint(path=saved, module=resumed, optimizer=resumed_optimizer)
 
 
@@ -602,14 +604,14 @@ def test_steps_that_cannot_be_counted_are_refused() -> None:
     """On another loader; in two passes at once; or on several batches, which may all have the same record."""
     engine, given = PrivacyEngine(adjacency="replace-one"), shuffled(4)
     module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0, poisson_sampling=False)
-    with pytest.raises(hs.UnsupportedError, match="not from the loader that make_private returned"):
+    with pytest.raises(hs.UnsupportedError, match="from another loader than make_private returned"):
         train(module, optimizer, given["data_loader"])
-    with pytest.raises(hs.UnsupportedError, match="goes on after another was begun"):
+    with pytest.raises(hs.UnsupportedError, match="continues after another has started"):
         list(zip(loader, loader, strict=True))
     optimizer.zero_grad()
     for features, labels in itertools.islice(loader, 2):
         nn.functional.cross_entropy(module(features), labels).backward()
-    with pytest.raises(hs.UnsupportedError, match="a step on 2 accumulated batches"):
+    with pytest.raises(hs.UnsupportedError, match="this step accumulates 2 batches"):
         optimizer.step()
     assert engine.accountant.history == []
 
@@ -622,7 +624,7 @@ def test_without_noise_epsilon_is_infinite() -> None:
     bound = engine.accountant.bound(DELTA)
     assert isinstance(bound, hs.Bound)
     assert (bound.lower, bound.upper) == (0.0, math.inf)
-    assert bound.reason == "a step without noise: noise_multiplier 0"
+    assert bound.reason == "a step has no noise (noise_multiplier 0)"
     with pytest.raises(hs.InvalidInputError, match="history entry 1: noise_multiplier must be greater than 0"):
         _ = engine.accountant.plan
 
@@ -673,7 +675,7 @@ def test_noise_may_come_in_a_tensor() -> None:
         ({"history": [(1.0, 0.1)], "mechanism": "hockeystick"}, "history entry 1 must be .noise_multiplier"),
         ({"history": [(1.0, 0.1, 1), (1.0, 7, 1)], "mechanism": "hockeystick"}, "history entry 2: sample_rate"),
         ({"history": [(1.0, 0.1, 0.5)], "mechanism": "hockeystick"}, "history entry 1: steps must be a whole number"),
-        ({"history": [], "mechanism": "hockeystick", "adjacency": "replace-one"}, "a state of 'replace-one'"),
+        ({"history": [], "mechanism": "hockeystick", "adjacency": "replace-one"}, "a state with 'replace-one'"),
         ({"history": [], "mechanism": "hockeystick", "unsampled": 1}, "unsampled must be true or false; received 1"),
     ],
 )

@@ -53,12 +53,12 @@ def test_an_empty_batch_is_one_without_rows() -> None:
     assert batch["row"].y.shape == (0,)
     assert batch["text"] == []
     assert [tuple(item.shape) for item in batch["pair"]] == [(0, 2), (0,)]
-    with pytest.raises(InvalidInputError, match="collate_fn that makes tensors"):
+    with pytest.raises(InvalidInputError, match="collate_fn that returns tensors"):
         next(iter(loader(DATA, rare, collate_fn=lambda records: len(records))))
 
 
 def test_a_data_set_of_another_size_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="drawn from 9 records, and the data set has 10"):
+    with pytest.raises(InvalidInputError, match="drawn from 9 records, but the dataset has 10"):
         loader(DATA, PoissonBatches(9, batch_size=3))
 
 
@@ -173,4 +173,4 @@ def test_records_in_the_order_of_the_data_set_are_no_unsampled_round_where_one_i
     rounds = [Round(Gaussian(2.0), found.sampling, epochs=3)]
     replaced, changed = (Plan(rounds, adjacency).epsilon(1e-5) for adjacency in ("replace-one", "add-or-remove"))
     assert replaced.upper == pytest.approx(Plan([Round(Gaussian(2.0), count=3)], "replace-one").epsilon(1e-5).upper)
-    assert any("in a uniformly random one that is drawn anew" in item for item in changed.assumptions)
+    assert any("the order is uniformly random and redrawn every epoch" in item for item in changed.assumptions)

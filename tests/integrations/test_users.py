@@ -170,19 +170,31 @@ def test_no_rows() -> None:
         (3, {}, "frame must be a pandas or Polars DataFrame, or a dict of arrays, or an iterable of such; received 3"),
         ([], {}, "frame must be .*, or some of them; received none"),
         ([3], {}, "a piece must be .*; received 3"),
-        ({**ROWS, "steps": [1]}, {}, "the columns of a frame must be equally long; received 'user 5', .*'steps 1'"),
-        (ROWS, {"user": "who"}, "user must be a column; received 'who', and the frame has the columns 'user'"),
+        (
+            {**ROWS, "steps": [1]},
+            {},
+            "the columns of a frame must have the same length; received 'user 5', .*'steps 1'",
+        ),
+        (ROWS, {"user": "who"}, "user must be a column; received 'who', but the frame has the columns 'user'"),
         (ROWS, {"sample_rate": "q"}, "sample_rate must be a column; received 'q'"),
-        (ROWS, {"sample_rate": 2.0}, "sample_rate, a number and no name of a column, must be .*; received 2.0"),
-        (ROWS, {"when": "when"}, "when needs until: .*; received when alone"),
-        (ROWS, {"until": 3}, "until needs when: .*; received until alone"),
+        (
+            ROWS,
+            {"sample_rate": 2.0},
+            "sample_rate, a number rather than the name of a column, must be .*; received 2.0",
+        ),
+        (ROWS, {"when": "when"}, "when needs until, .*; received only when"),
+        (ROWS, {"until": 3}, "until needs when, .*; received only until"),
         (ROWS, {"when": "when", "until": "soon"}, "until must be comparable with the column 'when', .*'soon'"),
         (ROWS, {"when": "steps", "until": "soon"}, "until must be comparable with the column 'steps', .*'soon'"),
         (ROWS, {"errors": "ignore"}, "errors must be one of"),
         (ROWS, {"delta": 1.0}, "delta must be .*; received 1.0"),
         (ROWS, {"adjacency": "beside"}, "adjacency must be one of"),
-        ({**ROWS, "steps": ROWS["user"]}, {"user": "steps", "steps": "user"}, "user must not be called"),
-        ([ROWS, {**ROWS, "user": list("abcde")}], {}, "user must be of one type in all frames; received <U1 after int"),
+        ({**ROWS, "steps": ROWS["user"]}, {"user": "steps", "steps": "user"}, "user must not have the name"),
+        (
+            [ROWS, {**ROWS, "user": list("abcde")}],
+            {},
+            "user must have the same type in all frames; received <U1 after int",
+        ),
         ({**ROWS, "user": [[1], [2], [3], [4], [5]]}, {}, "a column must have one dimension; received shape .5, 1."),
     ],
 )
@@ -195,5 +207,5 @@ def test_what_is_wrong_is_named(frame: Any, arguments: dict[str, Any], message: 
 def test_lists_as_users_are_refused() -> None:
     lists = np.empty(5, dtype=object)
     lists[:] = [[1], "a", "b", "c", "d"]
-    with pytest.raises(hs.InvalidInputError, match=r"user must hold numbers, text or dates; received \[1\]"):
+    with pytest.raises(hs.InvalidInputError, match=r"user must contain numbers, text or dates; received \[1\]"):
         users({**ROWS, "user": lists}, 1e-6)

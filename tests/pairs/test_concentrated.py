@@ -135,7 +135,9 @@ def test_what_is_proposed_is_proved_or_dropped(name: str, value: float, monkeypa
     without = plan.epsilon(1e-5, accountant="zcdp").quoted
     assert plan.epsilon(1e-5, accountant="tcdp").quoted < without
     monkeypatch.setattr(tcdp, name, value)
-    assert [amplified(pair) for pair in pairs] == ["its conclusion could not be verified for Poisson sampling"] * 2
+    assert [amplified(pair) for pair in pairs] == [
+        "the conclusion of the theorem could not be verified for Poisson sampling"
+    ] * 2
     found = plan.epsilon(1e-5, accountant="tcdp")
     assert found.quoted == without
     assert found.reason is not None

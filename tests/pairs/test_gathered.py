@@ -127,7 +127,7 @@ def test_what_cannot_be_gathered_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     """A pair of which no order is known stays as it is; too many of them are refused in one line."""
     monkeypatch.setattr(module, "MOST", 3)
     monkeypatch.setattr(module, "_family", lambda pair: None)
-    with pytest.raises(NotApplicableError, match=r"^the plan has 4 different rounds that cannot be gathered"):
+    with pytest.raises(NotApplicableError, match=r"^the plan has 4 different rounds that cannot be merged"):
         plan_of("laplace", 4).epsilon(1e-6)
 
 

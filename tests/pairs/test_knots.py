@@ -202,7 +202,7 @@ def test_masses_far_above_1_are_not_coupled() -> None:
     )
     plan = hs.Plan([hs.Round(made, count=3), hs.Round(hs.RandomizedResponse(0.5))], "remove")
     for accountant in ("prv", "evolving"):
-        with pytest.raises(hs.NotApplicableError, match="a coupling is of laws of mass 1"):
+        with pytest.raises(hs.NotApplicableError, match="needs distributions that add up to 1"):
             plan.delta(2.5, accountant=accountant)
     assert plan.delta(2.5).ends["upper"] > 0.99
 
@@ -226,26 +226,29 @@ NAN: Any = lambda x: x * np.nan  # noqa: E731
     ("make", "said"),
     [
         (lambda: hs.Pair.from_densities(1.0, lambda x: 2 * norm.pdf(x)), "q must integrate to 1|p must integrate to 1"),
-        (lambda: hs.Pair.from_densities(1.0, NAN), "must give a finite number"),
-        (lambda: hs.Pair.from_densities(1.0, lambda x: -norm.pdf(x)), "must give a finite number, 0 or greater"),
+        (lambda: hs.Pair.from_densities(1.0, NAN), "must return a finite number"),
+        (lambda: hs.Pair.from_densities(1.0, lambda x: -norm.pdf(x)), "must return a finite number, 0 or greater"),
         (lambda: ANY.from_densities(1.0, 3.0), "q must be a function"),
         (lambda: hs.Pair.from_cdfs(1.0, lambda x: 1 - norm.cdf(x)), "must rise from 0 to 1"),
-        (lambda: hs.Pair.from_cdfs(1.0, t(5).cdf), "give least and reverse for each cell, or densities"),
-        (lambda: hs.Pair.from_cdfs([0.3, 0.6], [0.1, 0.3]), "give least and reverse for each cell, or densities"),
+        (lambda: hs.Pair.from_cdfs(1.0, t(5).cdf), "pass least and reverse for each cell, or densities"),
+        (lambda: hs.Pair.from_cdfs([0.3, 0.6], [0.1, 0.3]), "pass least and reverse for each cell, or densities"),
         (lambda: ANY([0.5, 0.5], [0.5, 0.4]), "the masses of q must add up to 1"),
         (lambda: ANY([0.5, 0.5], [0.5]), "q must have as many elements as p"),
         (lambda: ANY([0.5, 0.5], [0.5, 0.5], least=[2, 0], reverse=[0, 0]), "contradict the bounds"),
         (lambda: ANY.from_tradeoff(0.5), "beta must be a function"),
-        (lambda: hs.Pair.from_tradeoff(lambda alpha: np.sqrt(1 - alpha)), "beta must fall from at most 1"),
+        (
+            lambda: hs.Pair.from_tradeoff(lambda alpha: np.sqrt(1 - alpha)),
+            "beta must be convex and fall from at most 1",
+        ),
         (lambda: hs.Pair.from_densities(norm.pdf, NOTCHED), "q must integrate to 1"),
         (lambda: ANY.from_densities(1.0, lambda x: 1 / (4 * math.cosh(x / 2) ** 2)), "raised OverflowError"),
         (lambda: ANY.from_densities(1.0, norm.pdf, 0.0), "knots must be a list of 1 to 100"),
         (
             lambda: ANY([0.9, 0.1], [0.9, 0.1], least=[1, 0], reverse=[1, 5e-324]),
-            "reverse must hold numbers that are 0",
+            "reverse must contain only 0",
         ),
         (lambda: ANY([0.1, 0.7, 0.2], [0.6, 0.4, 1e-320]), "q must contain only 0 and numbers of at least"),
-        (lambda: ANY([0.5 + 1e-6, 0.5], [0.4, 0.6]), "give in p_error by how much"),
+        (lambda: ANY([0.5 + 1e-6, 0.5], [0.4, 0.6]), "give the error of each as p_error"),
     ],
 )
 def test_what_is_no_pair_is_refused(make: Any, said: str) -> None:

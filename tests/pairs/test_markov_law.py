@@ -299,7 +299,7 @@ def test_the_mirror_image_is_the_other_direction() -> None:
 def test_rounds_without_a_whole_mirror_image_have_a_wider_answer() -> None:
     run = AllocationPair(MarkovLaw(0.5, 0.5, 8, 1), False)
     rounds = Composition([(run, 1), (hs.RandomizedResponse(0.6).pair(Direction.REMOVE), 1)])
-    with pytest.raises(NotApplicableError, match="another one has none"):
+    with pytest.raises(NotApplicableError, match="another only in this one"):
         MirroredEngine(rounds)
     with pytest.raises(NotApplicableError, match="no round"):
         MirroredEngine(Composition([(GaussianPair(1.0), 1)]))

@@ -258,7 +258,7 @@ def test_fewer_orders_and_the_older_conversion_only_loosen() -> None:
 
 def test_a_gap_is_refused() -> None:
     """There is no interval to narrow."""
-    with pytest.raises(hs.InvalidInputError, match="gap is for accountants that give an interval"):
+    with pytest.raises(hs.InvalidInputError, match="gap applies only to accountants that return an interval"):
         hs.dp_sgd(1.0, 0.01, 10).epsilon(1e-5, accountant="rdp", gap=0.1)
 
 

@@ -137,7 +137,7 @@ def test_numbers_that_do_not_go_together_are_refused(numbers: tuple[int, int, in
 
 def test_another_adjacency_is_refused() -> None:
     for adjacency in ("add", "replace-one"):
-        with pytest.raises(hs.UnsupportedError, match="canaries are put in or left out"):
+        with pytest.raises(hs.UnsupportedError, match="canaries are included or left out"):
             hs.Plan([hs.Round(hs.Gaussian(2.0))], adjacency).audit(10, 10, 10)
 
 
@@ -164,5 +164,5 @@ def test_the_command_says_the_same() -> None:
     assert answer["run"]["epsilon_at_least"] == found.epsilon_below(1e-6)
     text = runner().invoke(main, asked).stdout
     assert text.startswith("rejected: p <= ")
-    assert "190 right of 200, 1000 canaries" in text
+    assert "190 of 200 correct, 1000 canaries" in text
     assert math.isfinite(found.epsilon)

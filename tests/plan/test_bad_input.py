@@ -461,14 +461,17 @@ LAW = hk.Round(hk.Gaussian(1))
             "adjacency must be one of 'add-or-remove', 'add', 'remove', 'replace-o",
         ),
         (lambda: hk.load_plan("x" * 10**6 + ".toml"), "xxx"),
-        (lambda: hk.Bound(2.0, 1.0, 0.0), "an interval needs lower <= estimate <= upper; received 2.0, 1.0, 0.0"),
+        (
+            lambda: hk.Bound(2.0, 1.0, 0.0),
+            "an interval must satisfy lower <= estimate <= upper; received 2.0, 1.0, 0.0",
+        ),
         (
             lambda: hk.Bound(0.0, math.nan, 1.0),
-            "an interval needs lower <= estimate <= upper; received 0.0, nan, 1.0",
+            "an interval must satisfy lower <= estimate <= upper; received 0.0, nan, 1.0",
         ),
         (
             lambda: hk.Bound(0.0, 1.0, math.nan),
-            "an interval needs lower <= estimate <= upper; received 0.0, 1.0, nan",
+            "an interval must satisfy lower <= estimate <= upper; received 0.0, 1.0, nan",
         ),
         (lambda: ONE.profile().delta(10**400), "epsilon must be a number or an array of numbers; received 10000"),
         (lambda: ONE.profile().log_delta([10**400]), "epsilon must be a number or an array of numbers; received ["),

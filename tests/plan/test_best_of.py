@@ -70,7 +70,7 @@ def test_selections_are_not_added_or_selected_again() -> None:
         BEST + ONE
     with pytest.raises(InvalidInputError, match="cannot be added to"):
         ONE + BEST
-    with pytest.raises(InvalidInputError, match="a selection of its own"):
+    with pytest.raises(InvalidInputError, match="already has a selection"):
         BEST.selection("poisson", 3)
 
 
@@ -89,7 +89,7 @@ def test_many_plans_at_once_know_it() -> None:
         ({"runs": "geometric"}, "selection: mean is missing"),
         ({"mean": 3}, "selection: runs is missing"),
         ({"runs": "geometric", "mean": 1}, "selection: mean must be greater than 1"),
-        ({"runs": "geometric", "mean": 3, "shape": 2}, "selection: shape belongs to runs 'negative-binomial'"),
+        ({"runs": "geometric", "mean": 3, "shape": 2}, "selection: shape must be given with runs 'negative-binomial'"),
         ({"runs": "poisson", "mean": 0}, "selection: mean must be a number greater than 0"),
         ({"runs": "poisson", "mean": 3, "men": 1}, "selection: unknown key 'men'; did you mean 'mean'?"),
     ],

@@ -40,7 +40,7 @@ def test_gaussian_privacy_is_gaussian_noise(adjacency: str) -> None:
         one(hs.GDP(0.1), 50).epsilon(1e-6, proof=True).lower
         == one(hs.Gaussian(10.0), 50).epsilon(1e-6, proof=True).lower
     )
-    with pytest.raises(hs.UnsupportedError, match="guarantee when a record is replaced"):
+    with pytest.raises(hs.UnsupportedError, match="guarantee for replacing a record"):
         one(hs.GDP(0.1), 5, "replace-one", hs.Poisson(0.1)).epsilon(1e-6)
 
 
@@ -79,11 +79,11 @@ def test_between_orders_and_below_the_first_the_moments_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: boxes.RDP([2.0], [0.1, 0.2]), "epsilons must be as many as orders"),
+        (lambda: boxes.RDP([2.0], [0.1, 0.2]), "epsilons must have as many elements as orders"),
         (lambda: boxes.RDP([3.0, 2.0], [0.1, 0.2]), "orders must increase"),
         (lambda: boxes.RDP([1.0], [0.1]), "element 1 of orders must be a number greater than 1"),
-        (lambda: boxes.PrivacyCurve([0.1], [0.1, 0.2]), "deltas must be as many as epsilons"),
-        (lambda: boxes.Tradeoff([0, 0.5], [1]), "betas must be as many as alphas"),
+        (lambda: boxes.PrivacyCurve([0.1], [0.1, 0.2]), "deltas must have as many elements as epsilons"),
+        (lambda: boxes.Tradeoff([0, 0.5], [1]), "betas must have as many elements as alphas"),
         (lambda: boxes.Tradeoff([0.1], [0.5]), "alphas must start with 0"),
         (lambda: boxes.Tradeoff([0, 0.5], [0.5, 0.6]), "convex"),
         (lambda: boxes.Tradeoff([0, 0.5, 0.6], [1, 0.9, 0.2]), "convex"),

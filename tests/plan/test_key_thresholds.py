@@ -150,9 +150,9 @@ def test_published_methods_take_the_parts() -> None:
 def test_sampled_rounds_and_calibrated_noise_are_refused() -> None:
     one = hs.LaplaceThreshold(2.0, 40.0, 3)
     for sampling in (hs.Poisson(0.1), hs.WithoutReplacement(10, 100)):
-        with pytest.raises(hs.UnsupportedError, match="several releases at once"):
+        with pytest.raises(hs.UnsupportedError, match="several simultaneous releases"):
             hs.Plan([hs.Round(one, sampling)], "remove").epsilon(1e-6)
-    with pytest.raises(hs.InvalidInputError, match="lifts a person's own key over the threshold"):
+    with pytest.raises(hs.InvalidInputError, match="makes it likelier that a key held by one person"):
         hs.calibrate(hs.Plan([hs.Round(one)]), "scale", hs.targets.Epsilon(1.0, 1e-6))
 
 
@@ -230,10 +230,10 @@ def test_users_with_several_records_on_one_key_are_below_the_upper_end(noise: st
 def test_every_answer_says_which_noise_it_is_for() -> None:
     for kind in (hs.LaplaceThreshold, hs.GaussianThreshold):
         told = hs.Plan([hs.Round(kind(3.0, 60.0, 1))]).epsilon(1e-6).assumptions[1]
-        assert told.startswith("continuous noise: added to the counts of keys")
+        assert told.startswith("continuous noise: the counts of keys get continuous noise")
         assert 'the key noise = "integer"' in told
         integer = hs.Plan([hs.Round(kind(3.0, 60.0, 1, noise="integer"))])
-        assert integer.epsilon(1e-6).assumptions[1].startswith("integer noise: added to the counts of keys")
+        assert integer.epsilon(1e-6).assumptions[1].startswith("integer noise: the counts of keys are whole numbers")
         assert integer.delta(0.5).assumptions == integer.epsilon(1e-6).assumptions
 
 

@@ -152,7 +152,7 @@ def test_a_line_of_a_file_may_be_broken() -> None:
 @pytest.mark.slow
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     rounds = [hs.Round(Steps((at + 0.5, *(0.5 for _ in range(1999))))) for at in range(260)]
-    with pytest.raises(hs.InvalidInputError, match="give rounds that repeat once"):
+    with pytest.raises(hs.InvalidInputError, match="give repeated rounds once"):
         hs.Plan(rounds).save(tmp_path / "plan.toml")
     assert not (tmp_path / "plan.toml").exists()
 

@@ -124,7 +124,7 @@ BANDED: Any = {"coefficients": [1.0, 0.5]}
     ("given", "said"),
     [
         ({"min_separation": -1, **BANDED}, "min_separation must be a whole number from 1"),
-        ({"max_participations": 3, **BANDED}, "max_participations must be at most 2: 10 steps have no room"),
+        ({"max_participations": 3, **BANDED}, "max_participations must be at most 2 with 10 steps"),
         ({"matrix": np.ones((10, 10))}, "matrix must be lower triangular"),
         ({"matrix": np.ones((9, 9))}, "matrix must have 10 rows of 10 numbers"),
         ({"coefficients": [math.nan]}, "element 1 of coefficients must be a number"),
@@ -132,14 +132,14 @@ BANDED: Any = {"coefficients": [1.0, 0.5]}
         ({"inverse_coefficients": [0.0, 1.0]}, "the first coefficient must be at least"),
         (
             {"steps": 5000, "min_separation": 500, "inverse_coefficients": [1.0, -1e3]},
-            "those of the inverse grow beyond it",
+            "those of the inverse exceed it",
         ),
-        ({"steps": 50, "min_separation": 50, "inverse_coefficients": [1.1, -5.0, 1.0]}, "less than three digits"),
+        ({"steps": 50, "min_separation": 50, "inverse_coefficients": [1.1, -5.0, 1.0]}, "fewer than three digits"),
         ({"steps": 5000, "min_separation": 1, **BANDED}, "max_participations is missing"),
         ({"norm": "rows", **BANDED}, "norm must be one of 'columns', 'none'"),
-        ({"norm": "columns", "coefficients": [1e-200, 1e6]}, "the first coefficient must be at least 1e-100 in size"),
-        ({"blt_decay": [0.5], "blt_scale": [1.0, 2.0]}, "blt_decay and blt_scale go together"),
-        ({"tree_depth": 3}, "steps must be at most 4, the leaves"),
+        ({"norm": "columns", "coefficients": [1e-200, 1e6]}, "the first coefficient must be at least 1e-100 in magnitude"),
+        ({"blt_decay": [0.5], "blt_scale": [1.0, 2.0]}, "blt_decay and blt_scale must be given together"),
+        ({"tree_depth": 3}, "steps must be at most 4 with a tree"),
         ({}, "exactly one of coefficients, .* must be given; received none"),
         ({"tree_depth": 5, **BANDED}, "received coefficients, tree_depth"),
     ],
@@ -151,5 +151,5 @@ def test_what_is_no_strategy_is_refused(given: dict[str, Any], said: str) -> Non
 
 def test_sampling_is_refused_with_its_reason() -> None:
     made = hs.MatrixGaussian(1.0, 10, 5, "none", **BANDED)
-    with pytest.raises(hs.UnsupportedError, match="account for it unsampled"):
+    with pytest.raises(hs.UnsupportedError, match="use sampling 'none'"):
         hs.Plan([hs.Round(made, hs.Poisson(0.1))]).epsilon(1e-6)

@@ -258,24 +258,24 @@ def refused(run: hs.MatrixGaussian, scheme: Sampling, adjacency: str = "add-or-r
 def test_what_has_no_theorem_is_refused() -> None:
     run = run_of(2.0, 100, 10, "none", coefficients=[1.0] * 11)
     few = run_of(2.0, 100, 10, max_participations=3, coefficients=[1.0, 0.5])
-    assert "a strategy may have 10 bands at most; received 11" in refused(run, hs.CyclicPoisson(10, 0.5))
+    assert "a strategy may have at most 10 bands; received 11" in refused(run, hs.CyclicPoisson(10, 0.5))
     assert "received 11" in refused(run, hs.RandomAllocation(10))
-    assert "must be the number of groups, 5" in refused(run, hs.CyclicPoisson(5, 0.5))
-    assert "must be the number of bins, 20" in refused(run, hs.BallsInBins(20))
+    assert "must be 5, the number of groups" in refused(run, hs.CyclicPoisson(5, 0.5))
+    assert "must be 20, the number of bins" in refused(run, hs.BallsInBins(20))
     for scheme in (hs.CyclicPoisson(10, 0.5), hs.RandomAllocation(10), hs.BallsInBins(10)):
-        assert "max_participations must be at least 10 steps" in refused(few, scheme)
+        assert "max_participations must be at least 10" in refused(few, scheme)
     two = run_of(2.0, 100, 10, coefficients=[1.0, 0.5])
     for scheme in (hs.RandomAllocation(3), hs.RandomAllocation(10, epochs_per_assignment=2), hs.RandomAllocation(20)):
-        assert "random allocation has steps_per_epoch alone" in refused(two, scheme)
+        assert "random allocation accepts only steps_per_epoch" in refused(two, scheme)
     uneven = run_of(2.0, 11, 5, coefficients=[1.0])
-    assert "as many where groups differ" in refused(uneven, hs.RandomAllocation(1))
+    assert "equal them if groups differ" in refused(uneven, hs.RandomAllocation(1))
     assert "no pair is known for replacing a record" in refused(run, hs.BallsInBins(10), "replace-one")
-    assert "a round is several releases at once" in refused(run, hs.Poisson(0.1))
+    assert "several simultaneous releases" in refused(run, hs.Poisson(0.1))
     tree = run_of(2.0, 8, 4, "none", tree_depth=4)
     assert "received 8" in refused(tree, hs.CyclicPoisson(4, 0.5))
-    with pytest.raises(hs.UnsupportedError, match="it is sampling 'random-allocation'"):
+    with pytest.raises(hs.UnsupportedError, match="use sampling 'random-allocation'"):
         hs.Plan([hs.Round(hs.Gaussian(2.0), hs.BallsInBins(10))]).epsilon(1e-6)
-    with pytest.raises(hs.InvalidInputError, match="count counts runs"):
+    with pytest.raises(hs.InvalidInputError, match="give count, the number of runs"):
         hs.Round(run, hs.RandomAllocation(10), epochs=2)
 
 

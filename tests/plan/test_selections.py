@@ -110,7 +110,7 @@ def test_sampling_takes_the_black_box_and_refuses_a_run_of_searches() -> None:
     assert isinstance(sampled, hs.UpperBound)
     box = hs.Plan([hs.Round(hs.ApproximateDP(1.0, 0.0), hs.Poisson(0.1), 10)]).epsilon(1e-6)
     assert sampled.upper == box.quoted
-    with pytest.raises(hs.UnsupportedError, match="several releases at once"):
+    with pytest.raises(hs.UnsupportedError, match="several simultaneous releases"):
         hs.Plan([hs.Round(hs.SparseVector(1.0, 3), hs.Poisson(0.1))]).epsilon(1e-6)
 
 

@@ -120,7 +120,7 @@ def test_the_mass_at_either_end_is_infinite_loss() -> None:
 def test_laws_without_a_common_outcome_are_refused_or_tell_everything() -> None:
     with pytest.raises(hs.InvalidInputError, match="bound must be more than half the sensitivity; received"):
         hs.TruncatedLaplace(1.0, 1.0, 2.0)
-    with pytest.raises(hs.UnsupportedError, match="more than half of what a replaced record may move"):
+    with pytest.raises(hs.UnsupportedError, match="more than half the change by a replaced record"):
         plan(1.0, 1.0, 1.0, adjacency="replace-one").epsilon(1e-6)
     apart = hs.Plan([hs.Round(hs.Pmf((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), count=3)], "remove")
     assert apart.delta(2.0).upper == 1.0

@@ -89,7 +89,7 @@ def test_a_batch_that_is_cut_half_the_time() -> None:
     assert found.upper == pytest.approx(0.67793, abs=1e-4)
     kept = hs.Plan([hs.Round(hs.Gaussian(NOISE), hs.Poisson(USED.kept), ROUNDS)]).epsilon(1e-5)
     assert found.lower == pytest.approx(kept.lower, rel=1e-7)
-    assert "takes the place of another one" in (found.reason or "")
+    assert "displaces another" in (found.reason or "")
 
 
 @pytest.mark.parametrize("direction", ["remove", "add"])
@@ -138,7 +138,7 @@ def test_what_is_refused() -> None:
             hs.TruncatedPoisson(*keys)
     with pytest.raises(hs.UnsupportedError, match="use adjacency 'add-or-remove'"):
         plan(USED, 1.0, adjacency="replace-one").epsilon(1e-6)
-    with pytest.raises(hs.UnsupportedError, match="only the moments are at hand"):
+    with pytest.raises(hs.UnsupportedError, match="only the moments of a mixture of rounds are known"):
         plan(USED, 1.0, 5).epsilon(1e-6, accountant="prv")
 
 

@@ -81,7 +81,7 @@ def test_a_hundredth_of_a_draw() -> None:
     found = plan(hs.WithReplacement(draws=64, dataset_size=6400), count=1000).epsilon(1e-6)
     assert 2.24085 <= found.lower <= found.upper <= 2.24086
     assert found.upper - found.lower <= 1e-6
-    assert "cut where less than 1e-32 is left" in (found.reason or "")
+    assert "cut where less than 1e-32 remains" in (found.reason or "")
 
 
 def test_one_draw_is_a_sampled_round_with_half_the_noise() -> None:
@@ -192,12 +192,16 @@ def test_a_told_shift_of_one_term_is_a_gaussian() -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"draws": 5}, "draws needs dataset_size or, in a plan file, weight, and not both; received neither"),
+        (
+            {"draws": 5},
+            "sampling 'with-replacement' needs exactly one of dataset_size and .in a plan file. weight; received "
+            "neither",
+        ),
         ({"draws": 5, "dataset_size": 10, "weight": 0.1}, "received both"),
         ({"draws": 5, "dataset_size": 1}, "dataset_size must be"),
-        ({"draws": 5, "weight": 1.0}, "weight must leave a chance"),
+        ({"draws": 5, "weight": 1.0}, "weight must leave some probability"),
         ({"draws": 0, "weight": 0.1}, "draws must be"),
-        ({"draws": 1000, "dataset_size": 40}, "at most 20 times a round on average"),
+        ({"draws": 1000, "dataset_size": 40}, "at most 20 times per round on average"),
     ],
 )
 def test_a_refusal_names_the_key(keys: dict[str, Any], said: str) -> None:
@@ -206,7 +210,7 @@ def test_a_refusal_names_the_key(keys: dict[str, Any], said: str) -> None:
 
 
 def test_other_mechanisms_are_refused() -> None:
-    with pytest.raises(hs.UnsupportedError, match="a record that is drawn twice is a group of two"):
+    with pytest.raises(hs.UnsupportedError, match="with replacement is supported for Gaussian noise on a sum only"):
         hs.Plan([hs.Round(hs.Laplace(3.0), hs.WithReplacement(5, dataset_size=10))]).epsilon(1e-6)
 
 

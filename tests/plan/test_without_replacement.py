@@ -236,7 +236,7 @@ def test_adding_or_removing_a_record_is_known_to_all_digits(
     assert high * (1 - 1e-4) <= between.upper <= high * (1 + 1e-3)
     assert between.reason is not None
     assert between.reason.startswith(
-        "the interval is as narrow as current theory allows: of batches of a fixed size with a record replaced"
+        "the interval is as narrow as current theory allows: for fixed-size batches and a replaced record"
     )
     back = hs.Plan([item], "replace-one").delta(between.upper)
     assert back.upper == pytest.approx(1e-5, rel=2e-2)
@@ -286,7 +286,7 @@ def test_what_is_not_known_of_the_rest_of_a_batch_is_from_above() -> None:
 def test_guarantees_are_for_replacing() -> None:
     """The worst mechanism shows by randomised response whether the record is in the batch."""
     for mechanism in (hs.RandomizedResponse(0.5), hs.ApproximateDP(0.5, 1e-9)):
-        with pytest.raises(hs.UnsupportedError, match="give the guarantee under replacement"):
+        with pytest.raises(hs.UnsupportedError, match="give the guarantee for replacement"):
             hs.Plan([hs.Round(mechanism, FIXED, 20)]).epsilon(1e-5)
         found = plan(mechanism, 20).epsilon(1e-5)
         assert isinstance(found, hs.Bound)
@@ -299,7 +299,7 @@ def test_guarantees_are_for_replacing() -> None:
 def test_a_batch_of_everything_cannot_be_drawn_without_the_record() -> None:
     """Adding and removing: dataset_size is the larger dataset; one record fewer, and the batch is not filled."""
     for adjacency in ("add-or-remove", "add", "remove"):
-        with pytest.raises(hs.UnsupportedError, match="the smaller one cannot fill the batch"):
+        with pytest.raises(hs.UnsupportedError, match="could not fill a batch"):
             hs.Plan([hs.Round(hs.Gaussian(1.0), hs.WithoutReplacement(10, 10))], adjacency).epsilon(1e-5)
     last = hs.Plan([hs.Round(hs.Gaussian(20.0), hs.WithoutReplacement(999_999, 10**6), 10)])
     unsampled = hs.Plan([hs.Round(hs.Gaussian(10.0), count=10)])
@@ -316,7 +316,7 @@ class Lopsided(Simple):
 
 def test_of_a_pair_that_is_no_mirror_image_of_itself_moments_are_left() -> None:
     lopsided = hs.Plan([hs.Round(Lopsided(1.0), FIXED)], "replace-one")
-    with pytest.raises(hs.UnsupportedError, match="not its own mirror image"):
+    with pytest.raises(hs.UnsupportedError, match="requires a pair under replacement that equals its mirror image"):
         lopsided.epsilon(1e-5, accountant="prv")
     found = lopsided.epsilon(1e-5)
     assert isinstance(found, hs.UpperBound)
@@ -326,7 +326,7 @@ def test_of_a_pair_that_is_no_mirror_image_of_itself_moments_are_left() -> None:
 def test_a_plan_of_hundreds_of_kinds_has_no_moments() -> None:
     """Each kind has a table of differences of its own; the message says what to change."""
     kinds = hs.Plan([hs.Round(hs.Gaussian(1 + i / 1000), FIXED) for i in range(200)], adjacency="replace-one")
-    with pytest.raises(hs.NotApplicableError, match="200 different kinds of rounds would take about 20 s; give fewer"):
+    with pytest.raises(hs.NotApplicableError, match="200 different kinds of rounds would take about 20 s; use fewer"):
         kinds.epsilon(1e-5, accountant="rdp")
 
 

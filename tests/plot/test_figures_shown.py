@@ -135,8 +135,11 @@ def test_sizes_are_taken() -> None:
         (lambda: hs.plot.curve(), "a figure takes 1 to 6 plans; received 0"),
         (lambda: hs.plot.steps(*[ONE] * 7), "a figure takes 1 to 6 plans; received 7"),
         (lambda: ONE.plot(OTHER, kind="compare"), "the figure 'compare' takes one plan; received 2"),
-        (lambda: ONE.plot(OTHER, accountants=["rdp"]), "accountants are drawn beside one plan"),
-        (lambda: ONE.plot(hs.dp_sgd(1.0, 0.01, 10, delta=1e-5), kind="steps"), "different deltas, and the figure one"),
+        (lambda: ONE.plot(OTHER, accountants=["rdp"]), "accountants can be drawn for a single plan only"),
+        (
+            lambda: ONE.plot(hs.dp_sgd(1.0, 0.01, 10, delta=1e-5), kind="steps"),
+            "different deltas, but a figure has one",
+        ),
         (lambda: hs.dp_sgd(1.0, 0.01, 10).plot(kind="steps"), "no delta"),
     ],
 )

@@ -108,9 +108,9 @@ def test_words_of_a_front_stand_on_its_better_side_within_the_figure() -> None:
         (
             {"epochs": [5, 10], "noise_multiplier": [1, 2]},
             {"x": "epochs", "y": "epochs"},
-            "a map has two parameters",
+            "a heat map needs two parameters",
         ),
-        ({"epochs": [5, 10], "noise_multiplier": [1, 2]}, {"at": {"delta": 1.0}}, "is no further parameter"),
+        ({"epochs": [5, 10], "noise_multiplier": [1, 2]}, {"at": {"delta": 1.0}}, "is not a further parameter"),
         ({"epochs": [5, 10], "noise_multiplier": [-2, -1]}, {}, "no point of the heat map has a finite answer"),
         ({"epochs": [5, 10]}, {"kind": "bars"}, "kind must be one of 'heat_map', 'pareto'"),
         ({"epochs": [5, 10]}, {"kind": "pareto", "x": "epochs"}, "the figure 'pareto' has no option 'x'"),
@@ -126,7 +126,7 @@ def test_a_front_has_no_map_and_a_plan_is_no_sweep() -> None:
     found = hs.sweep(PLAN, {"batch_size": [256, 1024], "epochs": [5, 20]}, target=3.0)
     with pytest.raises(hs.InvalidInputError, match="a heat map needs all rows of a sweep"):
         found.pareto(least_steps=2000).plot()
-    with pytest.raises(hs.InvalidInputError, match=r"sweep must be what hs\.sweep gives back"):
+    with pytest.raises(hs.InvalidInputError, match=r"sweep must be a result of hs\.sweep"):
         hs.plot.heat_map(PLAN)  # type: ignore[arg-type]
 
 

@@ -128,7 +128,7 @@ def test_a_token_gives_back_once_and_only_before_it_was_confirmed(place: str) ->
         ledger.run("a", kept.token)
     assert left(ledger) == Fraction(8, 10)
     for name, settled in (("a", "voided"), ("b", "run")):
-        with pytest.raises(hs.BudgetError, match=f"recorded before and {settled}"):
+        with pytest.raises(hs.BudgetError, match=f"already recorded and {settled}"):
             ledger.spend(TENTH, request=name, reserve=True)
     shown = ledger.show()
     assert [keys["state"] for keys in shown.last] == ["void", "run", "run"]
@@ -417,7 +417,7 @@ def test_a_hash_binds_what_came_before(tmp_path: Path) -> None:
     entries = ledger.entries()
     body = entries[2].body.replace("ann", "bob")
     entries[2] = entries[2]._replace(body=body, hash=chained(entries[1].hash, body))
-    assert verified(entries).findings[0].startswith("entry 3: its hash is not")
+    assert verified(entries).findings[0].startswith("entry 3: its hash does not match")
 
 
 def test_a_database_put_back_is_noticed_by_a_later_receipt(tmp_path: Path) -> None:

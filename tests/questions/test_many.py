@@ -294,7 +294,7 @@ def test_deltas_of_the_plans_themselves_and_no_plans_at_all() -> None:
 def test_refusals_name_the_plan() -> None:
     """One line: the number of the plan, the key, the value received and what is accepted."""
     plan = hs.dp_sgd(1.0, sample_rate=0.01, steps=100)
-    with pytest.raises(InvalidInputError, match=r"^plan 1: no delta: the plan has no default target"):
+    with pytest.raises(InvalidInputError, match=r"^plan 1: no delta: the plan has no target delta"):
         hs.epsilons([hs.dp_sgd(1.0, sample_rate=0.01, steps=100, delta=1e-6), plan])
     with pytest.raises(
         InvalidInputError, match=r"^plan 1: delta must be 0 or a number, at least 1e-300 and less than 1"

@@ -65,7 +65,7 @@ def test_nothing_remains_where_it_is_spent() -> None:
 
 def test_of_several_kinds_one_has_to_be_named() -> None:
     mixed = SGD + 3 * hs.Round(hs.Laplace(scale=20.0))
-    with pytest.raises(InvalidInputError, match="2 kinds of rounds: say which one is repeated"):
+    with pytest.raises(InvalidInputError, match="2 kinds of rounds; give a plan with only the round to repeat"):
         remaining(mixed, 3.0, 1e-5)
     found = remaining(mixed, 3.0, 1e-5, hs.Round(hs.Laplace(scale=20.0), count=7))
     assert found.unit == "rounds"

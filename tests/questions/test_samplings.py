@@ -100,7 +100,7 @@ def test_a_key_that_does_not_follow_is_not_guessed() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(hs.InvalidInputError, match="no delta: the plan has no default target"):
+    with pytest.raises(hs.InvalidInputError, match="no delta: the plan has no target delta"):
         hs.samplings(hs.dp_sgd(1.1, 0.01, 100))
     with pytest.raises(hs.InvalidInputError, match="no round of the plan is sampled"):
         hs.samplings(hs.Plan([hs.Round(hs.Gaussian(1.0))]), 1e-5)

@@ -76,7 +76,7 @@ def test_wrong_rows_have_a_collection_of_their_own() -> None:
     [
         ((9, 1.0, 1.5, 5), "user 9: sample_rate must be .*; received 1.5"),
         ((12, 1.0, 0.5, 10**12), "user 12: count must be a whole number"),
-        ((None, 1.0, 0.5, 5), "a row has no user: its steps are those of some user"),
+        ((None, 1.0, 0.5, 5), "a row has no user, so its steps cannot be assigned"),
         ((9, 1.0), "an element must be .user, noise_multiplier, sample_rate, steps."),
     ],
 )
@@ -110,7 +110,7 @@ def test_elements_have_the_bits_of_their_plans() -> None:
 def test_a_key_that_is_named_has_to_be_there() -> None:
     """Else the argument would be passed over."""
     element = {"noise_multiplier": 1.0, "steps": 10, "sample_rate": 0.1}
-    message = "columns names 'relation' for adjacency; the element has no such key"
+    message = "columns names 'relation' for adjacency, but the element has no such key"
     with pytest.raises(Exception, match=message), beam.Pipeline() as pipeline:
         pipeline | beam.Create([element]) | Epsilons(columns={"adjacency": "relation"}, delta=1e-5)
 

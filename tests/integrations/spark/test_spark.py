@@ -186,7 +186,7 @@ def test_wrong_rows_leave_their_users_without_numbers(session: Any) -> None:
 def test_wrong_rows_stop_all(session: Any) -> None:
     with pytest.raises(Exception, match=r"InvalidInputError: user 9: sample_rate must be .*; received 1.5"):
         spark.users(session.createDataFrame(WRONG[3:4], SCHEMA), 1e-6, tasks=1).collect()
-    with pytest.raises(Exception, match="a row has no user: its steps are those of some user"):
+    with pytest.raises(Exception, match="a row has no user, so its steps cannot be assigned"):
         spark.users(session.createDataFrame([(None, *WRONG[1][1:])], SCHEMA), 1e-6, errors="row", tasks=1).collect()
 
 
@@ -218,9 +218,9 @@ def test_rows_have_the_bits_of_their_plans(session: Any) -> None:
     ("arguments", "message"),
     [
         ({"user": "who"}, "user must be a column; received 'who'"),
-        ({"user": "steps"}, "user must not be called as one of the new columns"),
-        ({"steps": "when"}, "steps must be a column of numbers; 'when' is of type date: cast it first"),
-        ({"sample_rate": 2}, "sample_rate, a number and no name of a column, must be"),
+        ({"user": "steps"}, "user must not have the name of a new column"),
+        ({"steps": "when"}, "steps must be a column of numbers; 'when' has type date; cast it first"),
+        ({"sample_rate": 2}, "sample_rate, a number rather than the name of a column, must be"),
         ({"when": "when"}, "when needs until"),
         ({"when": "when", "until": "soon"}, "until must be comparable with the column 'when', of type date; .*'soon'"),
         ({"errors": "ignore"}, "errors must be one of"),

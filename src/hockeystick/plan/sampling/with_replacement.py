@@ -91,7 +91,7 @@ _NOT_GAUSSIAN = Claim(
     "sampling with replacement is supported for Gaussian noise on a sum only",
 )
 
-_CUT = "the binomial distribution of the number of draws of a record is cut where less than 1e-32 remains"
+_CUT = "the interval is not a point because the binomial distribution of the draws is cut where less than 1e-32 remains"
 """Reason for different pairs above and below if a record is added or removed."""
 
 MIN_NONE = 2.0**-50

@@ -304,7 +304,7 @@ def covered(adjacency: Adjacency | str) -> Adjacency:
     found = Adjacency.parse(adjacency)
     if found not in COVERED:
         raise UnsupportedError(
-            f"adjacency must be {domains.listed([repr(str(one)) for one in COVERED])} for a table, because epsilon "
+            f"adjacency must be {domains.listed(map(str, COVERED))} for a table, because epsilon "
             f"is not proved monotone under any other; received {str(found)!r}; use hs.epsilons for such plans"
         )
     return found
