@@ -1,24 +1,24 @@
-"""Cyclic participation: the records are dealt into parts, and the steps take the parts in turn.
+"""Cyclic participation: the records are divided into parts, and the steps take the parts in turn.
 
-Each record belongs to one of b parts, whichever the other records are, and keeps its part throughout; where a record is
-replaced, the new one takes its place. The n-th step of a kind of rounds sees part ``(n + s) mod b`` and no other, for
-some s that depends on nothing but the kind.
+Each record belongs to one of b parts, independently of the other records, and keeps its part throughout. If a record is
+replaced, the new record takes over its part. The n-th step of a kind of rounds sees part ``(n + s) mod b`` and no
+other, for some s that depends only on the kind.
 
 Theorem. If a pair dominates the mechanism on neighbouring datasets, then its ``ceil(T / b)``-fold product dominates T
-steps in the same direction, whatever later steps make of earlier results.
+steps in the same direction, even if later steps depend on earlier results.
 
-Proof. Neighbouring datasets differ in one record x, of part g say; all other records are in the same parts of both. A
-step that does not see part g has the same law on both, given the results before it: the likelihood ratio of its result
-is 1. Among T consecutive numbers ``n + s`` there are at most ``ceil(T / b)`` with the remainder g, so that x is seen
-that often at most. Given the results before it, each of these steps is dominated by the pair, and so the product of all
-steps is dominated by that of ``ceil(T / b)`` pairs and of steps that tell nothing (Zhu, Dong, Wang 2022 [ZDW22],
-Theorem 10).
+Proof. Neighbouring datasets differ in one record x; let g be its part. Every other record is in the same part of both
+datasets. A step that does not see part g has the same law on both, given the earlier results: the likelihood ratio of
+its result is 1. Among T consecutive numbers ``n + s``, at most ``ceil(T / b)`` have remainder g, so at most that many
+steps see x. Given the earlier results, the pair dominates each of these steps. So the product of ``ceil(T / b)`` pairs
+and of steps that reveal nothing dominates the product of all steps (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 
-Is it tight? Of one kind of rounds, yes: a record of the first part is seen ``ceil(T / b)`` times. Of two kinds, one
-step of each with b = 2, a record may be sure to be seen in one of them only. Where each kind begins is not said in a
-plan, so that the claim is ``upper`` unless there is only one part.
+Is it tight? For one kind of rounds, yes: ``ceil(T / b)`` steps see a record of the first part. For two kinds, no: with
+one step of each and b = 2, it may be certain that only one of them sees a given record. A plan does not say where each
+kind begins, so the claim is ``upper`` unless there is only one part.
 
-The part has to be a record's own. Dealing a shuffled dataset out evenly moves other records when one is added.
+The part of a record must not depend on other records. Dealing a shuffled dataset out evenly moves other records when
+one is added.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from hockeystick.values.adjacency import Direction
 
 @dataclass(frozen=True)
 class Cyclic(Sampling):
-    """Every record is in one of ``parts``, and the steps take the parts in turn.
+    """Every record belongs to one of ``parts`` parts, and the steps take the parts in turn.
 
     Args:
-        parts: how many there are: each record is in every ``parts``-th step.
+        parts: number of parts; each record takes part in every ``parts``-th step.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -51,31 +51,31 @@ class Cyclic(Sampling):
 
     name = "cyclic"
     assumption = (
-        "each record has a part of its own, whichever the others are, and the steps of each kind of rounds take the "
-        "parts in turn; the number is not valid for parts that are dealt anew or move when a record comes or goes"
+        "each record has a fixed part that does not depend on other records, and the steps of each kind of rounds "
+        "take the parts in turn; the number is not valid if parts are reassigned when a record is added or removed"
     )
     distance_suffices = True
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """What the mechanism claims of a round that sees the record; a pair that is tight is not claimed to stay so."""
+        """Return the mechanism's claim for a round that sees the record, with ``tight`` weakened to ``upper``."""
         base = mechanism.claims[direction]
         if base.status is not Status.TIGHT:
             return base
         return Claim(Status.UPPER, f"proof in cyclic.py; for the pair: {base.cited}")
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """With one part every step sees every record, and the mechanism's own claim holds."""
+        """Return the mechanism's own claim if there is one part, since every step then sees every record."""
         return mechanism.claims[direction] if self.parts == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The mechanism's own pair: a step that sees the record tells no less for it."""
+        """Return the mechanism's own pair, because a step that sees the record is not sampled."""
         return own_pair(mechanism, direction)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The mechanism's own Renyi curve, which it may have where it has no pair."""
+        """Return the mechanism's own Renyi curve, which can exist without a pair."""
         return mechanism.curve(direction)
 
     def participations(self, steps: int) -> int:
-        """``ceil(steps / parts)``."""
+        """Return ``ceil(steps / parts)``."""
         return -(-steps // self.parts)

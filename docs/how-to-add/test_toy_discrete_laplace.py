@@ -1,4 +1,4 @@
-"""The toy discrete Laplace mechanism: what its definition in the oracle does not hold already."""
+"""The toy discrete Laplace mechanism: properties that its definition in the oracle does not test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_its_pair_fits_in_itself(scale: float, distance: int) -> None:
 
 @pytest.mark.parametrize("smaller", [1, 2])
 def test_a_smaller_difference_is_dominated(smaller: int) -> None:
-    """The lemma of the proof, at the distances below the largest."""
+    """Check the lemma of the proof at distances below the largest."""
     near, far = (Definition({}, *counts(-80, 80), discrete_laplace(2.0, each)).laws("remove") for each in (smaller, 3))
     for epsilon in (0.0, 0.2, 0.5, 1.0):
         assert delta(*near, epsilon, 1) <= delta(*far, epsilon, 1) + 1e-12
@@ -36,12 +36,12 @@ def test_every_accountant_answers_or_says_why_not() -> None:
     for name in hs.ACCOUNTANTS:
         try:
             ends = plan.epsilon(1e-6, accountant=name).ends
-        except hs.UnsupportedError:  # with a reason: it may refuse, and may not contradict
+        except hs.UnsupportedError:  # an accountant may refuse, but not contradict
             refused.append(name)
         else:
             assert ends.get("upper", certified.upper) >= certified.lower
             assert ends.get("lower", certified.lower) <= certified.upper
-    assert refused == ["contour"]  # atoms alone have a characteristic function that does not fall off
+    assert refused == ["contour"]  # the characteristic function of atoms does not decay
 
 
 def test_plan_files_know_it() -> None:
