@@ -10,7 +10,7 @@ from statistics import NormalDist
 import hockeystick as hs
 from hockeystick.integrations.batches import PoissonBatches
 from hockeystick.report.document.chart import Axis, Chart
-from hockeystick.report.document.curves import delta_points, trade_off_points
+from hockeystick.report.document.curves import RATES, band_points, delta_points
 from hockeystick.report.rounding import round_up
 from pictures.drawing import BAND, BLUE, GREY, GRID, INK, RED, Charted, Note, Picture, area, arrow, box, dot, line, text
 
@@ -225,7 +225,7 @@ def curve() -> Charted:
 
 def attack() -> Charted:
     """The best attack on the training: members found, against outsiders accused."""
-    points = trade_off_points(training(EPOCHS))
+    points = band_points("fpr", RATES, training(EPOCHS).profile().tpr(list(RATES)))
     upper = [(at["fpr"], at["upper"]) for at in points]
     found = float(training(EPOCHS).profile().tpr(0.01).upper)
     chart = Chart(
