@@ -73,7 +73,7 @@ def test_a_reserved_release_is_voided_or_confirmed_by_its_token(path: Path) -> N
     assert "token must be" in refused("budget", "void", path, "b", "--token", "guess")
     shown = " ".join(run("budget", "show", path).stdout.split())
     assert "releases 2, 1 voided" in shown
-    assert "1 x laplace, scale 10, given back" in shown
+    assert "1 x laplace, scale 10, voided" in shown
 
 
 def test_a_statistical_office_plans_a_year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
