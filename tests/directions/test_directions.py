@@ -96,7 +96,7 @@ def test_what_is_given_is_checked() -> None:
         pair,
     ]
     for rounds in bad:
-        with pytest.raises(hs.InvalidInputError, match="rounds"):
+        with pytest.raises(hs.InvalidInputError, match="round"):
             Directions.of_pairs(rounds)
-    with pytest.raises(hs.UnsupportedError, match="no proof is implemented"):
+    with pytest.raises(hs.UnsupportedError, match="proofs are not implemented"):
         Directions.of_pairs({REMOVE: pair}).exact(REMOVE)

@@ -73,12 +73,12 @@ def test_a_law_passes() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"scaled": 0.8}, "the mass of P must be 1 .* it is 0.8"),
-        ({"scaled": 1.3}, "the mass of P must be 1 .* it is 1.3"),
-        ({"moved": 0.2, "reach": 1.2}, r"atoms.loss\[0\] must be log_p - log_q .* it is -0.8, .* makes it -1.0"),
-        ({"reach": 0.2}, r"loss_range must be a range that holds all finite losses; it is \(-0.2, 0.2\)"),
+        ({"scaled": 0.8}, "the mass of P must be 1 .* received 0.8"),
+        ({"scaled": 1.3}, "the mass of P must be 1 .* received 1.3"),
+        ({"moved": 0.2, "reach": 1.2}, r"atoms.loss\[0\] must be log_p - log_q .* received -0.8, .* gives -1.0"),
+        ({"reach": 0.2}, r"loss_range must be a range that holds all finite losses; received \(-0.2, 0.2\)"),
         ({"raised": -0.01}, "log_moment at t = 0.1 must be at least"),
-        ({"largest": 0.5}, "exact_supremum must be the upper end of loss_range; it is 0.5"),
+        ({"largest": 0.5}, "exact_supremum must be the upper end of loss_range; received 0.5"),
         ({"scaled": math.nan}, "atoms.loss"),
     ],
 )
@@ -127,7 +127,11 @@ class Bent:
 
 @pytest.mark.parametrize(
     ("factor", "said"),
-    [(1.0, None), (1.001, "the mass of Q must be 1"), (-1.0, "smooth.loss must be increasing in x; it is decreasing")],
+    [
+        (1.0, None),
+        (1.001, "the mass of Q must be 1"),
+        (-1.0, "smooth.loss must be increasing in x; received values that decrease"),
+    ],
 )
 def test_losses_of_densities_increase_and_make_a_law_of_q(
     factor: float, said: str | None, monkeypatch: pytest.MonkeyPatch

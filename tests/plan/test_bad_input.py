@@ -336,7 +336,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         str(big): "larger than 10 MB; give repeated rounds once, with a count",
         str(binary): "not UTF-8 text (byte 0xff at position 9); save it as UTF-8",
         str(tmp_path / "folder.toml"): "cannot be read: is a directory",
-        str(tmp_path): "this is a directory; the name of a plan file must end in .toml or .json; {hint}",
+        str(tmp_path): f"this is a directory; the name of a plan file must end in .toml or .json; {hint}",
         str(tmp_path / "none.toml"): "cannot be read: no such file or directory",
         str(tmp_path / "plan.yaml"): f"the name of a plan file must end in .toml or .json; {hint}",
     }
@@ -452,7 +452,10 @@ LAW = hk.Round(hk.Gaussian(1))
             lambda: hk.Accountant().step(1.1, 0.01),
             "a step takes one Round, or noise_multiplier= and sample_rate= by keyword",
         ),
-        (lambda: ONE.epsilon(epsilon=1e-5), "accountant 'auto' has no option 'epsilon'; it takes none; a plan's epsil"),
+        (
+            lambda: ONE.epsilon(epsilon=1e-5),
+            "accountant 'auto' has no option 'epsilon'; it has none; epsilon takes a delta",
+        ),
         (lambda: ONE.epsilon(1e-5, accountant=[]), "accountant must be one of 'auto', 'contour', 'grid', "),
         (lambda: ONE.epsilon(1e-5, accountant="x" * 10**6), "accountant must be one of 'auto', 'contour', 'grid', "),
         (lambda: ONE.epsilon(1e-5, **{"x" * 10**6: 1.0}), "accountant 'auto' has no option 'xxx"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -149,7 +150,9 @@ def _none_of(runs: str, mean: float, share: float) -> float:
 
 def test_one_ordering_takes_the_pure_epsilon_of_both() -> None:
     """A guarantee for removal alone needs the ratio both ways: that of a curve with another one backwards."""
-    one = hs.Round(hs.Pmf(["1/2", "1/2"], ["1/4", "3/4"]))  # log 2 one way, log 3/2 the other
+    one = hs.Round(
+        hs.Pmf((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 4), Fraction(3, 4)))
+    )  # log 2 one way, log 3/2 the other
     found = Plan([one], "remove", best_of=BestOf("geometric", 20)).epsilon(0.0)
     assert found.upper == pytest.approx(3 * math.log(2), rel=1e-9)
     assert Plan([one], "add", best_of=BestOf("geometric", 20)).epsilon(0.0).upper == pytest.approx(found.upper)

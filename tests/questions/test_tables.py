@@ -321,8 +321,8 @@ def _no_number(head: dict[str, Any], body: bytearray) -> None:
         (_forged(lambda head, body: head.update(adjacency="replace-one")), "adjacency must be .*'replace-one'"),
         (_forged(lambda head, body: head.update(fine=3)), "fine must"),
         (_forged(_swap), "not a table, because knots must increase"),
-        (_forged(_not_monotone), "not a table: .* monotone"),
-        (_forged(_no_number), "not a table: .* monotone"),
+        (_forged(_not_monotone), "not a table, .* monotone"),
+        (_forged(_no_number), "not a table, .* monotone"),
     ],
 )  # fmt: skip
 def test_files_that_are_damaged_or_foreign(

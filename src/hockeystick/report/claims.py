@@ -26,7 +26,7 @@ def verdict(claim: float, lower: float | None, upper: float | None) -> Verdict |
         low.
 
     >>> verdict(0.9, 1.0, 1.2), verdict(1.1, 1.0, 1.2), verdict(1.3, 1.0, 1.2)
-    (<Verdict.TOO_LOW: 'too low for this plan'>, <Verdict.AGREES: 'in agreement with the interval'>, \
+    (<Verdict.TOO_LOW: 'too low for this plan'>, <Verdict.AGREES: 'consistent with the interval'>, \
 <Verdict.NOT_TIGHT: 'valid for this plan, not tight'>)
     >>> print(verdict(1.1, None, 1.2))
     None

@@ -290,7 +290,7 @@ def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int =
 @lru_cache(maxsize=KEPT, typed=True)
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     """The integers from ``least`` to ``most``."""
-    end = str(most) if most < 10**6 else f"{most:.0e}".replace("e+0", "e").replace("e+", "e")
+    end = str(most) if most % 10**6 else f"{most:.0e}".replace("e+0", "e").replace("e+", "e")
     words = f"a whole number from {least} to {end}"
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 

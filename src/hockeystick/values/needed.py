@@ -22,7 +22,7 @@ def need(what: str, packages: Mapping[str, str], extra: str) -> None:
     >>> need("a figure", {"no_such_module": "no-such-package"}, "plot")
     Traceback (most recent call last):
         ...
-    hockeystick.values.errors.HockeystickError: a figure needs no-such-package, which is missing: install it with
+    hockeystick.values.errors.HockeystickError: a figure needs no-such-package, which is missing; install it with
     `pip install no-such-package`, or in a clone with `pip install '.[plot]'`
     """
     try:

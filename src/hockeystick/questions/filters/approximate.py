@@ -105,7 +105,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     (True, False)
     >>> budget.spend(Round(ApproximateDP(0.01, 1e-10), count=2000))
     >>> budget.said()
-    'epsilon: 2.20604 of 3 is spent; delta: 2e-7 of 5e-7 is spent'
+    'epsilon: 2.20604 of 3 spent; delta: 2e-7 of 5e-7 spent'
     >>> budget.allows(Round(Gaussian(10.0), count=15)), budget.allows(Round(Gaussian(10.0), count=16))
     (True, False)
     """

@@ -94,7 +94,7 @@ class CurrencyFilter(PrivacyFilter):
     >>> budget.spend(Round(Gaussian(1.0), Poisson(0.01), count=500))
     >>> budget.spend(Round(Gaussian(20.0)))
     >>> budget.said()
-    'rounds of gaussian: 525 of 873 is spent'
+    'rounds of gaussian: 525 of 873 spent'
     """
 
     name: ClassVar[str] = "currency"

@@ -36,7 +36,7 @@ class GdpFilter(AdditiveFilter):
     >>> budget = GdpFilter(2.0)
     >>> budget.spend(Round(Gaussian(1.0), count=3))
     >>> budget.said(), budget.allows(Round(Gaussian(0.9)))
-    ('mu squared: 3 of 4 is spent', False)
+    ('mu squared: 3 of 4 spent', False)
     """
 
     name: ClassVar[str] = "gdp"
