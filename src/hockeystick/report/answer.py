@@ -61,7 +61,7 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
     except (InvalidInputError, UnsupportedError):  # no rate derives from the plan, or a round refuses to be sampled
         return []
     quoted = round_up(other.quoted, QUOTED_DIGITS)
-    return [("way out", f"with Poisson batches: epsilon <= {quoted}; `hockeystick sampling` compares every scheme")]
+    return [("way out", f"with Poisson batches: epsilon <= {quoted}")]
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
