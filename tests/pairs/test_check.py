@@ -127,7 +127,11 @@ class Bent:
 
 @pytest.mark.parametrize(
     ("factor", "said"),
-    [(1.0, None), (1.001, "the mass of Q must be 1"), (-1.0, "smooth.loss must be increasing in x; received values that decrease")],
+    [
+        (1.0, None),
+        (1.001, "the mass of Q must be 1"),
+        (-1.0, "smooth.loss must be increasing in x; received values that decrease"),
+    ],
 )
 def test_losses_of_densities_increase_and_make_a_law_of_q(
     factor: float, said: str | None, monkeypatch: pytest.MonkeyPatch

@@ -206,4 +206,4 @@ def test_the_command_says_the_noise_and_what_decided() -> None:
     assert f"noise-multiplier up to {noise.value:.6g} is not rejected" in text
     free = json.loads(runner().invoke(main, [*asked[:-1], "102", "--json"]).stdout)
     assert free["noise"]["not_rejected"] is None
-    assert free["noise"]["limited"].startswith("however large")
+    assert free["noise"]["limited"].startswith("at any noise")

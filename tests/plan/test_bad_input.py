@@ -451,7 +451,10 @@ LAW = hk.Round(hk.Gaussian(1))
             lambda: hk.Accountant().step(1.1, 0.01),
             "a step takes one Round, or noise_multiplier= and sample_rate= by keyword",
         ),
-        (lambda: ONE.epsilon(epsilon=1e-5), "accountant 'auto' has no option 'epsilon'; it takes none; a plan's epsil"),
+        (
+            lambda: ONE.epsilon(epsilon=1e-5),
+            "accountant 'auto' has no option 'epsilon'; it has none; epsilon takes a delta",
+        ),
         (lambda: ONE.epsilon(1e-5, accountant=[]), "accountant must be one of 'auto', 'contour', 'grid', "),
         (lambda: ONE.epsilon(1e-5, accountant="x" * 10**6), "accountant must be one of 'auto', 'contour', 'grid', "),
         (lambda: ONE.epsilon(1e-5, **{"x" * 10**6: 1.0}), "accountant 'auto' has no option 'xxx"),

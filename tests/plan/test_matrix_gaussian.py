@@ -137,7 +137,10 @@ BANDED: Any = {"coefficients": [1.0, 0.5]}
         ({"steps": 50, "min_separation": 50, "inverse_coefficients": [1.1, -5.0, 1.0]}, "fewer than three digits"),
         ({"steps": 5000, "min_separation": 1, **BANDED}, "max_participations is missing"),
         ({"norm": "rows", **BANDED}, "norm must be one of 'columns', 'none'"),
-        ({"norm": "columns", "coefficients": [1e-200, 1e6]}, "the first coefficient must be at least 1e-100 in magnitude"),
+        (
+            {"norm": "columns", "coefficients": [1e-200, 1e6]},
+            "the first coefficient must be at least 1e-100 in magnitude",
+        ),
         ({"blt_decay": [0.5], "blt_scale": [1.0, 2.0]}, "blt_decay and blt_scale must be given together"),
         ({"tree_depth": 3}, "steps must be at most 4 with a tree"),
         ({}, "exactly one of coefficients, .* must be given; received none"),

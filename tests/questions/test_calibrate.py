@@ -375,9 +375,7 @@ def test_a_count_that_is_nobody_s_names_what_can_be_changed() -> None:
 def test_a_search_ends_where_a_mechanism_does(name: str, most: float) -> None:
     """Discrete Gaussian noise is taken up to 500: beyond, a value that nobody gave was called out of its domain."""
     limited = hs.Plan([hs.Round(hs.DiscreteGaussian(5.0), count=100), hs.Round(hs.ApproximateDP(0.5, 0.0), count=1)])
-    with pytest.raises(
-        hs.UnreachableError, match=f"no {name} meets epsilon 0.3; the nearest .* at {name} = {most:g}"
-    ):
+    with pytest.raises(hs.UnreachableError, match=f"no {name} meets epsilon 0.3; the nearest .* at {name} = {most:g}"):
         hs.calibrate(limited, name, targets.Epsilon(0.3, 1e-6))
     met = hs.calibrate(limited, name, targets.Epsilon(0.7, 1e-6))
     assert met.value < most
