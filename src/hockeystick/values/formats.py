@@ -24,7 +24,7 @@ def check_format(keys: Mapping[str, Any]) -> None:
 
     >>> check_format({"format": 2})
     Traceback (most recent call last):
-    hockeystick.values.errors.InvalidInputError: format must be 1; received 2; a newer version of hockeystick wrote this; ...
+    hockeystick.values.errors.InvalidInputError: format must be 1; received 2; a newer version of ...
     """
     value = keys.get("format", FORMAT)
     if type(value) is not int or value != FORMAT:
