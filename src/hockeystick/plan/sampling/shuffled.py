@@ -128,10 +128,7 @@ _ANOTHER_NUMBER = Claim(
 )
 """Claim for adding and removing a record if it is alone in the last batch."""
 
-WHY = (
-    "no tight bound is known for shuffled batches, so the upper end claims no amplification and the lower end is "
-    "that of one dataset, on which they hide a record like random allocation"
-)
+WHY = "no tight bound is known for shuffled batches"
 
 CAUTION = (
     "shuffled batches have no proven amplification; quote the upper end only, or, for a smaller epsilon, use poisson "
