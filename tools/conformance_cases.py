@@ -178,7 +178,7 @@ CASES: list[Case] = [
         [kind("gaussian-threshold", 1, noise_multiplier=4.0, threshold=25.0, keys=5)],
         eps(1e-5),
     ),
-    ("choice", "one choice by the exponential mechanism", BOTH, [kind("exponential", epsilon=1.0)], eps(1e-2)),
+    ("choice", "one choice by the exponential mechanism", BOTH, [kind("exponential", epsilon=1.0)], dlt(0.5)),
     ("choice", "ten choices", BOTH, [kind("exponential", 10, epsilon=0.5)], eps(1e-6)),
     ("allocation", "one epoch of 100 steps", BOTH, [gauss(1.0, 1, **allocated(100))], eps(1e-6)),
     ("allocation", "ten epochs of 1000 steps", BOTH, [gauss(1.0, 10, **allocated(1000))], eps(1e-6)),
