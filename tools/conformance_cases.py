@@ -220,7 +220,7 @@ CASES: list[Case] = [
         eps(1e-5),
     ),
     ("group", "three records of a user, unsampled", user(3), [gauss(6.0, 4)], eps(1e-6)),
-    ("other", "a binomial count", BOTH, [kind("binomial", 4, trials=1000)], eps(1e-6)),
+    ("other", "a binomial count", BOTH, [kind("binomial", 4, trials=100)], eps(1e-6)),
     ("other", "truncated Laplace noise", BOTH, [kind("truncated-laplace", scale=1.0, bound=12.0)], eps(1e-4)),
     (
         "other",

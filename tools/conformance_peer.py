@@ -70,12 +70,28 @@ EVENTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 }
 
 
+def replaced_once(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A round whose noise is relative to what replacing a record changes, as RdpAccountant takes it.
+
+    PLDAccountant takes the noise relative to what one record contributes, and moves the sum twice as far itself.
+    """
+    made = dict(entry)
+    for key in ("noise_multiplier", "scale"):
+        if key in made and made["mechanism"] != "discrete-laplace":
+            made[key] /= 2
+    if made["mechanism"] == "discrete-laplace":
+        made["sensitivity"] = 2 * made.get("sensitivity", 1)
+    return made
+
+
 def by_events(kind: Callable[..., Any], plan: Mapping[str, Any]) -> Any:
     """The accountant with all rounds composed."""
     accountant = kind(neighboring_relation=RELATION[plan["adjacency"]])
     for entry in single_records(plan):
         if entry["mechanism"] not in EVENTS:
             raise InexpressibleError(f"no event of {entry['mechanism']}")
+        if kind is RdpAccountant and plan["adjacency"] == "replace-one" and "sample_rate" not in entry:
+            entry = replaced_once(entry)
         event = EVENTS[entry["mechanism"]](entry)
         if "batch_size" in entry:
             event = events.SampledWithoutReplacementDpEvent(entry["dataset_size"], entry["batch_size"], event)
