@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-jax test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check papers-originals checker-check ledger-storm release-check
+.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-jax test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check papers-originals checker-check conformance-check ledger-storm release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -59,6 +59,7 @@ help:
 	@echo 'make papers-check    compute every number in the table of docs/papers.md again'
 	@echo 'make papers-originals  time the programs that the papers name beside ours'
 	@echo 'make checker-check    prove the epsilon of every example again by the checker that shares nothing with the package'
+	@echo 'make conformance-check  compute every bracket of the conformance set again'
 	@echo 'make ledger-storm    64 processes spend one ledger 200 times each and are killed (ADDRESS=postgresql://...: there)'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
@@ -227,6 +228,9 @@ mutants: .venv/.test
 
 checker-check: .venv/.run-time
 	@$(BIN)/python tools/checker_check.py
+
+conformance-check: .venv/.test
+	@PYTHONPATH=tests:conformance $(BIN)/python tools/conformance.py check
 
 ledger-storm: .venv/.test
 	@$(BIN)/python tools/storm.py $(if $(ADDRESS),--postgresql $(ADDRESS))

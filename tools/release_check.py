@@ -147,7 +147,11 @@ def check_sdist(sdist: Archive, files: Iterable[str]) -> None:
         raise ReleaseError(
             f"the sdist has {len(superfluous)} files that no release needs: {', '.join(superfluous[:5])}"
         )
-    wanted = {name for name in known if name.split("/")[0] in ("src", "checker", "tests", "tools", "examples", "docs")}
+    wanted = {
+        name
+        for name in known
+        if name.split("/")[0] in ("src", "checker", "conformance", "tests", "tools", "examples", "docs")
+    }
     missing = sorted(wanted - sdist.names)
     if missing:
         raise ReleaseError(f"the sdist lacks {len(missing)} files: {', '.join(missing[:5])}")
