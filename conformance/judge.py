@@ -35,8 +35,8 @@ def verdict(case: dict[str, Any], answer: dict[str, Any]) -> tuple[str, Decimal]
     wrong = (value < lower) == (answer.get("side", "upper") == "upper")
     if value.is_infinite():
         return ("wrong side" if wrong else "infinite"), Decimal("inf")
-    off = abs(value - end) / end if end else Decimal("inf")
-    return ("wrong side" if wrong else "other side"), off if end.is_finite() else Decimal("inf")
+    off = abs(value - end) / end if end and end.is_finite() else Decimal("inf")
+    return ("wrong side" if wrong else "other side"), off
 
 
 def judged(cases: dict[str, Any], lines: list[str]) -> dict[str, list[tuple[str, Decimal, dict[str, Any]]]]:

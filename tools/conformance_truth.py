@@ -169,7 +169,7 @@ OTHERS: dict[str, tuple[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Cu
 
 
 NOBODY = ("dp-sgd-18", "dp-sgd-19", "choice-02", "allocation-02", "other-01")
-"""Rates for which the oracle takes hours, sums too many to list, and plans of several rounds for which there is none."""
+"""Rates for which the oracle takes hours, sums too many to list, and plans of several rounds that it does not know."""
 BY_CHECKER = (
     *("dp-sgd-28", "laplace-05", "guarantee-02", "mixed-04"),
     *("discrete-gaussian-03", "discrete-gaussian-04", "discrete-gaussian-05"),
