@@ -438,8 +438,8 @@ def _koskela() -> list[Claim]:
             "(10.13), err3",
             "`fourier`, `errors=1`",
             "goes to 0 as L grows",
-            "10 to the power {} on that plan. Its recursion needs the densities to agree at negative losses, where they "
-            "differ, so it is not proved. `errors=1` is therefore never less than `errors=2`, which uses the mass "
+            "10 to the power {} on that plan. Its recursion needs the densities to agree at negative losses, where "
+            "they differ, so it is not proved. `errors=1` is therefore never less than `errors=2`, which uses the mass "
             "of sums outside the window",
             MISTAKE,
             _log10(lambda: density_errors.log_periodisation(1.0, rate, 20.0, 10_000), "13103"),
