@@ -1,4 +1,4 @@
-"""What the documents that this project implements print, what answers it here, and whether it holds: one row each.
+"""One row for each claim of the documents that this project implements: what is printed, what answers it, a verdict.
 
 The table of ``docs/papers.md`` is written from here by ``make readme``. The numbers of ours that it shows are written
 out, and beside each is how to compute it: ``make papers-check`` computes all of them, at the size at which they are
@@ -30,14 +30,14 @@ from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Poisson
 from hockeystick.plot.asked import Asked, ask
 
-HOLDS, FAILS, MISTAKE, OURS = "holds", "does not hold", "a mistake there", "ours"
+HOLDS, FAILS, MISTAKE, OURS = "holds", "does not hold", "error in the source", "ours"
 
 KOSKELA = "Koskela, Jälkö, Honkela 2020 [KJH20], version 1"
 GOPI = "Gopi, Lee, Wutschitz 2021 [GLW21]"
 WEB = "Gopi, Lee, Wutschitz 2021 [GLW21], web version"
 DOTS = "Announcement of Connect the Dots [DGK+22]"
 SADDLE = "Talk on the saddle-point accountant [AAC+23]"
-ALL = "All five"
+ALL = "All five documents"
 
 PLACE = Path(__file__).parents[1] / "docs" / "papers.md"
 START, END = "<!-- the table, by make readme -->\n", "<!-- end of the table -->\n"
@@ -258,29 +258,29 @@ def _koskela() -> list[Claim]:
             "Lemmas 5, 7, 8, Corollary 9",
             "`plan.delta`",
             "delta as an integral over the density of the loss",
-            "every engine starts from it; the tests hold them against quadrature of the two densities",
+            "every engine starts from it; the tests check it by quadrature of the two densities",
             HOLDS,
         ),
         row(
             "Theorem 10, Corollary 11",
             "`Plan` of several rounds",
-            "losses of compositions add up",
-            "`tests/engines/test_agreement.py` and the oracle of the fuzz",
+            "losses add under composition",
+            "checked by `tests/engines/test_agreement.py` and the fuzz oracle",
             HOLDS,
         ),
         row(
-            "Corollary 11, the limits of its integral",
+            "Corollary 11, integration limits",
             "`plan.delta`",
             "from minus infinity",
-            "from epsilon: below it the integrand is negative",
+            "from epsilon, as the integrand is negative below it",
             MISTAKE,
         ),
         row(
             "Section 5.1, batches",
             "`Poisson`, `WithoutReplacement`",
-            "a subset of size L of N records has the pair of L / N",
-            "that pair is of records drawn independently; a batch of fixed size costs more: epsilon {} in place of {} "
-            "after one step of noise 1, rate 0.01, delta 1e-5, a record being replaced",
+            "a subset of L of N records has the pair of rate L / N",
+            "that pair is for independent draws; a batch of fixed size costs more: epsilon {} instead of {} "
+            "after one step of noise 1, rate 0.01, delta 1e-5, replacing a record",
             MISTAKE,
             Number("3.025", lambda: _one_step(True)),
             Number("0.209", lambda: _one_step(False)),
@@ -288,8 +288,8 @@ def _koskela() -> list[Claim]:
         row(
             "Section 5.2, add/remove",
             '`adjacency="remove"`',
-            "the direction of removal is the worse one",
-            "for sampled Gaussian noise it is (epsilon {} against {} after 4,000 rounds of noise 1); both are composed",
+            "removal is the worse direction",
+            "true for sampled Gaussian noise (epsilon {} against {} after 4,000 rounds of noise 1); both are composed",
             HOLDS,
             Number("4.2087", _epsilon(Setting(1.0, rate, 4000, "remove"), koskela.TARGET, "contour")),
             Number("3.6051", _epsilon(Setting(1.0, rate, 4000, "add"), koskela.TARGET, "contour")),
@@ -298,7 +298,7 @@ def _koskela() -> list[Claim]:
             "Section 5.3, substitution",
             '`adjacency="replace-one"`',
             "the density of its loss",
-            "the pair of `pairs/sampled/replaced_gaussian.py`",
+            "the pair in `pairs/sampled/replaced_gaussian.py`",
             HOLDS,
         ),
         row(
@@ -311,16 +311,16 @@ def _koskela() -> list[Claim]:
         row(
             "Section 7.1, the periodic extension",
             "`accountants/fourier.py`",
-            "of period $2\\pi$, on $[-L, L)$",
-            "of period 2L",
+            "period $2\\pi$, on $[-L, L)$",
+            "period 2L",
             MISTAKE,
         ),
         row(
             "Section 8, Newton's iteration",
             "`accountants/fourier.py`, `--option start=`",
-            "converges in all experiments from 0; the last epsilon is a good start for the next number of rounds",
-            "converges; in $e^\\varepsilon$ it increases to the root from wherever it starts below. `start=` is "
-            "that good start, and Figures 1 to 3 have it: {} sums in place of {} for 4,000 rounds, from 3,900",
+            "converges from 0 in all experiments; the last epsilon is a good start for the next number of rounds",
+            "converges; in $e^\\varepsilon$ it increases to the root from any start below it. `start=` sets the "
+            "start, and Figures 1 to 3 use it: {} sums instead of {} for 4,000 rounds, from 3,900",
             HOLDS,
             Number("6", lambda: _evaluations(warm=True), slow=True),
             Number("19", lambda: _evaluations(warm=False), slow=True),
@@ -330,7 +330,7 @@ def _koskela() -> list[Claim]:
             "Table 1, tolerance of the iteration",
             "`hockeystick reproduce koskela-table`",
             "not printed",
-            "from {} to {}, by the cells at n = 5e5 and at L = 2.5",
+            "between {} and {}, from the cells at n = 5e5 and L = 2.5",
             OURS,
             Number("3.34e-10", lambda: _followed(1.0, 500_000, 20.0).stopped.residual),
             Number("1.233e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual, slow=True),
@@ -339,7 +339,7 @@ def _koskela() -> list[Claim]:
             "Table 1 as epsilons",
             "`plan.epsilon`",
             "convergence to eight digits",
-            "eighteen cells of twenty lie below the truth, {} and {}",
+            "eighteen of the twenty cells lie below the true values, {} and {}",
             MISTAKE,
             Number("6.90738450", lambda: _truth(1.0)),
             Number("2.44673394", lambda: _truth(2.0)),
@@ -348,7 +348,7 @@ def _koskela() -> list[Claim]:
             "Figure 1",
             "`hockeystick reproduce koskela-1`",
             "tighter than TensorFlow's moments accountant",
-            "that one is {}, {} and {} per cent above the truth after 4,000 rounds",
+            "the moments accountant is {}, {} and {} per cent above the truth after 4,000 rounds",
             HOLDS,
             _moments(1.0, 4000, "21.1"),
             _moments(2.0, 4000, "25.3"),
@@ -356,9 +356,9 @@ def _koskela() -> list[Claim]:
         ),
         row(
             "Figure 1 at 10,000 rounds",
-            "`rdp` with `orders=32`, `conversion=0`, and without options",
+            "`rdp` with `orders=32`, `conversion=0`, and with its defaults",
             "",
-            "{}, {} and {} per cent above; without options {}, {} and {}",
+            "{}, {} and {} per cent above; with its defaults {}, {} and {}",
             OURS,
             _moments(1.0, 10_000, "17.9"),
             _moments(2.0, 10_000, "22.1"),
@@ -371,8 +371,8 @@ def _koskela() -> list[Claim]:
         row(
             "Figure 2",
             "`hockeystick reproduce koskela-2`",
-            "tighter than the Renyi accountant [WBK19]",
-            "that one gives {}, {} and {} after 4,000 rounds, the truth under Poisson sampling is {}, {} and {}",
+            "tighter than the Rényi accountant [WBK19]",
+            "Rényi gives {}, {} and {} after 4,000 rounds; the truth under Poisson sampling is {}, {} and {}",
             HOLDS,
             _batches(1.0, "55.9"),
             _batches(2.0, "8.4"),
@@ -385,7 +385,7 @@ def _koskela() -> list[Claim]:
         row(
             "Figure 3",
             "`hockeystick reproduce koskela-3`",
-            "the same to 50,000 rounds",
+            "the same, up to 50,000 rounds",
             "{}, {} and {} per cent above",
             HOLDS,
             _moments(1.0, 50_000, "13.2"),
@@ -396,7 +396,7 @@ def _koskela() -> list[Claim]:
             "Figures 1 to 3, the Fourier estimate",
             "`fourier`, `rounding=0`",
             "exact",
-            "off by a relative {} after 4,000 rounds of noise 1, {} after 50,000 with L = 40",
+            "off by a relative {} after 4,000 rounds of noise 1 and {} after 50,000 with L = 40",
             HOLDS,
             Number("1.7e-9", lambda: _estimate_off(4000, koskela.LENGTH), slow=True),
             Number("2.4e-8", lambda: _estimate_off(50_000, koskela.WIDE), slow=True),
@@ -412,23 +412,23 @@ def _koskela() -> list[Claim]:
         row(
             "Lemma 13",
             "`accountants/shared/density_errors.py`",
-            "the density of losses of 2 or more; two minus signs in the exponent",
-            "with one, and where $\\sigma^2 y + C_2 \\ge 0$, which its proof needs",
+            "bounds the density of losses of 2 or more; two minus signs in the exponent",
+            "one minus sign, and only where $\\sigma^2 y + C_2 \\ge 0$, which the proof needs",
             MISTAKE,
         ),
         row(
             "(10.5), err1",
             "`fourier`, `errors=1`, `errors=2`",
-            "goes to 0 with L; at what speed is left open",
-            "Chernoff's bound of the masses that are used",
+            "goes to 0 with L, at an unspecified speed",
+            "Chernoff's bound on the masses used",
             HOLDS,
         ),
         row(
             "(10.9), err2",
             "`fourier`, `errors=1`, `errors=2`",
             "goes to 0 as L grows",
-            "at L = 20, noise 1, 10,000 rounds the bound is 10 to the {}; it is below 1e-6 up to {} rounds. "
-            "The factor is not needed: 10 to the {} by the same recursion",
+            "at L = 20, noise 1, 10,000 rounds the bound is 10 to the power {}; it is below 1e-6 up to {} rounds. "
+            "Its factor is unnecessary: the same recursion gives 10 to the power {}",
             HOLDS,
             _log10(lambda: density_errors.log_truncation(1.0, rate, 20.0, 10_000), "33449"),
             Number("35", lambda: density_errors.most_rounds(1.0, rate, 20.0, math.log(1e-6))),
@@ -438,9 +438,9 @@ def _koskela() -> list[Claim]:
             "(10.13), err3",
             "`fourier`, `errors=1`",
             "goes to 0 as L grows",
-            "10 to the {} there. Its recursion uses the agreement of the densities at negative losses, where they "
-            "differ: not proved, so that `errors=1` is never less than `errors=2`, which has the mass of sums outside "
-            "the window",
+            "10 to the power {} on that plan. Its recursion needs the densities to agree at negative losses, where "
+            "they differ, so it is not proved. `errors=1` is therefore never less than `errors=2`, which uses the mass "
+            "of sums outside the window",
             MISTAKE,
             _log10(lambda: density_errors.log_periodisation(1.0, rate, 20.0, 10_000), "13103"),
         ),
@@ -448,16 +448,16 @@ def _koskela() -> list[Claim]:
             "(10.15), err4",
             "`fourier`, `errors=1`",
             "$\\max|h'| (L - \\varepsilon)^2 / 2n$",
-            "the step is 2L / n: too small by the factor $2L / (L - \\varepsilon)$; and the trapezoidal rule of the "
-            "convolutions, from which the errors of Table 1 come, is in none of the four",
+            "the step is 2L / n, so it is too small by the factor $2L / (L - \\varepsilon)$. None of the four terms "
+            "covers the trapezoidal rule of the convolutions, which causes the errors of Table 1",
             MISTAKE,
         ),
         row(
             "$C(\\sigma, q)$ of (10.15)",
             "`fourier`, `errors=2`",
             "a constant, not given",
-            "given: the integral of $|\\omega''|$ is at most {} at noise 1, rate 0.01, and err4, convolutions "
-            "included, at most {} a round with L = 20 and n = 4e6, of second order",
+            "the integral of $|\\omega''|$ is at most {} at noise 1, rate 0.01, and err4, including the "
+            "convolutions, at most {} per round with L = 20 and n = 4e6, of second order",
             OURS,
             Number("3.391e5", lambda: _errors(1.0, rate, 20.0, 4_000_000).second_variation),
             Number("2.124e-6", lambda: _errors(1.0, rate, 20.0, 4_000_000).discretisation(1)),
@@ -466,9 +466,9 @@ def _koskela() -> list[Claim]:
             "Section 10 as a whole",
             "`fourier`, `errors=1`, `errors=2`",
             "the approximation converges",
-            "noise 2, rate 0.3, 20 rounds, L = 20, n = 4e6, epsilon 0.5: delta is known to {} by the printed terms, "
-            "to {} by the proved ones. Noise 1, rate 0.01, 100 rounds, L = 3: printed terms say nothing, proved ones "
-            "{}, of delta 1.3e-4",
+            "noise 2, rate 0.3, 20 rounds, L = 20, n = 4e6, epsilon 0.5: the printed terms determine delta to {}, "
+            "the proved ones to {}. Noise 1, rate 0.01, 100 rounds, L = 3: the printed terms say nothing, the proved "
+            "ones determine delta, 1.3e-4, to {}",
             OURS,
             Number("1.10e-2", lambda: _known(2.0, 0.3, 20, 20.0, 1), slow=True),
             Number("3.1e-8", lambda: _known(2.0, 0.3, 20, 20.0, 2), slow=True),
@@ -495,8 +495,8 @@ def _gopi() -> list[Claim]:
             GOPI,
             "Theorems 3.2, 3.3, 3.5",
             "`Plan`, `Pmf`, `Tradeoff`",
-            "curves and privacy loss random variables, sums",
-            "sums of losses are what a plan composes",
+            "curves, privacy loss random variables, and their sums",
+            "a plan composes sums of losses",
             HOLDS,
         ),
         row(
@@ -511,8 +511,8 @@ def _gopi() -> list[Claim]:
             GOPI,
             "Remark 2.2, which functions are privacy curves",
             "`Tradeoff`",
-            "those that are dual to a trade-off function",
-            "corners of a convex function are taken, others refused",
+            "those dual to a trade-off function",
+            "accepts the corners of a convex function and refuses others",
             HOLDS,
         ),
         row(
@@ -520,7 +520,7 @@ def _gopi() -> list[Claim]:
             "Algorithms 1 and 2",
             "`prv`, `--option mesh=`, `--option length=`",
             "ComposePRV, DiscretizePRV",
-            "with the rounding of the transform and of the means charged",
+            "the rounding of the transform and of the means is charged",
             HOLDS,
         ),
         row(
@@ -534,12 +534,12 @@ def _gopi() -> list[Claim]:
         ),
         row(
             GOPI,
-            "Theorem 5.5 where laws have atoms",
+            "Theorem 5.5 for laws with atoms",
             "`hockeystick reproduce atoms`",
             "",
-            "nearly attained: the middle of the interval is off by {} to {} $\\sqrt{{k}}h$ to the small side, of {}, "
-            "after 30 to 30,000 rounds of randomised response 0.10049 at h = 1e-3 and delta 1e-6. Atoms that are split "
-            "between their two neighbours with the mean kept: {} $kh^2$ after 646 rounds, an estimate",
+            "nearly attained: the middle of the interval is too small by {} to {} $\\sqrt{{k}}h$ of an allowed {}, "
+            "after 30 to 30,000 rounds of randomised response 0.10049 at h = 1e-3 and delta 1e-6. Splitting atoms "
+            "between their two neighbours with the mean kept leaves {} $kh^2$ after 646 rounds, an estimate",
             OURS,
             Number("2.03", lambda: -_atoms(laws.CENTRE, 30)),
             Number("2.32", lambda: -_atoms(laws.CENTRE, 30_000)),
@@ -551,7 +551,7 @@ def _gopi() -> list[Claim]:
             "Lemma 5.3",
             "`accountants/shared/rounded.py`",
             "$h\\sqrt{2k\\log(2/\\eta)}$",
-            "half of it suffices, as in Theorem 5.5: each error lies in an interval of width h",
+            "half of it suffices, as in Theorem 5.5, because each error lies in an interval of width h",
             HOLDS,
         ),
         row(
@@ -559,7 +559,7 @@ def _gopi() -> list[Claim]:
             "Lemma 5.4",
             "`accountants.prv.tail_mass`",
             "4/3 delta at t = 2",
-            "{} delta where epsilon is large, and {} at epsilon 0",
+            "{} delta for large epsilon, and {} at epsilon 0",
             HOLDS,
             Number("1.157", lambda: tail_mass(1.0, 50.0, 2.0)),
             Number("1.313", lambda: tail_mass(1.0, 0.0, 2.0)),
@@ -568,8 +568,8 @@ def _gopi() -> list[Claim]:
             GOPI,
             "Remark 5.6",
             "`accountants.prv.domain_length`",
-            "a domain by Renyi bounds",
-            "used for the messages",
+            "a domain from Rényi bounds",
+            "used in error messages",
             HOLDS,
         ),
         row(
@@ -577,7 +577,7 @@ def _gopi() -> list[Claim]:
             "Figure 1a",
             "`hockeystick reproduce gopi-1a`",
             "much closer bounds on one mesh",
-            "Fourier {} and PRV {} wide after 5,000 rounds",
+            "Fourier is {} and PRV {} wide after 5,000 rounds",
             HOLDS,
             Number("0.20", lambda: _on_one_mesh(1), slow=True),
             Number("0.020", lambda: _on_one_mesh(0), slow=True),
@@ -586,8 +586,8 @@ def _gopi() -> list[Claim]:
             GOPI,
             "Figure 1b",
             "`hockeystick reproduce gopi-1b`",
-            "Renyi too much, the central limit too little",
-            "{} and {} where the truth is {}, after 250 rounds",
+            "Rényi too large, the central limit too small",
+            "{} and {}; the truth is {}, after 250 rounds",
             HOLDS,
             Number("1.69", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "rdp")),
             Number("0.13", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "gdp")),
@@ -607,8 +607,8 @@ def _gopi() -> list[Claim]:
             "`hockeystick reproduce gopi-3a`",
             "a few orders of magnitude fewer points",
             "256, 1,024 and 2,048 times fewer than the published density bounds (fourier-accountant 0.12.11) after "
-            "100, 1,000 and 4,000 rounds. Of rounded masses, 4.4 times fewer: at 100,000 points the ends are {} apart, "
-            "theirs {}, and {} at 562,341",
+            "100, 1,000 and 4,000 rounds; 4.4 times fewer than rounded masses. At 100,000 points the upper end "
+            "is {} times the lower one, with rounded masses {} times, or {} times at 562,341 points",
             HOLDS,
             Number("1.224", _ratio(of_3, 1.5, "prv", eps_error=error, delta_error=1e-10)),
             Number("2.449", _ratio(of_3, 1.5, "fourier", length=7.46954, points=100_000)),
@@ -619,8 +619,8 @@ def _gopi() -> list[Claim]:
             "Figure 3b",
             "`hockeystick reproduce gopi-3b`",
             "100 times faster; Fourier unstable beyond 2,000 rounds",
-            "152 times faster than fourier-accountant 0.12.11 after 1,000 rounds at equal accuracy, whose upper bound "
-            "exceeds 1 from 2,000 rounds on. Of rounded masses: slower up to some hundreds of rounds, faster beyond",
+            "152 times faster than fourier-accountant 0.12.11 after 1,000 rounds at equal accuracy; its upper bound "
+            "exceeds 1 from 2,000 rounds on. Slower than rounded masses up to some hundreds of rounds, faster beyond",
             HOLDS,
         ),
         row(
@@ -635,27 +635,27 @@ def _gopi() -> list[Claim]:
             WEB,
             "Figure 6",
             "`hockeystick reproduce gopi-floats`",
-            "floating point dominates far down",
-            "of a plain transform; not of `prv` here, which tilts",
+            "floating-point errors dominate at small delta",
+            "true of a plain transform, not of `prv` here, which tilts",
             HOLDS,
         ),
         row(
             WEB,
             "Time and memory",
             "`hockeystick reproduce laws`",
-            "both dominated by the number of points, a factor k fewer",
-            "a law on n points takes 8n bytes; for one width PRV needs {} times fewer points than the published bounds "
-            "on the plan of Figure 4, by the laws that both have there",
+            "the number of points dominates both; PRV needs fewer by a factor k",
+            "a law on n points takes 8n bytes. For one width, PRV needs {} times fewer points than the published "
+            "bounds on the plan of Figure 4, by their fitted error laws",
             HOLDS,
             Number("298", _fewer, slow=True),
         ),
-        row(WEB, "Figure 9", "`hockeystick reproduce gopi-3b`", "times, and (b) equal bounds", "as Figure 3b", HOLDS),
+        row(WEB, "Figure 9", "`hockeystick reproduce gopi-3b`", "times, and (b) equal bounds", "see Figure 3b", HOLDS),
         row(
             WEB,
             "Appendix B.1, B.2",
             "`Gaussian`, `Laplace`, `ApproximateDP`, `Poisson`",
             "random variables of standard and sampled mechanisms",
-            "pairs of `pairs/`",
+            "the pairs in `pairs/`",
             HOLDS,
         ),
         row(
@@ -663,8 +663,8 @@ def _gopi() -> list[Claim]:
             "DP-SGD-JL",
             '`mechanism = "dp-sgd-jl"`',
             "losses without moments",
-            "a pair that dominates: an upper bound (`pairs/jl.py`), infinite with one projection; above is why `rdp` "
-            "answers",
+            "a dominating pair: an upper bound (`pairs/jl.py`), infinite with one projection; the text above "
+            "explains why `rdp` answers",
             HOLDS,
         ),
         row(
@@ -672,7 +672,7 @@ def _gopi() -> list[Claim]:
             "Optimal composition [KOV15], [MV16]",
             "`optimal`",
             "exact for (epsilon, delta)-private rounds",
-            "it is: 100 rounds of (0.1, 1e-8) have {} at 1e-5, by `advanced` {}",
+            "it is: {} for 100 rounds of (0.1, 1e-8) at delta 1e-5; `advanced` gives {}",
             HOLDS,
             Number("4.3296", lambda: _boxes("optimal")),
             Number("5.3200", lambda: _boxes("advanced")),
@@ -681,9 +681,9 @@ def _gopi() -> list[Claim]:
             GOPI,
             "$(\\mu, \\tau)$-concentrated privacy [DR16]",
             "`cdp`",
-            "no curve to any accuracy",
-            "{} where the truth is {}, after 250 rounds of Figure 1b: the spread of the loss is not amplified by "
-            "sampling. For Gaussian noise alone it is `zcdp`",
+            "no accurate curve",
+            "{}; the truth is {}, after 250 rounds of Figure 1b, because sampling does not amplify the spread of "
+            "the loss. For Gaussian noise alone it is `zcdp`",
             HOLDS,
             Number("129.8", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "cdp")),
             Number("0.535", _epsilon(Setting(0.8, 1e-3, 250), 1e-7)),
@@ -692,8 +692,8 @@ def _gopi() -> list[Claim]:
             GOPI,
             "Zero-concentrated and truncated concentrated privacy [BS16], [BDRS18]",
             "`zcdp`, `tcdp`",
-            "no curve to any accuracy",
-            "{} and {} there",
+            "no accurate curve",
+            "{} and {} on the same plan",
             HOLDS,
             Number("305.1", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "zcdp")),
             Number("305.1", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "tcdp")),
@@ -737,15 +737,15 @@ def _dots() -> list[Claim]:
             "Hockey-stick divergence, and its discretisation",
             "`hockeystick reproduce dots-pictures`",
             "pictures of both, and of the steps of the algorithm",
-            "all, of Gaussian noise: connected dots are on the curve at the dots, else above; they are the curve of a "
-            "law on the dots; buckets are above both",
+            "all, for Gaussian noise: connected dots meet the curve at the dots and lie above it elsewhere; they are "
+            "the curve of a law on the dots; buckets lie above both",
             HOLDS,
         ),
         row(
             "Epsilon against rounds",
             "`hockeystick reproduce dots`",
             "connect-the-dots is the tightest",
-            "{}, {} and {} per cent above the truth after 1,000, 10,000 and 100,000 rounds, PRV {}, {} and {}",
+            "{}, {} and {} per cent above the truth after 1,000, 10,000 and 100,000 rounds; PRV is {}, {} and {} above",
             HOLDS,
             connected(1000, "0.006"),
             connected(10_000, "0.03"),
@@ -756,20 +756,20 @@ def _dots() -> list[Claim]:
             ),
         ),
         row(
-            "Privacy Buckets against Renyi",
+            "Privacy Buckets against Rényi",
             "`hockeystick reproduce dots`",
-            "below Renyi",
-            "on a grid of 1e-4 up to some 65,000 rounds: {} below it after 60,000, {} above it after 70,000; "
-            "which gap and rounds the plot has is not said",
+            "below Rényi",
+            "on a grid of 1e-4, up to about 65,000 rounds: {} below Rényi after 60,000 and {} above it after 70,000; "
+            "the plot states neither its gap nor its rounds",
             OURS,
             Number("0.18", lambda: _epsilon(at(60_000), 1e-8, "rdp")() - dots.buckets(at(60_000)), slow=True),
             Number("0.10", lambda: dots.buckets(at(70_000)) - _epsilon(at(70_000), 1e-8, "rdp")(), slow=True),
         ),
         row(
-            "Renyi",
+            "Rényi",
             "`rdp`",
             "a loose estimate",
-            "{} where the truth is {} after 1,000 rounds",
+            "{}; the truth is {}, after 1,000 rounds",
             HOLDS,
             Number("3.42", _epsilon(at(1000), 1e-8, "rdp")),
             Number("0.949", _epsilon(at(1000), 1e-8)),
@@ -778,32 +778,32 @@ def _dots() -> list[Claim]:
             "Time against PRV",
             "`hockeystick reproduce dots`",
             "5 times faster",
-            "35 times, and twice as near, after 1,000 rounds: dp-accounting with the gap 0.03 against prv-accountant "
-            "with eps_error 0.005",
+            "35 times faster and twice as close after 1,000 rounds: dp-accounting with the gap 0.03 against "
+            "prv-accountant with eps_error 0.005",
             HOLDS,
         ),
         row(
             "Time against Privacy Buckets",
             "`hockeystick reproduce dots`",
             "over 200 times faster than their earlier code",
-            "600 times, and ten times nearer, after 1,000 rounds: dots of 1e-2 against buckets of 1e-5, both of "
-            "dp-accounting 0.6.0",
+            "600 times faster and ten times closer after 1,000 rounds: dots of 1e-2 against buckets of 1e-5, both "
+            "from dp-accounting 0.6.0",
             HOLDS,
         ),
         row(
             "Privacy Buckets",
             "`privacy-buckets`",
-            "rounds the mass between two points to the higher one",
+            "moves the mass between two points to the higher one",
             "both ends; `correction=0` is that rounding",
             HOLDS,
         ),
         row(
             "Privacy Buckets with real and virtual errors [MM18]",
             "`privacy-buckets`, `hockeystick reproduce dots`",
-            "the basic version alone",
-            "real and virtual errors are the default. On the grid 1e-4 of the figure the upper end is {} above the "
-            "truth in place of {} after 1,000 rounds, {} in place of {} after 10,000, and nothing is gained after "
-            "100,000; the lower end is {} and {} below it",
+            "only the basic version",
+            "real and virtual errors are the default. On the figure's grid of 1e-4 the upper end is {} above the "
+            "truth instead of {} after 1,000 rounds and {} instead of {} after 10,000, with no gain after "
+            "100,000; the lower end is {} and {} below the truth",
             OURS,
             Number("0.0065", lambda: _bucketed(1000)[1], slow=True),
             Number("0.0249", lambda: dots.buckets(at(1000)) - _asked(at(1000), "epsilon", 1e-8).estimate, slow=True),
@@ -828,7 +828,7 @@ def _dots() -> list[Claim]:
             "Optimistic estimates",
             "`connect-the-dots`",
             "not in their library yet",
-            "a lower end, always; at this setting it is 0, for one cell holds the bulk of a round's loss",
+            "always a lower end; it is 0 here, because one cell holds the bulk of a round's loss",
             HOLDS,
         ),
     ]
@@ -875,7 +875,7 @@ def _saddle() -> list[Claim]:
             "Evolving discretisation [GKKM22]",
             "`evolving`",
             "polylogarithmic in the rounds",
-            "{} at noise 0.8, rate 4e-3, 1,000 rounds, delta 1e-7, where the truth is {}: 0.20 wide at eps_error 0.1",
+            "{} at noise 0.8, rate 4e-3, 1,000 rounds, delta 1e-7; the truth is {}; 0.20 wide at eps_error 0.1",
             HOLDS,
             Number("2.189", _epsilon(of_gopi, 1e-7, "evolving")),
             Number("2.086", _epsilon(of_gopi, 1e-7)),
@@ -884,7 +884,7 @@ def _saddle() -> list[Claim]:
             "The characteristic-function accountant",
             "`characteristic-function`",
             "an estimate by quadrature",
-            "{} there",
+            "{} on the same plan",
             HOLDS,
             Number("2.085898", _epsilon(of_gopi, 1e-7, "characteristic-function")),
         ),
@@ -892,7 +892,7 @@ def _saddle() -> list[Claim]:
             "Edgeworth expansions",
             "`edgeworth`",
             "an estimate near the central limit",
-            "{} there, too small by a quarter: a thousand rounds of four expected draws are few",
+            "{} on the same plan, a quarter too small, as a thousand rounds with four expected draws are few",
             HOLDS,
             Number("1.484", _epsilon(of_gopi, 1e-7, "edgeworth")),
         ),
@@ -900,7 +900,7 @@ def _saddle() -> list[Claim]:
             "Dominating pair of DP-SGD",
             "`Poisson`",
             "$P = pN(0) + (1 - p)N(C)$",
-            "$P = (1 - p)N(0) + pN(C)$, of which its $\\log(1 - p + pe^{{...}})$ is the loss",
+            "$P = (1 - p)N(0) + pN(C)$, whose loss is its $\\log(1 - p + pe^{{...}})$",
             MISTAKE,
         ),
         row("delta by the contour integral", "`contour`", "for any abscissa t > 0", "certified", HOLDS),
@@ -917,16 +917,16 @@ def _saddle() -> list[Claim]:
             "Second approximation",
             "`saddle-point`, `order=0`",
             "the normal law of the tilted sum",
-            "{} and {} per cent off there",
+            "{} and {} per cent off on the same plan",
             HOLDS,
             Number("1.0", off(curve, 1.0, 0)),
             Number("14.2", off(curve, 5.0, 0)),
         ),
         row(
-            "A term more",
+            "One more term",
             "`saddle-point`, the default",
             "",
-            "{} and {} per cent off there",
+            "{} and {} per cent off on the same plan",
             OURS,
             Number("0.5", off(curve, 1.0, 2)),
             Number("7.5", off(curve, 5.0, 2)),
@@ -935,22 +935,23 @@ def _saddle() -> list[Claim]:
             "Error of the second",
             "`saddle-point`, `order=0`",
             "$e^{K - \\varepsilon t}(t/(1+t))^t P_t / K''^{3/2}$",
-            "$1.12 / (1 + t)$ times it, proved; as printed it is larger, but for t below 0.12",
+            "$1.12 / (1 + t)$ times the printed error, proved; the printed one is larger, except for t below 0.12",
             HOLDS,
         ),
         row(
             "$C/\\sqrt n$",
             "`saddle-point`, `order=0`",
-            "where epsilon is b variances above the mean",
-            "the error times $\\sqrt n$ stays below 1 at noise 0.65 and 1 to a million rounds, and vanishes with delta",
+            "epsilon b variances above the mean",
+            "the error times $\\sqrt n$ stays below 1 at noise 0.65 and 1 up to a million rounds; it vanishes with "
+            "delta",
             HOLDS,
         ),
         row(
             "Epsilon against rounds",
             "`hockeystick reproduce saddle-epsilon`",
-            "on PRV's",
+            "agrees with PRV",
             "within {} per cent at 2,000 rounds, order 0. From 100 to 3,000 rounds the relative error of order 0 "
-            "falls from {} to {}, of order 1 from {} to {}, of ours from {} to {}; Renyi is {} to {} per cent above, "
+            "falls from {} to {}, of order 1 from {} to {}, of ours from {} to {}; Rényi is {} to {} per cent above, "
             "the central limit {} to {} below",
             HOLDS,
             Number(
@@ -983,8 +984,8 @@ def _saddle() -> list[Claim]:
             "`gdp`, and with `own_moments=1`",
             "Dong and others, Sommer and others",
             "both, as estimates: one Gaussian experiment [DRS22], and the normal law of the loss's own "
-            "moments [SMM19], each with what Berry and Esseen leave in doubt. At noise 0.65, 2,000 rounds, delta 1e-5 "
-            "they give {} and {} where the truth is {}",
+            "moments [SMM19], each with its Berry-Esseen uncertainty. At noise 0.65, 2,000 rounds, delta 1e-5 "
+            "they give {} and {}; the truth is {}",
             HOLDS,
             Number("6.441", _epsilon(rounds, 1e-5, "gdp")),
             Number("6.152", _epsilon(rounds, 1e-5, "gdp", own_moments=1)),
@@ -994,14 +995,14 @@ def _saddle() -> list[Claim]:
             "Privacy curves",
             "`hockeystick reproduce saddle-curves`",
             "works for all epsilon and delta",
-            "to 1e-60",
+            "down to delta 1e-60",
             HOLDS,
         ),
         row(
             "Cost independent of the rounds",
             "`contour`, `saddle-point`",
             "O(1)",
-            "a billion rounds cost what a thousand do",
+            "a billion rounds cost as much as a thousand",
             HOLDS,
         ),
     ]
@@ -1048,8 +1049,9 @@ def _law() -> list[Claim]:
             "`hockeystick reproduce laws`",
             "",
             "width of epsilon against points, on the plan of the web version: the slope is {}, {}, {}, {} and {} for "
-            "density bounds, rounded masses, `prv`, `evolving` and `connect-the-dots`, and the width {} "
-            "$kh\\sup\\omega$, {} $kh$, {} $\\sqrt{{k}}h$ and {} $kh^2$",
+            "density bounds, rounded masses, `prv`, `evolving` and `connect-the-dots`; the width is {} "
+            "$kh\\sup\\omega$ for density bounds, {} $kh$ for rounded masses, {} $\\sqrt{{k}}h$ for `prv` and "
+            "{} $kh^2$ for `connect-the-dots`",
             OURS,
             (
                 *(
@@ -1162,22 +1164,23 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "At noise 2 it was left with {}", (Number("2.4e-10", lambda: _followed(2.0, 4_000_000, 20.0).stopped.residual),)
+        "At noise 2 it stopped at a residual of {}",
+        (Number("2.4e-10", lambda: _followed(2.0, 4_000_000, 20.0).stopped.residual),),
     ),
     Passage(
-        "Noise 1 at n = 5e5 was left with {}",
+        "The cell for noise 1 at n = 5e5 stopped at {}",
         (Number("3.34e-10", lambda: _followed(1.0, 500_000, 20.0).stopped.residual),),
     ),
-    Passage("was not left with {}", (Number("1.23e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual),)),
+    Passage("did not stop at {}", (Number("1.23e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual),)),
     Passage(
-        "The Fourier estimate is within a relative {} of the truth to 4,000 rounds and {} to 50,000",
+        "The Fourier estimate is within a relative {} of the truth up to 4,000 rounds and {} up to 50,000",
         (
             Number("2e-8", _farthest(("koskela-1", "koskela-2"), "fourier")),
             Number("3e-7", _farthest(("koskela-3",), "fourier")),
         ),
     ),
     Passage(
-        "With 20 projections it is {}, with 100 it is {}, with exact clipping {}",
+        "With 20 projections epsilon is {}, with 100 it is {}, and with exact clipping {}",
         (
             Number("3.75", lambda: _projected(20, "auto")),
             Number("1.94", lambda: _projected(100, "auto")),
@@ -1185,7 +1188,7 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "`rdp` answers too, {} with 20 and {} with 100 projections",
+        "`rdp` also answers: {} with 20 projections and {} with 100",
         (Number("20.6", lambda: _projected(20, "rdp")), Number("2.54", lambda: _projected(100, "rdp"))),
     ),
     Passage(
@@ -1196,15 +1199,15 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "{} a round with L = 20 and {} with L = 3",
+        "{} per round with L = 20 and {} with L = 3",
         (
             Number("2e-6", lambda: _errors(1.0, 0.01, 20.0, 4_000_000).discretisation(1)),
             Number("5e-8", lambda: _errors(1.0, 0.01, 3.0, 4_000_000).discretisation(1)),
         ),
     ),
-    Passage("Renyi by factors of {} and {} there", (Number("40", _factor(0.65)), Number("57", _factor(1.0)))),
+    Passage("Rényi by factors of {} and {}", (Number("40", _factor(0.65)), Number("57", _factor(1.0)))),
     Passage(
-        "the talk's two are up to {} per cent off and ours up to {}",
+        "the talk's two are off by up to {} per cent and ours by up to {}",
         (Number("15", _between("order 1", 2, 8)), Number("8", _between("saddle-point", 2, 8))),
     ),
 )

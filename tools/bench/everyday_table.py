@@ -84,13 +84,13 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
         if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
     )
     hours = statistics.fmean(theirs) * largest["plans"] / 3600
-    head = ("plans in one call", "time a plan", "plans a second", "wider than 1e-6", "widest", "making a plan")
+    head = ("plans in one call", "time per plan", "plans per second", "wider than 1e-6", "widest", "building a plan")
     return [
         table(head, sizes),
-        table(("asked", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both answer {len(theirs)} of {asked}. {PEER}, less the certified upper end, relatively: "
-        f"{signed(statistics.median(above))} in the median, {signed(min(above))} to {signed(max(above))}; {below} of "
-        f"its values {'lies' if below == 1 else 'lie'} below the certified lower end. All {many} one after the other "
+        table(("plans", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
+        f"Both answer {len(theirs)} of {asked}. Relative to the certified upper end, {PEER} differs by "
+        f"{signed(statistics.median(above))} in the median ({signed(min(above))} to {signed(max(above))}); {below} of "
+        f"its values {'lies' if below == 1 else 'lie'} below the certified lower end. All {many} plans one by one "
         f"would take it {hours:,.1f} hours; the call takes {duration(largest['asking'] * largest['plans'])}.",
     ]
 
@@ -112,7 +112,7 @@ def _schedules(found: Mapping[str, Any]) -> list[str]:
     ]
     return [
         table(("kinds of rounds", "one question", "certified width", PEER), kinds),
-        table(("steps, asked after each", "another noise each", PEER, "one noise throughout", PEER), steps),
+        table(("steps, one question each", "noise changes every step", PEER, "same noise throughout", PEER), steps),
     ]
 
 
@@ -135,10 +135,10 @@ def _calibrations(cells: Cells) -> list[str]:
         if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
     ]
     failed = [cell["theirs"]["error"] for cell in cells if cell["theirs"]["error"] is not None]
-    said = f" Of the others {PEER} says: {'; '.join(dict.fromkeys(failed))}." if failed else ""
+    said = f" The messages of {PEER} for the others: {'; '.join(dict.fromkeys(failed))}." if failed else ""
     return [
         table(("calibration", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both answer {len(theirs)} of {len(cells)}; the noise of {PEER} less ours, relatively: "
+        f"Both answer {len(theirs)} of {len(cells)}. Relative to the noise from hockeystick, {PEER} differs by "
         f"{signed(min(differences))} to {signed(max(differences))}.{said}",
     ]
 
@@ -146,7 +146,7 @@ def _calibrations(cells: Cells) -> list[str]:
 def _first(cells: Cells) -> list[str]:
     base = cells[0]["seconds"]
     rows = [(cell["name"], duration(cell["seconds"]), f"{cell['seconds'] / base:.1f}") for cell in cells]
-    return [table(("process", "processor time", "times `import numpy`"), rows)]
+    return [table(("process", "processor time", "relative to `import numpy`"), rows)]
 
 
 def _theirs(cell: Mapping[str, Any] | None) -> str:

@@ -80,9 +80,9 @@ def markdown(results: Results) -> str:
         "## Summary",
         _summary_table(results),
         _own_summary(results),
-        "## No answer, or a wrong one",
+        "## Failures and wrong answers",
         _failures(results),
-        *(("## The same methods, here and there", _twins(results)) if "twins" in results else ()),
+        *(("## The same methods in both libraries", _twins(results)) if "twins" in results else ()),
         "## hockeystick alone",
         _alone(results),
         "## Every case",
@@ -111,7 +111,7 @@ def remark(cell: Cell) -> str:
     if cell["estimate"] is not None:
         said.append(f"estimate {_value(cell['estimate'])}, off by {relative(cell['estimate_error'])}")
     if cell["gap"] is not None:
-        said.append(f"hockeystick asked for a gap of {relative(cell['gap'])}: {seconds(cell['ours'])}")
+        said.append(f"hockeystick with a gap of {relative(cell['gap'])}: {seconds(cell['ours'])}")
     if not cell["matched"]:
         said.append("closer than hockeystick")
     return "; ".join(said)
@@ -177,8 +177,8 @@ def _setting(results: Results) -> str:
 
 
 def _summary_table(results: Results) -> str:
-    head = ["accountant", "says it is", "answers", "below the truth", "true error: median, largest"]
-    head += ["time ratio: geometric mean, range", "closer than the default", "than any gap"]
+    head = ["accountant", "kind of value", "answers", "below the truth", "true error: median, largest"]
+    head += ["time ratio: geometric mean, range", "closer than the default", "closer than any gap"]
     body = []
     for item in summaries(results):
         asked = len(item.errors) + len(item.failed)
@@ -195,12 +195,12 @@ def _own_summary(results: Results) -> str:
     errors = [cell["error"] for cell in cells]
     widths = [(cell["value"] - cell["lower"]) / cell["value"] for cell in cells]
     cold = [cell["cold"] for cell in cells if cell.get("cold")]
-    after = f", {seconds(statistics.median(cold))} right after another accountant's call" if cold else ""
+    after = f", {seconds(statistics.median(cold))} directly after another accountant's call" if cold else ""
     return (
         f"hockeystick answers {len(cells)} of {len(results['cases'])}, {sum(cell['below'] for cell in cells)} of them "
-        f"below the truth; true error of the upper end: median {relative(statistics.median(errors))}, largest "
-        f"{relative(max(errors))}; certified width: median {relative(statistics.median(widths))}, largest "
-        f"{relative(max(widths))}; median time {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
+        f"below the truth. True error of the upper end: median {relative(statistics.median(errors))}, largest "
+        f"{relative(max(errors))}. Certified width: median {relative(statistics.median(widths))}, largest "
+        f"{relative(max(widths))}. Median time: {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
     )
 
 
@@ -211,17 +211,17 @@ def _failures(results: Results) -> str:
         for case, text in item.failed:
             said.setdefault(text, []).append(f"`{case}`")
         if item.below:
-            said["lies below the truth"] = [f"`{case}`" for case in item.below]
+            said["below the truth"] = [f"`{case}`" for case in item.below]
         if item.unmatched:
             said["closer than hockeystick at any gap tried"] = [f"`{case}`" for case in item.unmatched]
         body += [[item.label, text, ", ".join(cases)] for text, cases in said.items()]
-    return table(("accountant", "what it does", "where"), body)
+    return table(("accountant", "result", "cases"), body)
 
 
 def _twins(results: Results) -> str:
     head = [
-        *("peer", "accountant here", "both answer", "only the peer", "difference of the values: median, largest"),
-        *("ours less theirs", "difference of the estimates: median, largest"),
+        *("peer", "accountant here", "both answer", "only the peer", "difference in value: median, largest"),
+        *("ours minus theirs", "difference in estimate: median, largest"),
     ]
     body = []
     groups: dict[tuple[str, str], list[Cell]] = {}
@@ -262,11 +262,11 @@ def _alone(results: Results) -> str:
     ]
     return "\n\n".join(
         (
-            "The same plan (noise 4, rate 1e-3, delta 1e-6) at more and more rounds:",
+            "The same plan (noise 4, rate 1e-3, delta 1e-6) with an increasing number of rounds:",
             table(("rounds", "time", "certified width", "engine"), scaling),
             *_growth(results["alone"]["allocation"]),
-            "Peak memory above that after `import hockeystick`, each case in a new process (the parts of SciPy that "
-            "the first question loads are counted):",
+            "Peak memory beyond what `import hockeystick` uses, each case in a new process (including the parts of "
+            "SciPy that the first question loads):",
             table(("case", "memory"), memory),
         )
     )
@@ -287,9 +287,9 @@ def _growth(found: Mapping[str, Any]) -> list[str]:
     where = short(published["steps"]), short(published["epochs"])
     body.append((*where, f"{published['seconds']:g} s", theirs, relative(width)))
     return [
-        "Random allocation (noise 1, delta 1e-6, a record added or removed) with more and more steps an epoch, and "
-        "with more and more epochs; the last line is the published accountant, the record being removed:",
-        table(("steps an epoch", "epochs", "time", "epsilon", "certified width"), body),
+        "Random allocation (noise 1, delta 1e-6, a record added or removed) with an increasing number of steps per "
+        "epoch and of epochs. The last line is the published accountant, for a removed record only:",
+        table(("steps per epoch", "epochs", "time", "epsilon", "certified width"), body),
     ]
 
 
