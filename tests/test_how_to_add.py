@@ -19,7 +19,7 @@ PLACED = re.findall(r"goes to\s+`([\w/]+/)`\s+as\s+`(\w+\.py)`:\n\n```\{literali
 CHANGED = re.findall(r"```diff\n--- (\S+)\n(.*?)```", PAGE, re.DOTALL)
 """Each file that the page changes, and how."""
 
-COPIED = ("src", "tests", "tools", "docs", "examples")
+COPIED = ("src", "tests", "tools", "docs", "examples", "checker", "conformance")
 TOP = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", ".gitignore")
 
 THROUGH_REGISTRIES = (

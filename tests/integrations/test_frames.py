@@ -120,7 +120,7 @@ def test_no_rows(kind: Kind) -> None:
         ({"delta": [0.1, None, 0.1, 0.1]}, {}, "row 1: no delta"),
         ({}, {"colour": 1}, "a key must be one of .*; received 'colour'"),
         ({}, {"steps": 5}, "steps is both a column and an argument; leave one of them out"),
-        ({}, {"columns": {"epochs": "passes"}}, "columns names 'passes' for epochs; there is no such column"),
+        ({}, {"columns": {"epochs": "passes"}}, "columns maps epochs to 'passes', but there is no such column"),
         ({}, {"columns": ["steps"]}, r"columns must be a dictionary, .*; received \['steps'\]"),
         ({}, {"accountant": "guess"}, "row 0: accountant must be one of"),
     ],

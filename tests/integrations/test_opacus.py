@@ -159,7 +159,7 @@ def test_what_was_spent_before_counts_towards_the_target() -> None:
     train(module, optimizer, loader)
     assert len(engine.accountant.history) == 2
     assert 1.999 < engine.get_epsilon(DELTA) <= 2.0
-    with pytest.raises(hs.InvalidInputError, match=r"target_epsilon must be greater than 1\.999.*spent.*received 1\.0"):
+    with pytest.raises(hs.InvalidInputError, match=r"greater than 1\.999.*recorded steps.*received 1\.0"):
         engine.make_private_with_epsilon(**parts(), **{**kwargs, "target_epsilon": 1.0})
 
 

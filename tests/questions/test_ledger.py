@@ -617,8 +617,10 @@ def test_a_reservation_in_a_currency_is_given_back_only_before_the_next_release(
     reference = hs.Round(hs.Gaussian(50.0))
     ledger = begun(tmp_path / "a.db", "currency", reference=reference, epsilon=3.0, delta=1.07e-5)
     rare = 0.01 / (1 + math.exp(1.7))
-    p = [rare, 1 - rare - rare * math.exp(1.7), rare * math.exp(1.7)]
-    (release,) = rounds_in_order([{"mechanism": "pmf", "p": p, "q": p[::-1]}])
+    least, most = Fraction(repr(rare)), Fraction(repr(rare * math.exp(1.7)))
+    p = [float(mass) for mass in (least, 1 - least - most, most)]
+    law = [str(mass) for mass in (least, 1 - least - most, most)]
+    (release,) = rounds_in_order([{"mechanism": "pmf", "p": law, "q": law[::-1]}])
     token = ledger.spend(release, request="x", reserve=True).token
     price = 1300 - int(left(ledger))
     rounds = 1300 - price

@@ -89,7 +89,7 @@ def check_accumulated(optimizer: Any) -> None:
         UnsupportedError: there were several passes.
     """
     if optimizer.accumulated_iterations != 1:
-        raise UnsupportedError(f"this step accumulates {optimizer.accumulated_iterations} batches;  {ON_EACH}")
+        raise UnsupportedError(f"this step accumulates {optimizer.accumulated_iterations} batches; {ON_EACH}")
 
 
 def check_begin(optimizer: Any) -> None:

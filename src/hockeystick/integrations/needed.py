@@ -20,7 +20,7 @@ def missing(error: ModuleNotFoundError, brings: str | None = None) -> ModuleNotF
         brings: module whose package includes the missing one; by default the missing one itself.
 
     >>> print(missing(ModuleNotFoundError("No module named 'torch'", name="torch")))
-    this integration needs torch, which is missing: install it with `pip install torch`
+    this integration needs torch, which is missing; install it with `pip install torch`
     """
     if error.name not in PACKAGES:
         return error

@@ -33,7 +33,7 @@ def scale_lines(plan: Plan) -> list[tuple[str, str]]:
 
     >>> from hockeystick import dp_sgd
     >>> scale_lines(dp_sgd(1.0, 0.01, 1000))[0][1]
-    'a guess whether one record is in the data is right at most 56.9% of the time; tossing a coin, 50%'
+    'a guess whether one record is in the data is right at most 58.1% of the time; tossing a coin, 50%'
     """
     question = QUESTIONS.get(plan.adjacency, QUESTIONS[Adjacency.ADD_OR_REMOVE])[plan.unit == USER]
     right = half_up(plan.delta(0.0).quoted)

@@ -106,6 +106,33 @@ def _json(held: Held, shown: str) -> dict[str, Any]:
         return {}
 
 
+@case("command", "cli.new")
+def new(draw: Draw, held: Held) -> None:
+    """A plan file is written that answers as it did, or nothing is."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "plan.toml"
+        release = draw.note("release", draw.of("poisson", "shuffled", "laplace", "gaussian"))
+        flags = {
+            "--dataset-size": draw.of("0", "1", "12000", "1e9"),
+            "--epochs": draw.of("1", "20"),
+            "--batch-size": "64",
+        }
+        if release in ("laplace", "gaussian"):
+            flags = {
+                "--dataset-size": "12000",
+                "--count": draw.of("1", "20"),
+                "--sensitivity": draw.of("0", "3", "1e6"),
+            }
+        noise = draw.note("noise", draw.of("0.5", "1", "1e3"))
+        flags["--noise" if "--count" in flags else "--noise-multiplier"] = noise
+        draw.note("flags", flags)
+        done = _run(
+            held, ["new", str(made), "--release", release, *(word for pair in flags.items() for word in pair)], None
+        )
+        if done is not None:
+            held.law(made.exists() == (done[0] == 0), "a file is written where it is said, and only there")
+
+
 @case("command", "cli.epsilon", "cli.delta")
 def question(draw: Draw, held: Held) -> None:
     """What the library says, to the last bit with --json."""
