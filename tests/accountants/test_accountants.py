@@ -90,7 +90,7 @@ REFUSED_RECORDS = {
     "evolving": (6, "is too large for a delta"),
     "privacy-buckets": (10, "is too large for a delta"),
     "saddle-point": (5, "term of the expansion"),
-    "characteristic-function": (11, "too much for|never dies out|not died out|not decayed"),
+    "characteristic-function": (11, "too much for|never dies out|not died out|decay"),
     "edgeworth": (2, "negative"),
 }
 """How many of the records in :data:`SAMPLE` an accountant may refuse, and for what reason; none that is not here."""

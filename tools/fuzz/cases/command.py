@@ -126,9 +126,7 @@ def new(draw: Draw, held: Held) -> None:
         noise = draw.note("noise", draw.of("0.5", "1", "1e3"))
         flags["--noise" if "--count" in flags else "--noise-multiplier"] = noise
         draw.note("flags", flags)
-        done = _run(
-            held, ["new", str(made), "--release", release, *(word for pair in flags.items() for word in pair)], None
-        )
+        done = _run(held, ["new", str(made), "--release", release, *(word for pair in flags.items() for word in pair)])
         if done is not None:
             held.law(made.exists() == (done[0] == 0), "a file is written where it is said, and only there")
 

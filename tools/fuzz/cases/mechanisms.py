@@ -15,7 +15,7 @@ from fuzz.laws import Held
 from fuzz.registry import case
 
 ASKED = (
-    "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only", "qualified",
+    "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
     "of_many", "null_record", "premises",
 )  # fmt: skip
 """What a round asks of a mechanism."""
