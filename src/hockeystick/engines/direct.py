@@ -89,7 +89,7 @@ class DirectEngine:
     @property
     def listed(self) -> bool:
         """True if all losses are atoms, so that nothing is integrated."""
-        return self._pair.smooth is None
+        return _of_few_losses(self._pair)
 
     @property
     def losses(self) -> int:
