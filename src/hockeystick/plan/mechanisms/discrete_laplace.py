@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.exact import ExactFinite, exponential
 from hockeystick.pairs.laplace import LaplacePair
@@ -67,23 +68,21 @@ class DiscreteLaplace(NoiseOnSum):
                 "scale",
             )
 
-    def at(self, distance: int) -> DiscreteLaplacePair | LaplacePair:
+    def at(self, distance: int) -> DominatingPair:
         """Return the noise around a distance against the noise around 0, or a pair that dominates it."""
-        counts, scale = distance * self.sensitivity, decimal(self.scale)
-        if counts <= RESOLVED:
-            return DiscreteLaplacePair(counts, scale)
-        return LaplacePair(towards(counts / scale + 1 / (2 * scale) ** 2, True), 1.0)
+        return self._at(distance).above
 
     def known(self, direction: Direction) -> Known:
         """Return the pair, or those that bound it from both sides (``pairs/discrete.py``)."""
         return self._at(self.distance(direction))
 
-    def _at(self, distance: int) -> Known:
-        counts = distance * self.sensitivity
+    def _at(self, distance: int) -> Tight | Between:
+        counts, scale = distance * self.sensitivity, decimal(self.scale)
         if counts <= RESOLVED:
-            return Tight(self.at(distance))
-        below = LaplacePair(towards(counts / decimal(self.scale), False), 1.0)
-        return Between(self.at(distance), (below,), WHY)
+            return Tight(DiscreteLaplacePair(counts, scale))
+        above = towards(counts / scale + 1 / (2 * scale) ** 2, True)
+        below = towards(counts / scale, False)
+        return Between(LaplacePair(above, 1.0), (LaplacePair(below, 1.0),), WHY)
 
     @property
     def unsampled_only(self) -> str | None:
