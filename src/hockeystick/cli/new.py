@@ -59,9 +59,6 @@ OF_NUMBERS = (
     Question("noise", "How much noise (the scale of Laplace, the standard deviation of normal noise)?"),
 )
 
-NOISE_KEYS = {"laplace": "scale", "gaussian": "noise_multiplier"}
-"""Key of the noise of each mechanism."""
-
 HEAD = """\
 # A plan: the noise that protects the data, and how often it is added. Correct what is not so, and ask again:
 #   hockeystick epsilon {file}
@@ -195,8 +192,7 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
         plan = Plan([Round(mechanism, count=whole(said["count"], "count", "released numbers"))], delta=at)
     if epsilon is None:
         return plan
-    parameter = NOISE_KEYS["laplace" if release == "laplace" else "gaussian"].replace("_", "-")
-    return calibrate(plan, parameter, Epsilon(epsilon, at)).plan
+    return calibrate(plan, _noise_key(plan).replace("_", "-"), Epsilon(epsilon, at)).plan
 
 
 def _relative(noise: float, sensitivity: float) -> float:
@@ -208,13 +204,18 @@ def _relative(noise: float, sensitivity: float) -> float:
     return towards(decimal(noise) / decimal(SENSITIVITY.check(sensitivity, "sensitivity")), False)
 
 
+def _noise_key(plan: Plan) -> str:
+    """Return the key of the noise of the plan's one round."""
+    key: str = plan.rounds[0].mechanism.noise_key  # type: ignore[attr-defined]  # of noise on a sum
+    return key
+
+
 def _absolute(plan: Plan, sensitivity: float) -> float:
     """Return the noise in units of the numbers, rounded up, which is the safe side."""
     from hockeystick.numerics.decimals import decimal
     from hockeystick.values.exact import towards
 
-    (item,) = plan.rounds
-    noise = getattr(item.mechanism, NOISE_KEYS[item.mechanism.name])
+    noise = getattr(plan.rounds[0].mechanism, _noise_key(plan))
     return towards(decimal(noise) * decimal(sensitivity), True)
 
 
