@@ -40,7 +40,7 @@ def checked(path: Path, epsilon: str, delta: str, *options: str) -> tuple[int, s
         text=True,
         check=False,
     )
-    return run.returncode, run.stdout.splitlines()[-1]
+    return run.returncode, (run.stdout or run.stderr).splitlines()[-1]
 
 
 if __name__ == "__main__":

@@ -64,17 +64,18 @@ def report_record(
     at = target_delta(asked_delta(plan, delta))
     if title is not None and not isinstance(title, str):
         raise InvalidInputError(f"title must be a text; received {shown(title)}", "title")
+    stated = stated or {}
     headline = plan.epsilon(at)
     keys = plan.to_dict()
     say("epsilon at several deltas")
-    rows = [_row(delta, plan.epsilon(delta)) for delta in _deltas(at)]
+    rows = [_row(delta, headline if delta == at else plan.epsilon(delta)) for delta in _deltas(at)]
     say("other ways of making batches")
     samplings = _samplings(plan, at)
     say("attacks")
-    attack, trade_off = _attack(plan, "mu" in (stated or {}).get("attack", ()))
+    attack, trade_off = _attack(plan, "mu" in stated.get("attack", ()))
     say("curves")
     curves = {
-        "delta": delta_points(plan, at, headline, _reach(stated or {})),
+        "delta": delta_points(plan, at, headline, _reach(stated)),
         "trade_off": trade_off,
         "steps": steps_points(plan, at),
     }
