@@ -356,7 +356,7 @@ def test_a_phone_shows_every_word_of_a_warning(browser: Browser) -> None:
     browser.set("#b-delta", "1e-3")
     browser.wait("document.querySelectorAll('.caveats.of-b .warning').length === 2")
     text = browser.run("document.querySelector('#caveats').textContent")
-    assert "quote the upper end alone" in text
+    assert "quote the upper end only" in text
     cut = """[...document.querySelectorAll('.warning')].filter(one => {
       const own = one.getBoundingClientRect();
       for (let box = one; box; box = box.parentElement) {

@@ -86,7 +86,7 @@ def test_wrong_rows_stop_all(row: tuple[Any, ...], message: str) -> None:
 
 
 def test_elements_have_the_bits_of_their_plans() -> None:
-    elements = [{"run": "a", "sigma": 1.0, "steps": 1000}, {"run": "b", "sigma": 0.0, "steps": 5}]
+    elements = [{"run": "a", "sigma": 1.0, "steps": 1000}, {"run": "b", "sigma": -1.0, "steps": 5}]
     bound = hs.dp_sgd(1.0, 0.01, 1000).epsilon(1e-5)
     ends = dict(zip((*NUMBERS, "epsilon_reason"), (bound.lower, bound.estimate, bound.upper, None), strict=True))
     each: dict[str, Any] = {"columns": {"noise_multiplier": "sigma"}, "sample_rate": 0.01, "delta": 1e-5}
@@ -110,7 +110,7 @@ def test_elements_have_the_bits_of_their_plans() -> None:
 def test_a_key_that_is_named_has_to_be_there() -> None:
     """Else the argument would be passed over."""
     element = {"noise_multiplier": 1.0, "steps": 10, "sample_rate": 0.1}
-    message = "columns names 'relation' for adjacency, but the element has no such key"
+    message = "columns maps adjacency to 'relation', but the element has no such key"
     with pytest.raises(Exception, match=message), beam.Pipeline() as pipeline:
         pipeline | beam.Create([element]) | Epsilons(columns={"adjacency": "relation"}, delta=1e-5)
 

@@ -199,7 +199,7 @@ def test_steps_that_no_round_takes_and_rows_without_a_time(session: Any) -> None
 
 
 def test_rows_have_the_bits_of_their_plans(session: Any) -> None:
-    listed = [("a", 1.0, 0.01, 1000), ("b", 0.0, 0.01, 5), ("c", 2.0, 1 / 75, 1000), ("d", 1.0, None, 5)]
+    listed = [("a", 1.0, 0.01, 1000), ("b", -1.0, 0.01, 5), ("c", 2.0, 1 / 75, 1000), ("d", 1.0, None, 5)]
     df = session.createDataFrame(listed, "run string, sigma double, sample_rate double, steps int")
     added = spark.epsilon(df, columns={"noise_multiplier": "sigma"}, delta=1e-5, errors="row", key="run")
     found = {row["run"]: row for row in added.collect()}
