@@ -19,7 +19,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = "no Chromium for the tests of the page: on Debian, apt-get install chromium"
 """What is said where there is none."""
 
-PATIENCE = 30.0  # seconds that one step may take: the machine may be busy
+PATIENCE = 90.0  # seconds that one step may take: the machine may be busy
 POLL = 0.02  # seconds between two looks at the page
 
 

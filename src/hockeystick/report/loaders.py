@@ -22,11 +22,9 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
     ),
     "shuffled": (
         "PyTorch: DataLoader(shuffle=True), as most loaders do",
-        "Opacus: make_private(poisson_sampling=False)",
-        "TensorFlow: Dataset.shuffle(...).batch(...).repeat(...)",
+        "Opacus: make_private(poisson_sampling=False) with such a loader",
+        "TensorFlow: Dataset.shuffle(buffer of all records).batch(...).repeat(...)",
         "Grain: IndexSampler(shuffle=True), MapDataset.shuffle().batch()",
-        "JAX Privacy: CyclicPoissonSampling(sampling_prob=1, cycle_length=...): one order for all epochs",
-        "DataLoader(shuffle=False), if a record is replaced: any order will do",
     ),
     "with-replacement": (
         "PyTorch: RandomSampler(replacement=True), WeightedRandomSampler",

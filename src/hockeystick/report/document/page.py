@@ -80,7 +80,8 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   th, td { padding-top: .2rem; padding-bottom: .2rem; }
   .signature { margin-top: 2.6rem; }
   pre { margin: .4rem 0; padding: .4rem .8rem; line-height: 1.3; }
-  tr, .lead, .caution, .wide, dl, pre { break-inside: avoid; }
+  tr, .lead, .caution, .wide, ul, dl, pre { break-inside: avoid; }
+  .signature, ul, p:has(+ .signature) { break-before: avoid; }
   figure { display: inline-block; width: 56mm; margin: .4rem 1.5mm 0 0; vertical-align: top; font-size: .85em; }
   .lead, .caution, pre { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   .wide { overflow: visible; }

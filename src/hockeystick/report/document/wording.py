@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from hockeystick.numerics.doctor import NOT_WITHIN
@@ -16,7 +17,6 @@ from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import MAX_SETTING, relation_lines, rounds_said, settings_said
 from hockeystick.report.claims import verdict
 from hockeystick.report.document import blocks
-from hockeystick.report.document.checker import NAME
 from hockeystick.report.document.figures import figures
 from hockeystick.report.document.shares import (
     CROWD,
@@ -32,6 +32,9 @@ from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, roun
 from hockeystick.report.scale import PUBLISHED, QUESTIONS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut, one_line
+
+READABLE = 1e-13
+"""Largest delta too small to be read as one in so many."""
 
 MOST_ROUNDS = 40
 """Largest number of kinds of rounds in the table; the plan at the end of the report lists all."""
@@ -50,19 +53,21 @@ RELATIONS: Mapping[str, str] = {
 
 GUARANTEES: Mapping[str, str] = {
     "certified": "The true value lies between the two ends. The program bounds every numerical error, adds it to the "
-    "safe side and rounds what it prints outward; it assumes elementary functions as accurate as stated.",
+    "safe side and rounds what it prints outward; it assumes elementary functions as accurate as stated. The word is about arithmetic, not about an accreditation.",
     "proved": "The true value lies between the two ends, by a proof in ball arithmetic.",
     "upper bound": "The true value is at most the stated number. It may be much smaller: no lower bound is known.",
 }
 """Meaning of each guarantee."""
 
+DRAWN = "Batches are drawn as the plan says."
+
 OUTSIDE = (
-    "Batches are drawn as the plan says.",
-    "Each record's contribution is clipped to the norm for which the noise was set.",
+    "One record changes what the noise covers (a sum, a gradient) by at most the bound for which the noise was set.",
     "The noise follows the stated law, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose clipping norms, learning rates, the best run or the time to stop, "
     "unless the plan says so. Each such choice costs privacy.",
-    "No person has more records than the protected unit: who has more is protected less.",
+    "No person has more records than the protected unit. A person with more is protected less.",
+    "Nothing else was released about the same people, or its epsilon is counted elsewhere: epsilons add up.",
     "The size of the dataset may be public.",
 )
 """Conditions that an accountant cannot see and the signer must check."""
@@ -103,8 +108,8 @@ ATTACKS: Mapping[str, tuple[Attack, Attack]] = {
 
 
 WEAK = 7.0
-"""Epsilon from which a guarantee is called meaningless for one person: of two equally likely answers, whoever sees
-the output may be right about 1 / (1 + e^-7) = 99.9 % (Kairouz, Oh, Viswanath 2015)."""
+"""Epsilon from which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times as likely
+with one of two answers makes even odds 1 / (1 + e^-7) = 99.9 %."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
@@ -123,13 +128,10 @@ def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
         *_meaning(record),
         *_run(record, plan),
         *_assumed(record),
-        blocks.Heading("What people must check"),
-        blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:"),
-        blocks.Bullets(OUTSIDE),
-        blocks.Signature(("Name and role", "Date", "Signature")),
         *_guarantee(record),
         *_pictures(record),
         *_made(record, plan),
+        *_signed(record),
     ]
 
 
@@ -164,6 +166,12 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
     if first["reason"]:
         cautions.append(_reason(first))
+    if "shuffled" in _sampled(record):
+        cautions += [
+            f"with Poisson batches the same training has epsilon at most {quoted(row)}: train again with them"
+            for row in record["samplings"]
+            if row["scheme"] == "poisson"
+        ]
     if str(record["made"].get("doctor", "")).startswith(NOT_WITHIN):
         cautions.append(f"the elementary functions of the machine are {one_line(str(record['made']['doctor']))}")
     if cautions:
@@ -174,11 +182,28 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
     """Return a warning for an epsilon, infinite if None, from :data:`WEAK` on; none below."""
     if epsilon is not None and epsilon < WEAK:
         return []
-    often = "all" if epsilon is None else "more than 99.9%"
+    sure = "certain" if epsilon is None else "more than 99.9% sure"
     return [
-        f"this number gives a single {unit} no meaningful protection: the guarantee allows an attack that is right in "
-        f"{often} of its guesses whether a {unit} was in the data"
+        f"this number gives a single {unit} no meaningful protection: it allows some results that make an attacker, "
+        f"undecided before, {sure} about that {unit}"
     ]
+
+
+def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
+    yield blocks.Heading("What people must check")
+    yield blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:")
+    yield blocks.Bullets((DRAWN, *OUTSIDE) if _sampled(record) else OUTSIDE)
+    yield blocks.Paragraph(
+        f"Signed for {headline(record)}, for {_protected(record)} under {record['adjacency']}, and for the plan above "
+        f"(SHA-256 {record['plan_sha256']})."
+    )
+    yield blocks.Signature(("Name and role", "Date", "Signature"))
+
+
+def _sampled(record: Mapping[str, Any]) -> list[str]:
+    """Names of the plan's sampling schemes, without none."""
+    names = (item.get("sampling", "none") for item in record["plan"]["round"])
+    return [name for name in dict.fromkeys(names) if name != "none"]
 
 
 def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
@@ -251,9 +276,10 @@ def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
 
 
 def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
-    yield blocks.Heading("How batches must be drawn")
+    sampled = _sampled(record)
+    yield blocks.Heading("How batches must be drawn" if sampled else "Assumptions of the plan")
     yield blocks.Bullets(record["assumptions"])
-    for name in dict.fromkeys(item.get("sampling", "none") for item in record["plan"]["round"]):
+    for name in sampled:
         loaders = loaders_of(name)
         if loaders:
             yield blocks.Paragraph(f"Loaders that draw batches so ({name}): {'; '.join(loaders)}.")
@@ -298,7 +324,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         yield blocks.Paragraph(
             f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
             f"{factor_up(first['upper'])} times as likely with one of two neighbouring datasets as with the other, "
-            f"plus a probability of {delta}. For comparison, published epsilons: {PUBLISHED}."
+            f"plus a probability of {delta}{_one_in(record['asked']['delta'])}. For comparison, published epsilons: "
+            f"{PUBLISHED}."
         )
     attack = record["attack"]
     if "refused" in attack:
@@ -308,7 +335,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     words, question = ATTACKS[adjacency]["unit" in record], QUESTIONS[Adjacency(adjacency)]["unit" in record]
     yield blocks.Paragraph(
         f"An attacker who guesses {question}, at even odds, is right with a probability of at most "
-        f"{half_up(attack['advantage']['upper'])}; a coin is right with 50%."
+        f"{half_up(attack['advantage']['upper'])}, on average over the results; a coin is right with 50%."
     )
     rows = [(percent_given(row["fpr"]), percent_up(row["upper"])) for row in attack["tpr"]]
     yield blocks.Table("The best attack, on average over its targets", words.alarms, rows, words=0)
@@ -318,6 +345,15 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         f"An attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
         f"{CROWD:,} {words.targets} on average. Without the results it would recognise {chance}, by chance."
     )
+
+
+def _one_in(delta: float) -> str:
+    """Return a small probability as one in so many, rounded up; nothing where it takes too many digits to be read.
+
+    >>> _one_in(1e-05), _one_in(3e-06), _one_in(1e-20)
+    (' (1 in 100,000)', ' (1 in 333,333)', '')
+    """
+    return f" (1 in {int(1 / Decimal(repr(delta))):,})" if delta > READABLE else ""
 
 
 def _pictures(record: Mapping[str, Any]) -> list[blocks.Block]:
@@ -344,19 +380,19 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
             ("with", versions),
             ("machine", one_line(str(made.get("machine", "")))),
             *([("elementary functions", one_line(str(made["doctor"])))] if "doctor" in made else []),
-            ("SHA-256 of the plan", record["plan_sha256"]),
         ]
     )
     title = record["asked"]["title"]
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
     yield blocks.Paragraph(
-        f"These commands make this report again from the plan below, recompute every number in it, and prove its "
-        f"epsilons by {NAME}, one file of Python that shares no code with hockeystick:"
+        "The first command makes this report again from the plan below. The second recomputes every number in it. The "
+        "third proves its epsilons by a checker that shares no code with hockeystick, or says that the checker does "
+        "not cover the plan:"
     )
     commands = (
         f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
         "hockeystick verify report.html",
-        f"python {NAME} report.html",
+        "hockeystick verify report.html --independent",
     )
     yield blocks.Code("\n".join(commands), "console")
     yield blocks.Heading("The plan")
