@@ -53,7 +53,8 @@ RELATIONS: Mapping[str, str] = {
 
 GUARANTEES: Mapping[str, str] = {
     "certified": "The true value lies between the two ends. The program bounds every numerical error, adds it to the "
-    "safe side and rounds what it prints outward; it assumes elementary functions as accurate as stated. The word is about arithmetic, not about an accreditation.",
+    "safe side and rounds what it prints outward; it assumes elementary functions as accurate as stated. The word "
+    "is about arithmetic, not about an accreditation.",
     "proved": "The true value lies between the two ends, by a proof in ball arithmetic.",
     "upper bound": "The true value is at most the stated number. It may be much smaller: no lower bound is known.",
 }
@@ -108,8 +109,8 @@ ATTACKS: Mapping[str, tuple[Attack, Attack]] = {
 
 
 WEAK = 7.0
-"""Epsilon from which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times as likely
-with one of two answers makes even odds 1 / (1 + e^-7) = 99.9 %."""
+"""Epsilon from which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times as
+likely with one of two answers turns even odds into 1 / (1 + e^-7) = 99.9 %."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
