@@ -72,10 +72,10 @@ def shown(package: str, original: Run, certified: Run) -> str:
     """The script, what changes, and what both print."""
     script = (SCRIPTS / f"{package}_original.py").read_text(encoding="utf-8")
     return (
-        f"The script, `examples/integrations/{package}_original.py`:\n\n```python\n{script}```\n\n"
-        f"What changes in `examples/integrations/{package}_certified.py`:\n\n"
+        f"The original script, `examples/integrations/{package}_original.py`:\n\n```python\n{script}```\n\n"
+        f"The changes in `examples/integrations/{package}_certified.py`:\n\n"
         "```diff\n" + "\n".join(change(package)) + "\n```\n\n"
-        f"The original prints\n\n```text\n{original.output}```\n\nand the other\n\n```text\n{certified.output}```\n"
+        f"The original prints\n\n```text\n{original.output}```\n\nand the changed script prints\n\n```text\n{certified.output}```\n"
     )
 
 
