@@ -24,7 +24,10 @@ QUESTIONS = {
 }
 """Question of an attacker about a record and about a user, by adjacency; one ordering alone has that of both."""
 
-PUBLISHED = "per user: Google's keyboard 0.994 to 13.69 at delta 1e-10 (Xu, Zhang 2024), Apple 2 to 16 a day (Desfontaines 2021)"
+PUBLISHED = (
+    "per user: Google's keyboard 0.994 to 13.69 at delta 1e-10 (Xu, Zhang 2024), "
+    "Apple 2 to 16 a day (Desfontaines 2021)"
+)
 """Published epsilons; ``docs/primer.md`` quotes the sentences with their addresses."""
 
 

@@ -325,7 +325,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         yield blocks.Paragraph(
             f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
             f"{factor_up(first['upper'])} times as likely with one of two neighbouring datasets as with the other, "
-            f"plus a probability of {delta}{_one_in(record['asked']['delta'])}. For comparison, published epsilons {PUBLISHED}."
+            f"plus a probability of {delta}{_one_in(record['asked']['delta'])}. For comparison, published "
+            f"epsilons {PUBLISHED}."
         )
     attack = record["attack"]
     if "refused" in attack:
