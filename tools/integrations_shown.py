@@ -75,7 +75,8 @@ def shown(package: str, original: Run, certified: Run) -> str:
         f"The original script, `examples/integrations/{package}_original.py`:\n\n```python\n{script}```\n\n"
         f"The changes in `examples/integrations/{package}_certified.py`:\n\n"
         "```diff\n" + "\n".join(change(package)) + "\n```\n\n"
-        f"The original prints\n\n```text\n{original.output}```\n\nand the changed script prints\n\n```text\n{certified.output}```\n"
+        f"The original prints\n\n```text\n{original.output}```\n\n"
+        f"and the changed script prints\n\n```text\n{certified.output}```\n"
     )
 
 
