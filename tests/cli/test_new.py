@@ -25,7 +25,7 @@ def test_a_target_finds_the_noise_in_units_of_the_numbers(tmp_path: Path) -> Non
     made = tmp_path / "plan.toml"
     flags = ("--dataset-size", "5e3", "--count", "12", "--sensitivity", "3", "--epsilon", "1")
     done = run("new", made, "--release", "gaussian", *flags)
-    assert done.stdout.startswith("epsilon <= 1.00 at delta = 1e-4\n")
+    assert done.stdout.startswith("epsilon <= 1.00 at delta = 1e-5\n")
     noise = float(done.stderr.partition("Add noise of ")[2].partition(" ")[0])
     again = tmp_path / "again.toml"
     run("new", again, "--release", "gaussian", *flags[:-2], "--noise", repr(noise))
@@ -64,3 +64,9 @@ def test_people_who_have_no_plan_are_led_to_it(tmp_path: Path) -> None:
     state = tmp_path / "history.json"
     state.write_text('{"history": [[1.0, 0.01, 100]], "mechanism": "rdp"}')
     assert "accountant.plan.save" in refused("epsilon", state)
+
+
+def test_a_file_in_place_of_a_command_leads_to_a_first_plan() -> None:
+    done = run("answers.csv")
+    assert done.exit_code == 2
+    assert done.stderr.endswith("received 'answers.csv'; `hockeystick new` writes a first plan\n")

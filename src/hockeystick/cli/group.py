@@ -86,7 +86,7 @@ class OneLineGroup(click.Group):
             if args[0] in OPTIONS:
                 raise click.UsageError(f"no command {args[0]!r}; did you mean '--{args[0]}'?", ctx)
             line = choice("command", args[0], self.list_commands(ctx), elsewhere=COMMAND_NAMES)
-            raise click.UsageError(line, ctx)
+            raise click.UsageError(f"{line}; `{PROGRAM} new` writes a first plan" if "." in args[0] else line, ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
             _refuse_repeated(click.Context(command, info_name=name, parent=ctx), rest)

@@ -59,6 +59,9 @@ OF_NUMBERS = (
     Question("noise", "How much noise (the scale of Laplace, the standard deviation of normal noise)?"),
 )
 
+LARGEST_DELTA = 1e-5
+"""Largest delta that is chosen for a plan: with few records, 1 / records is no small probability."""
+
 HEAD = """\
 # A plan: the noise that protects the data, and how often it is added. Correct what is not so, and ask again:
 #   hockeystick epsilon {file}
@@ -98,9 +101,9 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--release", type=click.Choice(list(RELEASES)), help="What do you release?")
 @_flags
 @options.number_option("--epsilon", help="Find the noise for this epsilon, in place of the question about noise.")
-@options.number_option("--delta", help="Delta; by default the power of ten below 1 / records.")
+@options.number_option("--delta", help="Delta; by default the power of ten below 1 / records, at most 1e-5.")
 def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
-    """Write a first plan file, by five questions or by flags, and answer for it.
+    """Write a first plan file, by five questions or by flags, and compute its epsilon.
 
     FILE is plan.toml unless you name another. hockeystick reads no data: a plan says how much noise protects how many
     records. A flag answers its question beforehand.
@@ -183,7 +186,7 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     from hockeystick.values.domains import whole
 
     records = whole(said["dataset_size"], "dataset_size", "number of records", 1)
-    at = 10.0 ** -len(str(records)) if delta is None else delta
+    at = min(10.0 ** -len(str(records)), LARGEST_DELTA) if delta is None else delta
     if release in TRAINING:
         plan = dp_sgd(**{"noise_multiplier": 1.0, **said}, sampling=release, delta=at)  # type: ignore[arg-type]
     else:
