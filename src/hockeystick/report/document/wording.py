@@ -283,7 +283,7 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     for name in sampled:
         loaders = loaders_of(name)
         if loaders:
-            yield blocks.Paragraph(f"Loaders that draw batches so ({name}): {'; '.join(loaders)}.")
+            yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(loaders)}.")
     if record["samplings"]:
         yield blocks.Paragraph(
             "The same training with other batches has another epsilon. Most data loaders shuffle. The row "
