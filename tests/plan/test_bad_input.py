@@ -666,3 +666,9 @@ def test_help_names_the_arguments_of_a_mechanism_and_a_wrong_number_of_them_is_a
 def test_a_mechanism_that_has_another_name_elsewhere_is_named() -> None:
     with pytest.raises(hs.InvalidInputError, match="did you mean 'laplace-threshold'"):
         hs.Plan.from_dict({"round": [{"mechanism": "partition-selection"}]})
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "zero-out"])
+def test_noise_0_is_refused_by_its_own_name(adjacency: str) -> None:
+    with pytest.raises(hs.UnsupportedError, match="noise_multiplier 0 protects nobody"):
+        hs.dp_sgd(0.0, sample_rate=0.1, steps=10, adjacency=adjacency)

@@ -15,7 +15,7 @@ from hockeystick.plan.sampling.base import Sampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.pmf import Pmf
@@ -49,36 +49,38 @@ def dp_sgd(
     records_per_unit: int | None = None,
     partitions_per_unit: int | None = None,
 ) -> Plan:
-    """The plan of DP-SGD: Gaussian rounds that see a sample, by default a Poisson sample.
+    """Return the plan of DP-SGD: Gaussian rounds on sampled batches, by default Poisson samples.
 
     Args:
         noise_multiplier: standard deviation of the noise / clipping norm; 0 is training without noise.
-        sample_rate: probability that a record enters a batch; or give ``batch_size`` and ``dataset_size``.
-        steps: number of optimiser steps; or give ``epochs``. Where a round of the scheme is an epoch, whole epochs;
-            with ``"random-allocation"`` the last one may be broken off, and is a round of its own.
-        batch_size: expected batch size; that of every batch where the sampling scheme fixes it.
+        sample_rate: probability that a record is in a batch; ``batch_size`` and ``dataset_size`` can replace it.
+        steps: number of optimiser steps; ``epochs`` can replace it. If a round of the scheme is an epoch, the steps
+            must make up whole epochs; ``"random-allocation"`` accepts a partial last epoch, as a round of its own.
+        batch_size: expected batch size; exact batch size if the sampling scheme fixes it.
         dataset_size: number of records.
-        steps_per_epoch: of schemes that ask for it: ``"shuffled"`` and ``"random-allocation"`` also take both sizes.
-        last_batch_size: of ``"random-allocation"``, with ``batch_size`` and ``steps_per_epoch``: the expected size of
-            the last batch.
-        check_in: of ``"random-allocation"``: the probability with which a record takes part in an epoch at all.
-        drop_last: of ``"shuffled"``, with both sizes: whether a last batch with fewer records is dropped.
-        draws: of ``"with-replacement"``, with ``dataset_size``: number of draws in a step.
-        max_batch_size: of ``"truncated-poisson"``, with ``sample_rate`` and ``dataset_size``: largest batch that is
-            not cut.
-        groups: of ``"cyclic-poisson"``, with ``sample_rate``: number of groups that take turns.
-        epochs: passes over the data, kept in the plan. Each takes ``ceil(dataset_size / batch_size)`` steps, or
-            ``ceil(1 / sample_rate)`` where no batch size is given.
-        sampling: how batches are made: the name of a scheme that ``hockeystick supported`` lists.
+        steps_per_epoch: for ``"shuffled"`` and ``"random-allocation"``, which also accept both sizes.
+        last_batch_size: for ``"random-allocation"`` with ``batch_size`` and ``steps_per_epoch``: expected size of the
+            last batch.
+        check_in: for ``"random-allocation"``: probability that a record takes part in an epoch at all.
+        drop_last: for ``"shuffled"`` with both sizes: true if the loader drops an incomplete last batch.
+        draws: for ``"with-replacement"`` with ``dataset_size``: number of draws per step.
+        max_batch_size: for ``"truncated-poisson"`` with ``sample_rate`` and ``dataset_size``: larger batches are cut
+            to this size.
+        groups: for ``"cyclic-poisson"`` with ``sample_rate``: number of groups that take turns.
+        epochs: passes over the data, stored in the plan. An epoch has ``ceil(dataset_size / batch_size)`` steps, or
+            ``ceil(1 / sample_rate)`` without a batch size.
+        sampling: name of a sampling scheme; ``hockeystick supported`` lists them.
         adjacency: neighbouring relation.
-        delta: default target.
-        unit: who is protected: ``"record"``, or ``"user"`` with ``records_per_unit``; each record is clipped by itself.
-        records_per_unit: most records that one user has in the dataset, or in one partition of it.
-        partitions_per_unit: with ``sampling="none"``: most partitions with records of one unit, where every step
-            is run on each partition by itself. By default the data are not split.
+        delta: default delta.
+        unit: protected unit, ``"record"`` or ``"user"``; ``"user"`` needs ``records_per_unit``. Each record is clipped
+            separately.
+        records_per_unit: maximum number of records of one user in the dataset, or in one partition of it.
+        partitions_per_unit: with ``sampling="none"``, if every step runs on each partition separately: maximum number
+            of partitions with records of one unit. By default there are no partitions.
 
     Raises:
         InvalidInputError: a missing, superfluous or invalid argument.
+        UnsupportedError: noise 0 with a sampling or an adjacency other than those named in the error.
 
     >>> dp_sgd(noise_multiplier=1.1, batch_size=256, dataset_size=60_000, epochs=60).steps
     14100
@@ -112,11 +114,19 @@ def dp_sgd(
     who: dict[str, Any] = {
         "unit": unit, "records_per_unit": records_per_unit, "partitions_per_unit": partitions_per_unit,
     }  # fmt: skip
+    mechanism = noised(noise_multiplier)
+    if not isinstance(mechanism, Gaussian) and (
+        sampling not in ("none", "poisson") or adjacency in ("replace-one", "zero-out")
+    ):
+        raise UnsupportedError(
+            "noise_multiplier 0 protects nobody; epsilon, infinity, is stated with sampling 'poisson' or 'none' under "
+            "adjacency 'add-or-remove'"
+        )
     if epochs is not None:
-        return Plan([Round(noised(noise_multiplier), scheme, epochs=epochs)], adjacency, delta, **who)
+        return Plan([Round(mechanism, scheme, epochs=epochs)], adjacency, delta, **who)
     assert steps is not None
     count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
-    rounds = [Round(noised(noise_multiplier), scheme, count)]
+    rounds = [Round(mechanism, scheme, count)]
     if left:
         last = scheme.broken_off(left)
         if last is None:
@@ -125,7 +135,7 @@ def dp_sgd(
                 f"because a partial epoch counts in full; received {steps}; give epochs instead",
                 "steps",
             )
-        rounds.append(Round(noised(noise_multiplier), last))
+        rounds.append(Round(mechanism, last))
     return Plan(rounds, adjacency, delta, **who)
 
 
