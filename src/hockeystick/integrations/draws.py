@@ -77,7 +77,7 @@ class Draws:
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
             raise UnsupportedError(
                 f"a step after skipped ones (signal_skip_step) covers several batches: {self._drawn} were drawn in "
-                f"this pass, for steps up to number {self._taken};  {ON_EACH}"
+                f"this pass, for steps up to number {self._taken}; {ON_EACH}"
             )
         self._record(optimizer)
 
