@@ -228,7 +228,7 @@ class SidedCurve:
 
     @cached_property
     def instances(self) -> tuple[WorstCurve, ...]:
-        """Both sides of each instance, named ``remove`` and ``add`` whatever the adjacency."""
+        """Both sides of each instance, named ``remove`` and ``add`` for every adjacency."""
         return tuple(
             self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
             for forward, backward in instances(self._asked)

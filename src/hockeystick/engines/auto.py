@@ -141,7 +141,7 @@ class AutoEngine:
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
-        """The interval of the grid, which is asked for less where it fell far short: what was asked lays the mesh."""
+        """The interval of the grid, recomputed with a lower aim if it fell far short: the aim determines the mesh."""
         for less in COARSER:
             hopeless = best.limited is not None and not best.upper - best.lower <= HOPELESS * abs(best.upper)
             if not hopeless or (gap is not None and gap >= less):

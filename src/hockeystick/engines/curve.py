@@ -57,7 +57,7 @@ class Section(Protocol):
 
 
 class _EachAlone:
-    """An engine that is asked one epsilon after the other."""
+    """An engine that answers one epsilon after the other."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -83,7 +83,7 @@ class _Sections:
         self._failures = 0
 
     def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
-        """Ends at increasing epsilons, and what sections add to it wherever that is wide.
+        """Ends at increasing epsilons, improved by sections wherever they are wide.
 
         A section is laid in the middle of the first run of wide epsilons. Its states: it *helps*, and the others are
         looked at again; it *does not help* in the very middle, which is then not tried again, and counts as a failure;

@@ -138,7 +138,7 @@ class DirectEngine:
         return min(lower - slip, upper), min(upper + slip, 0.0)
 
     def _of_densities(self, smooth: SmoothPart, epsilon: float) -> tuple[float, float]:
-        """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over as far as the depth of delta asks."""
+        """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over the range that delta needs."""
         log_floor = self._log_floor  # log of the P-mass that the tails may have
         threshold = float(smooth.outcome(np.array([epsilon]))[0])
         if smooth.support(log_floor)[1] <= threshold:

@@ -334,7 +334,7 @@ def _crossing(places: list[float], values: list[float]) -> float:
 
 
 def _batches(tilts: Array, nodes: int) -> list[Array]:
-    """Tilts, by as many as are taken at once where each is asked about so many nodes."""
+    """Tilts in batches, by the number of nodes for each."""
     batch = max(1, BLOCK // nodes)
     return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
@@ -362,7 +362,7 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
 
 
 def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
-    """Panels about 1 wide, as a normal density wants, and finer ones towards the ends, where others have their mass."""
+    """Panels about 1 wide, which suits a normal density, and finer ones towards the ends, where others lie."""
     panels = int(min(max(high - low, panels_between[0]), panels_between[1]))
     width = (high - low) / panels
     edges = low + width * np.arange(panels + 1, dtype=np.float64)

@@ -147,5 +147,5 @@ class Turned:
 
 
 def _whole(pair: DominatingPair) -> bool:
-    """True if both laws have no infinite loss, and are not made of numbers."""
+    """True if both laws have no infinite loss and are not tables of numbers."""
     return pair.infinite_mass == 0 and (isinstance(pair, AllocationPair) or pair.smooth is not None)

@@ -62,13 +62,13 @@ class Atoms:
         return self if which.all() else self.kept(which)
 
     def kept(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Atoms:
-        """Some of the atoms, with what they may be off by."""
+        """Some of the atoms, with their errors."""
         slip = self.slip if isinstance(self.slip, float) else self.slip[which]
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
         return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
 
     def log_moment(self, t: float) -> float:
-        """An upper bound on K(t) of the finite losses: each of them, and its mass, may be as large as it says."""
+        """An upper bound on K(t) of the finite losses: each loss and mass is taken at its upper end."""
         return moment.atoms(self.loss + self.slip, self.log_p + self.log_slip, t, self.units)
 
 
@@ -266,7 +266,7 @@ class DominatingPair(RenyiCurve):
 
     @property
     def infinite_mass(self) -> float:
-        """``P(L = +inf)``; at least :data:`TINY` where there is any, so that it is never taken for none.
+        """``P(L = +inf)``; at least :data:`TINY` where it is positive, so that it never rounds to 0.
 
         A mass below the smallest double is known to within that double, as all of them are: see
         ``RenyiComposition.infinite_mass_ends``, whose lower end is then 0 and whose upper end is above the truth.
@@ -295,7 +295,7 @@ class DominatingPair(RenyiCurve):
         return None
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
-        """Losses and log-masses for the guide, of a pair that has neither atoms nor densities to be had."""
+        """Losses and log-masses for the guide, for a pair with neither atoms nor computable densities."""
         return None
 
     @property
@@ -345,7 +345,7 @@ class DominatingPair(RenyiCurve):
         return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """An upper bound on K(t) after Poisson sampling; asked only of pairs with a smooth part."""
+        """An upper bound on K(t) after Poisson sampling; called only for pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
     @property

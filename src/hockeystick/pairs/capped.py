@@ -50,7 +50,7 @@ class CappedPair(DominatingPair):
 
     @property
     def smooth(self) -> None:
-        """None is given: what is asked of it here is its transform alone."""
+        """None: only the transform of this pair is used."""
 
     @property
     def transform(self) -> CappedTransform:
@@ -59,7 +59,7 @@ class CappedPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From ``log(1 - q)``, without an end above: outcomes far out are kept with hardly any probability."""
+        """From ``log(1 - q)``, unbounded above: outcomes far out are kept with a tiny probability."""
         return math.log1p(-self.capped.law.rate), math.inf
 
     def log_moment(self, t: float) -> float:

@@ -28,7 +28,7 @@ class QuadraticTransform:
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
@@ -95,7 +95,7 @@ class AtomTransform:
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:

@@ -116,7 +116,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def _last(self) -> int:
-        """The last outcome beyond either centre that is looked at."""
+        """The last outcome considered beyond either centre."""
         return math.ceil(REACH * self._s) + 1
 
     @property
@@ -139,7 +139,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The losses of the outcomes within reach, and what is beyond at infinite losses."""
+        """The losses of the outcomes within reach; the mass beyond has infinite loss."""
         d, variance = float(self.distance), float(self.variance)
         m = self._last
         x = np.arange(-m, self.distance + m + 1, dtype=np.float64)

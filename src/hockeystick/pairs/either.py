@@ -134,7 +134,7 @@ def _log_mean(bounds: list[float], weights: tuple[float, ...]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EitherPair(DominatingPair):
-    """One of several pairs without atoms, each with a characteristic function, and told which.
+    """One of several pairs without atoms, chosen at random and revealed; each has a characteristic function.
 
     Attributes:
         parts: the pairs.

@@ -24,7 +24,7 @@ NEAR = Fraction(1, 2)
 
 
 def log_fraction(value: Fraction) -> float:
-    """log of a positive fraction, to a few roundings of itself; whatever its size."""
+    """Logarithm of a positive fraction of any size, to a few roundings of itself."""
     if abs(value - 1) <= NEAR:
         return math.log1p(float(value - 1))
     shift = value.numerator.bit_length() - value.denominator.bit_length()

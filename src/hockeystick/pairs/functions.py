@@ -192,7 +192,7 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
 
 
 def _disagree(panels: _Panels) -> Mask:
-    """Panels on which both rules differ, or over which the loss goes far."""
+    """Panels on which both rules differ, or over which the loss varies much."""
     low, high = panels.ends
     with np.errstate(invalid="ignore"):
         far = (high - low > SPAN) & np.isfinite(high - low)
@@ -202,7 +202,7 @@ def _disagree(panels: _Panels) -> Mask:
 
 
 def _turn(panels: _Panels) -> Mask:
-    """Panels on which the loss turns, and goes far enough for it to matter."""
+    """Panels on which the loss turns and varies enough to matter."""
     low, high = panels.ends
     with np.errstate(invalid="ignore"):
         found: Mask = panels.turns & (high - low > LEAST_SPAN)
@@ -237,7 +237,7 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
 
 
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
-    """Masses with their errors, and the mass that may lie where nobody looked.
+    """Masses with their errors, and a bound on the mass outside the panels.
 
     Raises:
         InvalidInputError: the total misses 1.
@@ -317,7 +317,7 @@ def of_values(p: Array, q: Array, accuracy: float) -> Cells:
 
 
 def of_trade_off(function: Function, accuracy: float) -> Cells:
-    """Return cells of the pair with a trade-off function: Q uniform on the line of false alarms, P what they detect.
+    """Return cells of the pair with a trade-off function: Q is uniform over false alarms, P detects.
 
     The likelihood ratio falls along that line, as the function is convex.
 

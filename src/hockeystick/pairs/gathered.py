@@ -106,7 +106,7 @@ class Gathered:
 
     @property
     def tried(self) -> bool:
-        """True if a contour of all rounds is worth a try."""
+        """True if a contour of all rounds should be tried."""
         return len(self.exact.rounds) <= TRIED or self.bundled
 
     @cached_property
@@ -180,7 +180,7 @@ def _family(pair: DominatingPair) -> Family | None:
 
 
 def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair) -> Family | None:
-    """The family of a pair that is made of a base pair and a rate: ordered by the rate, and as the base is."""
+    """The family of a pair sampled from a base pair: ordered by the rate, and by the order of the base."""
     base, kind = _family(pair.base), type(pair)
     if base is None:
         return None
@@ -189,7 +189,7 @@ def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutRepl
 
 
 def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
-    """Pairs that are made of a base pair and a rate, and ordered by both."""
+    """Pairs sampled from a base pair at a rate, ordered by both."""
     return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
 
 

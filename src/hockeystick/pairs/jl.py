@@ -74,7 +74,7 @@ def jl_pair(noise: float, projections: int) -> KnottedPair:
 
 
 def _distances(noise: float, r: int) -> tuple[Array, Array]:
-    """Distances over the noise, and the probability of each, largest last; what is left out counts as infinite loss."""
+    """Distances over the noise, and the probability of each, largest last; the rest counts as infinite loss."""
     edges = np.geomspace(2 * float(gammaincinv(r / 2, FAILED)), 2 * float(gammainccinv(r / 2, FAILED)), CELLS + 1)
     low, high = gammainc(r / 2, edges / 2), gammaincc(r / 2, edges / 2)
     weight = np.where(edges[1:] <= r, np.diff(low), -np.diff(high))

@@ -22,7 +22,7 @@ SPARE = 4
 
 @dataclass(frozen=True)
 class JointPair(DominatingPair):
-    """The product of pairs, each as often as it says.
+    """The product of pairs, each with its multiplicity.
 
     Attributes:
         together: pairs and how often each is there, at least once.
@@ -41,7 +41,7 @@ class JointPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Not had for the product.
+        """Not available for the product.
 
         Raises:
             NotApplicableError: always.
@@ -50,7 +50,7 @@ class JointPair(DominatingPair):
 
     @property
     def smooth(self) -> None:
-        """Not had for the product.
+        """Not available for the product.
 
         Raises:
             NotApplicableError: always.

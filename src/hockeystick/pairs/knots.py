@@ -241,7 +241,7 @@ def _narrow(cells: Cells) -> float:
 
 
 def merged_below(cells: Cells) -> KnottedPair:
-    """Return a pair that (P, Q) dominates: of each outcome no more is told than its cell."""
+    """Return a pair that (P, Q) dominates: it reveals only the cell of each outcome."""
     p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
     q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
     only_p = (cells.q == 0) & (cells.q_error == 0)

@@ -141,11 +141,11 @@ class WindowPair(DominatingPair):
         return self.transform.log_moment(t)
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """As of the Laplace pair; the mass that Q has at minus infinity is an atom at ``log(1 - q)``."""
+        """Like that of the Laplace pair; the Q-mass at minus infinity becomes an atom at ``log(1 - q)``."""
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """As of the Laplace pair; ``E_Q Lambda^-t`` is infinite, and of no use, where some losses are."""
+        """Like that of the Laplace pair; ``E_Q Lambda^-t`` is infinite, and useless, if some losses are infinite."""
 
         def base(order: float) -> float:
             return math.inf if add and self.log_infinite > -math.inf else self.log_moment(order)

@@ -158,7 +158,7 @@ class MixtureLocation:
         return np.abs(x) + self.shifts[-1]
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Normal tails around the centres, each as deep as its weight asks: ``Phi(-r) <= exp(-r^2/2)``."""
+        """Normal tails around the centres, each as deep as its weight requires: ``Phi(-r) <= exp(-r^2/2)``."""
         share = log_mass - math.log(len(self.shifts) + 1)
         highest = max(
             mu + math.sqrt(2 * max(math.log(p) - share, 0.0)) if math.log(p) > share else 0.0

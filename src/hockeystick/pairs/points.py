@@ -93,7 +93,7 @@ def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> Finit
 
 
 def of_tests(alphas: Iterable[float], betas: Iterable[float]) -> FinitePair:
-    """The pair of the best that can be had of some tests by drawing them by lot, in exact numbers.
+    """The pair of the best tests that some tests give by randomisation, in exact numbers.
 
     Its trade-off function is the lower convex hull of their rates, of (0, 1) and of (1, 0). Rates that are rounded up
     are those of a test that gives a wrong answer now and then, so that a pair of which these are rates dominates it.

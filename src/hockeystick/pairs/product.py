@@ -71,7 +71,7 @@ class ProductPair(DominatingPair):
 
 @lru_cache(maxsize=64)
 def product(rounds: tuple[tuple[DominatingPair, int], ...]) -> ProductPair:
-    """The product of pairs with finitely many losses, which a grid asks for on every mesh that it tries."""
+    """The product of pairs with finitely many losses; a grid evaluates it on every mesh that it tries."""
     return ProductPair(rounds)
 
 

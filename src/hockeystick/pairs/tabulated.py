@@ -124,7 +124,7 @@ def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
-    """Orders less 1, and K at each: from where K is little to where no delta is asked for."""
+    """Orders less 1, and K at each, from a small K up to the smallest delta."""
     low = 1.0
     while low > LEAST_TILT and log_moment(rounds, low) > LITTLE:
         low /= 4

@@ -63,7 +63,7 @@ class Transform(Protocol):
         ...
 
     def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t), about ``slack`` above it; ``inf`` where none can be had."""
+        """An upper bound on K(t), about ``slack`` above it; ``inf`` if there is none."""
         ...
 
 

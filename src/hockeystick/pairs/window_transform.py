@@ -68,7 +68,7 @@ class WindowTransform:
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> WindowLine:
@@ -76,7 +76,7 @@ class WindowTransform:
         return WindowLine(self, t)
 
     def envelope(self, t: float, count: int) -> WindowEnvelope:
-        """The envelope at tilt t, whatever the count."""
+        """The envelope at tilt t, for any count."""
         return WindowEnvelope(self, t)
 
     def upper(self, t: float, slack: float) -> float:

@@ -79,7 +79,7 @@ class Bundle:
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     @cached_property
@@ -262,7 +262,7 @@ class BundleEnvelope:
         self._known: dict[float, float] = {}
 
     def guessed(self, edges: Array) -> Array:
-        """About what :meth:`log_bound` says, from the few kinds that stand in for all."""
+        """An estimate of :meth:`log_bound`, from the few kinds that represent all."""
         out = np.zeros(len(edges))
         for boxes, count in self._few:
             for at, edge in enumerate(edges.tolist()):
@@ -290,7 +290,7 @@ class BundleEnvelope:
         return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: a share of them is lost in the sum
 
     def by_leaders(self, edges: Array) -> Array:
-        """As :meth:`log_bound`, by the kinds alone that fall off most: all factors are at most 1."""
+        """The :meth:`log_bound` of the fastest-decaying kinds alone: all factors are at most 1."""
         out = np.array([self._by_leaders(edge) for edge in edges.tolist()])
         return np.minimum.accumulate(out) * (1 - SPARE)
 

@@ -16,7 +16,7 @@ SLACK = 1e-2  # of a bound on K: a direction that is left out by less is rare, a
 
 
 def is_bundle(transform: Transform) -> TypeGuard[Bundle]:
-    """True if a characteristic function is that of a bundle, which says so itself: there may be none yet."""
+    """True if a characteristic function belongs to a bundle; the module of bundles may not be loaded yet."""
     return getattr(transform, "bundles", False)
 
 

@@ -54,7 +54,7 @@ class Cut:
         return float(self.edges[0])
 
     def log_tail(self, counts: Array, step: float) -> float:
-        """Log of the bound on what is left out, relative to ``e^(K(t) - t eps)``."""
+        """Log of the bound on the remainder, relative to ``e^(K(t) - t eps)``."""
         return float(log_tails(self.edges, counts @ self.bounds, step)[0]) + SPARE
 
 
@@ -182,7 +182,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:
-    """Factor of the next edge to look at: log rho is taken for minus a power of the edge."""
+    """Factor of the next edge: log rho is modelled as minus a power of the edge."""
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])

@@ -49,7 +49,7 @@ class LongLineError(NotApplicableError):
 
 
 class BlindError(NotApplicableError):
-    """The guide does not see what counts, and nobody has looked up to where it does."""
+    """The guide misses the relevant losses, and no path has reached them yet."""
 
 
 class Aim(NamedTuple):

@@ -52,7 +52,7 @@ class Asked(Columns):
 
     @property
     def for_epsilon(self) -> bool:
-        """True where epsilons are asked, and not log deltas."""
+        """True for epsilons, false for log deltas."""
         return bool(np.isnan(self.epsilon).all())
 
 

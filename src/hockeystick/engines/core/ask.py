@@ -101,7 +101,7 @@ class Measured(Columns):
 def _attempt(
     plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, numbers: int, highest: float
 ) -> Measured:
-    """Put what one sum of each plan certifies into what is found; the intersection, where something was known."""
+    """Add the result of one sum of each plan to the known intervals, by intersection."""
     kinds = plans.kinds
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
     law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * plans.rows.count[:, None])
@@ -141,7 +141,7 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
 
 
 def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
-    """Certified ends, and the epsilon to which the sum was looked at."""
+    """Certified ends, and the epsilon at which the sum was evaluated."""
     if asked.for_epsilon:
         ends, epsilon = meet(sums, aim.epsilon, asked.targets)
         lower, upper = ends.T

@@ -51,7 +51,7 @@ class Cut(Columns):
 
     @classmethod
     def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
-        """The nearest edges found whose rest is as small as the aim wants, not a number where none is.
+        """The nearest edges whose remainder is as small as the aim requires; NaN where there is none.
 
         Few rounds have to be bounded by little each, for which boxes have to fill nearly all of the density.
         """

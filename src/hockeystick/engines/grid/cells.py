@@ -157,7 +157,7 @@ def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bo
 
 
 def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
-    """All cells that hold mass, as far as ``reach`` asks.
+    """All cells that hold mass within ``reach``.
 
     Raises:
         OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.

@@ -61,7 +61,7 @@ class GridEngine:
         return query
 
     def _below(self, epsilon: float, gap: float) -> Interval:
-        """An upper end where delta is too small to be worth a grid: what it is at a smaller epsilon."""
+        """An upper end for a delta too small for a grid: delta at a smaller epsilon."""
         guide = Guide(self.composition, DEEPEST - 50.0)
         nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
         for _ in range(HALVINGS):

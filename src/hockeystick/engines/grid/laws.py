@@ -120,7 +120,7 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
-    """Every outcome rounded down past the lower end of its cell: what is left where merging fails (empty stretches)."""
+    """Every outcome rounded down past the lower end of its cell: the fallback where merging fails (empty stretches)."""
     held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
     mass = np.zeros(len(cells.knots) + 2)
     gap = mesh.h * np.diff(np.concatenate([cells.knots[:1] - 1, cells.knots[:-1]]))

@@ -42,7 +42,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Blocks made of smaller blocks, then put on a coarser grid.
+    """Blocks composed of smaller blocks, then placed on a coarser grid.
 
     Attributes:
         recipes: for each law that is made, how often each law of the level below is in it.

@@ -25,7 +25,7 @@ class DeltaQuery:
         return 3
 
     def epsilon(self, best: Interval | None) -> float:
-        """The epsilon that is asked, whatever is known."""
+        """The queried epsilon, whatever the state."""
         return self.at
 
     def depth(self, depth: float, best: Interval) -> float:
@@ -56,7 +56,7 @@ class DeltaQuery:
 
 @dataclass(frozen=True, slots=True)
 class KeepingQuery(DeltaQuery):
-    """log delta at an epsilon, by sums that are kept, to be asked of other epsilons too."""
+    """log delta at an epsilon, by sums that are stored and reused for other epsilons."""
 
     sums: list[tuple[GridSum, GridSum]] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ class EpsilonQuery:
         return best.estimate if best and math.isfinite(best.upper) else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:
-        """The log delta expected: it is what was asked, whatever was found."""
+        """The expected log delta: the queried one."""
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:

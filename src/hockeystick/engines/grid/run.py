@@ -164,7 +164,7 @@ class Run:
         )
 
     def _sums_cost(self, h: float) -> float:
-        """Units of work of both sums and of what is read off them, on a grid of gap h; they fall as 1/h."""
+        """Units of work of both sums and of their evaluation, on a grid of gap h; they fall as 1/h."""
         width = self.window.high - self.window.low
         seen = min(width, FADE / self.t + math.log1p(1 / self.t))
         laws = 2 * sum(len(route.copies) for route in self.layout.routes)
@@ -201,7 +201,7 @@ class Run:
         return t, window
 
     def _fit(self, asked: float) -> None:
-        """Bring the laws to the asked difference of the two sides' cumulants, as far as the work that is left goes."""
+        """Refine the laws until the cumulants of both sides differ by the requested amount, or the work is used up."""
         scale, built, width = 1.0, math.inf, self.window.high - self.window.low
         widest = max(route.unit for route in self.layout.routes) / self.layout.gap or math.inf
         for attempt in range(FITS):

@@ -38,7 +38,7 @@ class Tilt(NamedTuple):
 
 
 class Aim:
-    """A table of K at tilts, and what it says.
+    """A table of K at tilts, and the aim derived from it.
 
     Args:
         rounds: the rounds.

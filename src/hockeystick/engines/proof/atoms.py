@@ -53,7 +53,7 @@ class FiniteLaw:
     direction: Direction | None
 
     def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
-        """The finite losses that P can show, with their masses; 0 is what is left out, whatever ``log_mass``."""
+        """The finite losses that P can show, with their masses; nothing is left out, for any ``log_mass``."""
         with_, without = (self._masses(law) for law in (self.law.with_, self.law.without))
         return _paired(with_, without, self.law.rate, self.direction), arb(0)
 

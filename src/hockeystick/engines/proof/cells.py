@@ -92,7 +92,7 @@ class Cells:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], offset: Ball, scale: Scale, fine: int, lost: Ball) -> Cells:
-        """The losses of one round less an offset; ``lost`` of them are taken for infinite."""
+        """The losses of one round less an offset; a mass of ``lost`` counts as infinite."""
         spacing, above, p, q = scale.spacing(fine), Counter[int](), Counter[int](), Counter[int]()
         whole = -(-spacing).expm1()
         for outcome in outcomes:
@@ -115,7 +115,7 @@ class Cells:
         return len(self.above)
 
     def times(self, other: Cells) -> Cells:
-        """The laws of the sum of two independent losses on one grid; what is lost of either is lost."""
+        """The laws of the sum of two independent losses on one grid; the lost masses add up."""
         bits, q_bits = self.scale.bits, self.scale.q_bits
         above = [min(-(-mass >> bits), 1 << bits) for mass in _product(self.above, other.above)]
         p = [mass >> bits for mass in _product(self.p, other.p)]

@@ -198,7 +198,7 @@ class LaplaceSum:
 
 
 def _ways(outcomes: int, count: int) -> int:
-    """The number of results of so many rounds, whatever their order."""
+    """The number of unordered results of so many rounds."""
     return math.comb(count + outcomes - 1, outcomes - 1)
 
 

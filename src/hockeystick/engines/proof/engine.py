@@ -34,7 +34,7 @@ TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 
 
 class ProvedDelta(NamedTuple):
-    """Proved ends of delta over finite losses, the way they came, and what kept them from the asked gap."""
+    """Proved ends of delta over finite losses, their method, and the obstacle to the requested gap."""
 
     ends: Enclosure
     engine: str

@@ -168,7 +168,7 @@ class AllocationPair(DominatingPair):
 
     @property
     def patience(self) -> float:  # type: ignore[override]
-        """As of the law."""
+        """The patience of the law."""
         return self.law.patience
 
     @property

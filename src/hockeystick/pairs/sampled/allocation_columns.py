@@ -145,7 +145,7 @@ class Columns:
         self._weigh()
 
     def _weigh(self) -> None:
-        """Weights: ``Y^k / k!`` times the density and dx, and what they are off by, relative to themselves."""
+        """Weights: ``Y^k / k!`` times the density and dx, and their relative errors."""
         mu, n, c = self._mu, self._n, self._c
         x = self._x = self._places / mu
         self._y = np.exp(self._places) * math.exp(-0.5 * mu * mu)

@@ -174,7 +174,7 @@ class AllocationLine:
         return self._ended(low, high, angle, float(a[best]), dv)
 
     def _ended(self, low: float, high: float, angle: float, strip: float, dv: float) -> Band:
-        """The nodes, so many that what is left out is small beside A(alpha)."""
+        """Enough nodes that the remainder is small relative to A(alpha)."""
         law, w, n = self._law, self._w, self._n
         cosine = math.cos(angle)
         spent = float(self._allowed(np.array([high]))[0])

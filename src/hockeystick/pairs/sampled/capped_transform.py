@@ -20,7 +20,7 @@ class CappedTransform(CappedLaw):
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> CappedLine:

@@ -88,7 +88,7 @@ class RevealedSmooth:
         return np.abs(x) + float(self._columns()[1].max())
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Normal tails around every centre, each as deep as its weight asks."""
+        """Normal tails around every centre, each as deep as its weight requires."""
         widths, centres, weights = self._columns()
         share = log_mass - math.log(len(self.shifts))
         depth = np.maximum(np.log(weights) - share, 0.0)

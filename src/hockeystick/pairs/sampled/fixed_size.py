@@ -120,7 +120,7 @@ def _log_bounds(base: DominatingPair, most: int) -> Array:
 
 
 def _log_even(base: DominatingPair, most: int) -> list[float]:
-    """Upper bounds on ``log B_j`` for even j up to ``most``, as far as they are of use; empty without closed forms.
+    """Upper bounds on ``log B_j`` for even j up to ``most``, as far as they help; empty without closed forms.
 
     ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
     """

@@ -149,7 +149,7 @@ class MirroredSmooth:
         return self.base.growth(self._from(x))
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """As far to either side as the base reaches above: to the left there is less of P than to the right."""
+        """The upper reach of the base on both sides: P has less mass to the left than to the right."""
         reach = max(self.base.support(log_mass)[1] - self.start, 0.0)
         return -reach, reach
 

@@ -55,7 +55,7 @@ class Shares:
         return np.minimum(raised, 1.0)
 
     def turned(self, y: Array) -> tuple[Array, Array, Array]:
-        """The log of what is left of g at x + iy, its argument, and how much an error of the shares moves the log."""
+        """The log of the remaining factor g at x + iy, its argument, and the effect of an error of the shares."""
         lost, sine = np.zeros(np.broadcast_shapes(y.shape, self.slope.shape)), 0.0
         for r, shift in zip(self._r, self._shifts.tolist(), strict=True):
             half = 0.5 * shift * y

@@ -36,7 +36,7 @@ class MixtureTransform(MixtureLaw):
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> MixtureLine:
@@ -63,7 +63,7 @@ class MixtureTransform(MixtureLaw):
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
 
     def moment_nodes(self, t: float) -> int:
-        """Over how many nodes :meth:`log_moment` sums at t: what it costs."""
+        """Number of nodes over which :meth:`log_moment` sums at t: its cost."""
         return self._moment_line(t).nodes * self.terms
 
     def _moment_line(self, t: float) -> MixtureLine:

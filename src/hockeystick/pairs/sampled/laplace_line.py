@@ -136,7 +136,7 @@ class SampledLaplaceLine:
 
 
 class SampledEnvelope:
-    """Bound on how far m of one round falls at tilt t: nothing is computed, nor paid for, before it is asked.
+    """Bound on how far m of one round falls at tilt t: computed, and charged, at the first call.
 
     Args:
         law: the round.
@@ -175,7 +175,7 @@ class SampledLaplaceTransform(LaplaceLaw):
 
     @property
     def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
+        """Infinite: a line exists at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> SampledLaplaceLine:

@@ -88,7 +88,7 @@ NOTHING = 30.0  # exponent from which on 1 is nothing beside e^x
 
 
 class Ring(NamedTuple):
-    """How the last variable of the chain hangs together with the first.
+    """Dependence of the last variable of the chain on the first.
 
     Attributes:
         share: k.
@@ -175,7 +175,7 @@ class MarkovLaw:
 
     @property
     def _last(self) -> Any:
-        """What makes a standard normal variable of ``x_(b-1)`` where it is the first of the chain."""
+        """The factor that normalises ``x_(b-1)`` if it is the first of the chain."""
         rate = np.longdouble(self.rate)
         return np.sqrt((1 - rate) * (1 + rate)) if self.stationary else np.longdouble(1)
 

@@ -210,7 +210,7 @@ class _PoissonPair(DominatingPair):
 
     @property
     def stands_in(self) -> bool:
-        """As of the base: a mass at its loss of minus infinity is at a finite one of the mixture."""
+        """The value of the base: its mass at loss minus infinity has a finite loss in the mixture."""
         return self.base.stands_in
 
     @property

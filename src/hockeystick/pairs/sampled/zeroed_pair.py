@@ -239,7 +239,7 @@ class HalvesSmooth:
         return np.abs(x) + max(self.right.start + self.right.far, self.left.start + self.left.far)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """As far as each half reaches."""
+        """The reach of each half."""
         return -self.left.reach(log_mass), self.right.reach(log_mass)
 
 
