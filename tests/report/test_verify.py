@@ -323,8 +323,8 @@ def test_a_machine_that_is_not_as_assumed_is_minded(record: dict[str, Any]) -> N
     """The reader meets it beside the number, and not only among the versions."""
     found = "NOT within what is assumed: exp errs by 9 units"
     text = report_text(report_record(PLAN, None, None, {**record["made"], "doctor": found}), "Markdown")
-    assert f"> **Mind:** the elementary functions of the machine are {found}" in text
-    assert "**Mind:** the elementary" not in report_text(record, "Markdown")
+    assert f"> **Caution:** the elementary functions of the machine are {found}" in text
+    assert "**Caution:** the elementary" not in report_text(record, "Markdown")
     assert verified(text).sound
 
 

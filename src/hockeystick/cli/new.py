@@ -63,7 +63,7 @@ LARGEST_DELTA = 1e-5
 """Largest delta that is chosen for a plan: with few records, 1 / records is no small probability."""
 
 HEAD = """\
-# A plan: the noise that protects the data, and how often it is added. Correct what is not so, and ask again:
+# A plan: the noise that protects the data, and how often it is added. Correct what is wrong, then run:
 #   hockeystick epsilon {file}
 # A plan may have several [[round]] tables; `hockeystick supported` lists the mechanisms and samplings.
 """
@@ -132,7 +132,7 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
     with options.flag_names():
         plan = _plan(release, answers, delta, epsilon)
     write_text(file, _commented(plan, file))
-    click.echo(f"{place(file)} is written: read its lines, and correct what is not so.", err=True)
+    click.echo(f"{place(file)} is written. Read it and correct what is wrong.", err=True)
     if epsilon is not None and release not in TRAINING:
         click.echo(f"Add noise of {_absolute(plan, answers['sensitivity'])!r} to each number.", err=True)
     click.echo(err=True)

@@ -46,7 +46,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
         ("What each scheme assumes of the loader, and loaders that comply", loaders),
         ("Remarks", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is not None]),
         ("Not answered", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is None]),
-        ("Mind", list(dict.fromkeys(warnings))),
+        ("Caution", list(dict.fromkeys(warnings))),
     ]
     print_table(f"{headline}; noise for epsilon {round_up(target, QUOTED_DIGITS)}", table, {0}, blocks)
 

@@ -55,7 +55,7 @@ def _written(block: blocks.Block) -> list[str]:
         case blocks.Paragraph(text):
             return [escaped(text)]
         case blocks.Caution(texts):
-            return [f"> **Mind:** {escaped(text)}\n>" for text in texts]
+            return [f"> **Caution:** {escaped(text)}\n>" for text in texts]
         case blocks.Facts(rows):
             return [f"- {escaped(name)}: {escaped(value)}" for name, value in rows]
         case blocks.Table():

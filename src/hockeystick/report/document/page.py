@@ -149,7 +149,7 @@ def _written(block: blocks.Block) -> list[str]:
         case blocks.Paragraph(text):
             return [f"<p>{LONG.sub(_divided, escape(text))}</p>"]
         case blocks.Caution(texts):
-            marked = (f"<p><strong>Mind:</strong> {escape(text)}</p>" for text in texts)
+            marked = (f"<p><strong>Caution:</strong> {escape(text)}</p>" for text in texts)
             return ['<div class="caution" role="note">', *marked, "</div>"]
         case blocks.Facts(rows):
             pairs = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)

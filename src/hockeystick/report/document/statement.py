@@ -117,7 +117,7 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
     for text in sampled:
         yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ').replace('unit user:', 'that', 1)}.")
     for text in found["warnings"]:
-        yield voice.words(f"Mind: {text}.")
+        yield voice.words(f"Caution: {text}.")
     if found["unsampled"] is not None:
         unsampled = voice.at_most(voice.epsilon, quoted(found["unsampled"]))
         text = f"Without amplification by sampling, every record being counted in every batch, {unsampled}"
