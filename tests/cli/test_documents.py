@@ -109,7 +109,7 @@ def test_every_answer_in_json_can_be_verified(question: list[str]) -> None:
     number = keys.get("value") or row["delta" if question[0] == "delta" else "epsilon"]["upper"]
     changed = run("verify", "-", stdin=answer.replace(repr(number), repr(1.001 * number)))
     assert changed.exit_code == 3
-    assert "computed again" in changed.stdout
+    assert "recomputed" in changed.stdout
 
 
 def test_an_answer_without_its_question_is_refused() -> None:

@@ -132,9 +132,7 @@ def test_every_number_for_machines_is_held_even_if_it_is_sealed_anew(record: dic
 
 def test_a_digit_below_the_tolerance_is_held_by_the_checksum(record: dict[str, Any]) -> None:
     found = verified(json.dumps(edited(record, ("epsilon", 0, "upper"), 1 + 1e-9)))
-    assert found.differences == (
-        "checksum: it is not that of the numbers in the file: some were changed after it was made",
-    )
+    assert found.differences == ("checksum: it does not match the numbers in the file; some were changed afterwards",)
 
 
 def test_a_file_without_its_checksum_is_not_sound(record: dict[str, Any]) -> None:
@@ -149,7 +147,7 @@ def test_an_upper_end_below_the_certified_lower_one_is_found_however_near() -> N
     stated = {"lower": 1.0 - 2e-8, "estimate": 1.0 - 1e-8, "upper": 1.0 - 1e-8}
     assert TOLERANCE > 2e-8
     assert list(differences(stated, again, "epsilon", older=True)) == [
-        "epsilon.upper: stated 0.99999999, below the lower end computed again, 1.0"
+        "epsilon.upper: stated 0.99999999, below the recomputed lower end, 1.0"
     ]
     assert list(differences({**again, "upper": 1.0 + 1e-7}, again)) == []
 
@@ -203,13 +201,13 @@ def test_a_question_that_was_changed_has_another_answer(record: dict[str, Any]) 
 def test_what_was_left_out_or_added_is_told(record: dict[str, Any]) -> None:
     less = sealed({key: value for key, value in record.items() if key != "warnings"})
     more = sealed({**record, "approved": True})
-    assert verified(json.dumps(less)).differences == ("warnings: missing, computed again []",)
+    assert verified(json.dumps(less)).differences == ("warnings: missing, recomputed []",)
     assert verified(json.dumps(more)).differences == ("approved: stated True, which no answer to this question has",)
 
 
 def test_a_report_by_another_version_says_so_where_it_differs(record: dict[str, Any]) -> None:
     forged = sealed({**edited(record, ("epsilon", 0, "upper"), 0.5), "version": "0.0.1"})
-    assert verified(json.dumps(forged)).differences[-1].startswith("version: made by hockeystick 0.0.1, computed")
+    assert verified(json.dumps(forged)).differences[-1].startswith("version: made by hockeystick 0.0.1, recomputed")
 
 
 def test_a_report_by_another_version_may_be_wider_and_says_so(record: dict[str, Any]) -> None:
@@ -226,7 +224,7 @@ def test_what_is_not_verified_is_told(record: dict[str, Any]) -> None:
     forged = report_record(PLAN, None, lie, {**record["made"], "doctor": lie})
     found = verified(report_text(forged, HTML))
     assert found.sound
-    assert [line.partition(":")[0] for line in found.unverified] == ["the title", "by what it was made", "the run"]
+    assert [line.partition(":")[0] for line in found.unverified] == ["the title", "provenance", "the run"]
     assert all(lie in line for line in found.unverified[:2])
     assert verified(report_text(edited(forged, ("epsilon", 0, "upper"), 0.9), HTML)).unverified == ()
 
@@ -256,15 +254,15 @@ def test_a_whole_number_that_no_double_holds_is_refused(record: dict[str, Any]) 
 
 def test_texts_are_compared_line_by_line() -> None:
     assert list(changed_lines("a\nb\n", "a\nb\n")) == []
-    assert list(changed_lines("a\nx\nb\n", "a\nb\n")) == ["line 2: stated 'x', written again nothing"]
-    assert list(changed_lines("a\n", "a\nb\n")) == ["line 2: stated nothing, written again 'b'"]
+    assert list(changed_lines("a\nx\nb\n", "a\nb\n")) == ["line 2: stated 'x', should be nothing"]
+    assert list(changed_lines("a\n", "a\nb\n")) == ["line 2: stated nothing, should be 'b'"]
     (line,) = changed_lines("<td>\x1b[31m9</td>", "<td>8</td>")
     assert "\x1b" not in line
 
 
 def test_truth_values_are_no_numbers() -> None:
-    assert list(differences({"a": True}, {"a": 1})) == ["a: stated True, computed again 1"]
-    assert list(differences({"a": None}, {"a": 0.0})) == ["a: stated None, computed again 0.0"]
+    assert list(differences({"a": True}, {"a": 1})) == ["a: stated True, recomputed 1"]
+    assert list(differences({"a": None}, {"a": 0.0})) == ["a: stated None, recomputed 0.0"]
 
 
 def test_answers_to_questions_are_verified_too() -> None:

@@ -45,31 +45,31 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
             least the recomputed lower end, and a lower end at most the recomputed upper end.
 
     >>> list(differences({"epsilon": {"upper": 2.0}}, {"epsilon": {"upper": 2.5}}))
-    ['epsilon.upper: stated 2.0, computed again 2.5']
+    ['epsilon.upper: stated 2.0, recomputed 2.5']
     >>> list(differences({"upper": 1.0 + 1e-9}, {"upper": 1.0}))
     []
     >>> list(differences({"upper": 1.0 - 1e-9}, {"upper": 1.0}))
-    ['upper: stated 0.999999999, below the upper end computed again, 1.0']
+    ['upper: stated 0.999999999, below the recomputed upper end, 1.0']
     """
     if isinstance(stated, Mapping) and isinstance(again, Mapping):
         for key in [*again, *(key for key in stated if key not in again)]:
             place = f"{where}.{key}" if where else str(key)
             if key not in stated:
-                yield f"{place}: missing, computed again {_shown(again[key])}"
+                yield f"{place}: missing, recomputed {_shown(again[key])}"
             elif key not in again:
                 yield f"{place}: stated {_shown(stated[key])}, which no answer to this question has"
             elif key in OPPOSITE and _are_numbers(stated[key], again[key]):
                 yield from _end(stated[key], again, key, place, older)
             elif key in GIVEN and _are_numbers(stated[key], again[key]):
                 if not _alike(stated[key], again[key], ELSEWHERE):
-                    yield f"{place}: stated {stated[key]!r}, computed again {again[key]!r}"
+                    yield f"{place}: stated {stated[key]!r}, recomputed {again[key]!r}"
             elif key not in TIMES:
                 yield from differences(stated[key], again[key], place, older=older)
     elif isinstance(stated, list) and isinstance(again, list) and len(stated) == len(again):
         for number, (one, other) in enumerate(zip(stated, again, strict=True), start=1):
             yield from differences(one, other, f"{where}[{number}]", older=older)
     elif not _alike(stated, again):
-        yield f"{where}: stated {_shown(stated)}, computed again {_shown(again)}"
+        yield f"{where}: stated {_shown(stated)}, recomputed {_shown(again)}"
 
 
 def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: bool) -> Iterator[str]:
@@ -78,12 +78,12 @@ def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: b
     both = _are_numbers(again.get(opposite))
     slack = ({} if older and both else {end: ELSEWHERE}) | ({opposite: ROUNDING} if both else {})
     if not older and not _alike(stated, again[end]):
-        yield f"{place}: stated {stated!r}, computed again {again[end]!r}"
+        yield f"{place}: stated {stated!r}, recomputed {again[end]!r}"
         return
     for against, share in slack.items():
         bound = again[against]
         if (bound - stated if end == "upper" else stated - bound) > share * abs(bound):
-            yield f"{place}: stated {stated!r}, {side} the {against} end computed again, {bound!r}"
+            yield f"{place}: stated {stated!r}, {side} the recomputed {against} end, {bound!r}"
             return
 
 
@@ -91,7 +91,7 @@ def changed_lines(stated: str, again: str) -> Iterator[str]:
     """Yield a line for each place where a text differs from the one rendered from its numbers.
 
     >>> list(changed_lines("a\\n<p>epsilon 2</p>\\n", "a\\n<p>epsilon 3</p>\\n"))
-    ["line 2: stated 'epsilon 2', written again 'epsilon 3'"]
+    ["line 2: stated 'epsilon 2', should be 'epsilon 3'"]
     """
     ours, theirs = again.split("\n"), stated.split("\n")
     for kind, low, high, begin, end in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
@@ -99,7 +99,7 @@ def changed_lines(stated: str, again: str) -> Iterator[str]:
             for offset in range(max(high - low, end - begin)):
                 new = _line(theirs[begin + offset]) if begin + offset < end else "nothing"
                 old = _line(ours[low + offset]) if low + offset < high else "nothing"
-                yield f"line {begin + offset + 1}: stated {new}, written again {old}"
+                yield f"line {begin + offset + 1}: stated {new}, should be {old}"
 
 
 def _are_numbers(*values: Any) -> bool:

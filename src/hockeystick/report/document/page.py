@@ -74,9 +74,9 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   @page { size: A4; margin: 12mm 15mm; }
   html { font-size: 8.4pt; }
   body { padding: 0; max-width: none; line-height: 1.4; }
-  h2 { break-after: avoid; margin: 1rem 0 .3rem; }
-  p, li { margin: .3rem 0; }
-  .lead, dl, .wide { margin: .6rem 0; }
+  h2 { break-after: avoid; margin: .7rem 0 .25rem; }
+  p, li { margin: .25rem 0; }
+  .lead, dl, ul, .wide { margin: .5rem 0; }
   th, td { padding-top: .2rem; padding-bottom: .2rem; }
   .signature { margin-top: 2.6rem; }
   pre { margin: .4rem 0; padding: .4rem .8rem; line-height: 1.3; }

@@ -75,11 +75,11 @@ def verified(text: str) -> Verdict:
     found = list(differences(_compared(stated), _compared(again), older=older))
     content = {key: value for key, value in stated.items() if key != CHECKSUM}
     if stated.get(CHECKSUM) != digest(content):
-        found.append("checksum: it is not that of the numbers in the file: some were changed after it was made")
+        found.append("checksum: it does not match the numbers in the file; some were changed afterwards")
     if form != JSON:  # all text in JSON was compared; its white space is free
         found += _words(text, form, again if found else stated)
     if found and older:
-        found.append(f"version: made by hockeystick {version}, computed again by {__version__}, which may differ")
+        found.append(f"version: made by hockeystick {version}, recomputed by {__version__}, which may differ")
     open_ends = () if found else tuple(_unverified(stated, older))
     return Verdict(stated["answer"], form, version, tuple(found), _count(_compared(again)), open_ends)
 
@@ -88,14 +88,14 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
     """Statements that even a sound file cannot prove."""
     if older:
         yield (
-            "sharpness: another version made it, so that no upper end lies below the lower end computed again by "
+            "sharpness: another version made it, so that no upper end lies below the recomputed lower end by "
             f"{__version__}, and no lower end above the upper one"
         )
     for answer in (stated, *stated.get("answers", ())):
         if (title := answer.get("asked", {}).get("title")) is not None:
             yield f"the title: {cut(repr(title), MAX_TEXT)}"
         if made := answer.get("made"):
-            yield f"by what it was made: {_listed(made)}"
+            yield f"provenance: {_listed(made)}"
         if texts := _texts(answer.get("plan", {})):
             yield f"the texts of the plan: {_listed(texts)}"
     yield "the run: whether the program did what the plan says"

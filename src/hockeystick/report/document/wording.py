@@ -227,7 +227,6 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     facts += [(f"note on {_name(item)}", one_line(item["note"])) for item in shown if "note" in item]
     if plan.dataset_size is not None:
         facts.append(("records", f"{plan.dataset_size:,}"))
-    facts += [("who is protected", _protected(record)), ("adjacency", record["adjacency"])]
     published = record["plan"].get("published", {})
     facts += [(key, one_line(str(published[key]))) for key in ("source", "accountant", "note") if published.get(key)]
     if published.get("epsilon") is not None:
