@@ -11,6 +11,11 @@ this module inspects the loader.
 By default the numbers assume Poisson sampling and adding or removing one record, like Opacus' own. With
 ``adjacency="replace-one"`` the engine of this module also accounts for a loader without Poisson sampling, by the bound
 proved in ``integrations/passes.py``.
+
+**Rate of the draws.** Opacus takes the records whose ``torch.rand`` is below the rate: multiples of 2^-24, compared in
+single precision. For the rate 1/n, n at most 2^24, the remainder of 2^24 / n is 0 or at least 1, so the comparison
+rounds over no multiple: as many multiples are below it as the ceiling of 2^24 / n. Plans have this rate, the history
+has that of Opacus. For any other rate the ceiling is at least the rate of the draws, in double precision too.
 """
 
 from __future__ import annotations
@@ -57,6 +62,19 @@ UNSEEN = (
     "checks it"
 )
 """Warning with a number of an accountant that the engine of this module did not make."""
+
+
+MULTIPLES = 1 << 24
+"""Number of values of ``torch.rand`` in single precision."""
+
+
+def drawn(rate: float) -> float:
+    """Return the rate at which Opacus draws records for a sample rate.
+
+    >>> drawn(1 / 64) == 1 / 64, drawn(1 / 60) * 2**24
+    (True, 279621.0)
+    """
+    return math.ceil(rate * MULTIPLES) / MULTIPLES
 
 
 class HockeystickAccountant(IAccountant):
@@ -175,23 +193,36 @@ class HockeystickAccountant(IAccountant):
             samplings = [NO_SAMPLING if rate == 1 else Poisson(rate) for _, rate, _ in entries(self.history)]
             nothing = Bound(0.0, math.inf, math.inf, reason="a step has no noise (noise_multiplier 0)")
             return told(nothing, samplings, delta)
-        found = self.plan.epsilon(delta, gap=gap, proof=proof)
+        found = self._plan.epsilon(delta, gap=gap, proof=proof)
         if not self.checked:
             warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
         if not self.unsampled:
             return found if self.checked else replace(found, guarantee="if batches are Poisson")
         reason = "; ".join(filter(None, (NO_AMPLIFICATION, found.reason)))
         above = UpperBound(found.upper, found.accountant, found.direction, reason=reason)
-        return told(above, self.plan.samplings, delta)
+        return told(above, self._plan.samplings, delta)
 
     @property
     def plan(self) -> Plan:
-        """Plan of the history, with an unsampled round for each pass over a loader without Poisson sampling.
+        """Plan of the history, at the rates of the draws (see the module).
 
         Raises:
             InvalidInputError: a step has no noise.
+            UnsupportedError: there were passes over a loader without Poisson sampling, of which no plan has only an
+                upper bound.
         """
-        return plan_from_history(self.history, self.adjacency)
+        if self.unsampled:
+            raise UnsupportedError(
+                "passes over a loader without Poisson sampling have an upper bound, accountant.bound(delta), and no "
+                "plan; for whole epochs use hockeystick.dp_sgd(sampling='shuffled', adjacency='replace-one')"
+            )
+        return self._plan
+
+    @property
+    def _plan(self) -> Plan:
+        """Plan of the history, with an unsampled round for each pass: a bound from above."""
+        history = [(noise, drawn(rate), steps) for noise, rate, steps in entries(self.history)]
+        return plan_from_history(history, self.adjacency)
 
     def __len__(self) -> int:
         """Return the number of optimiser steps, where a pass over a loader without Poisson sampling counts as one."""
@@ -333,11 +364,11 @@ class PrivacyEngine(OpacusPrivacyEngine):
         kwargs.pop("epsilon_tolerance", None)
         batches = len(data_loader)
         epochs = domains.POSITIVE.of("passes over the loader").check(epochs, "epochs")
-        rate, steps = 1 / batches, math.ceil(epochs * batches)
+        rate, steps = drawn(1 / batches), math.ceil(epochs * batches)
         if not kwargs.get("poisson_sampling", True):
             self._check_passes(data_loader)
             rate, steps = 1.0, math.ceil(epochs)
-        noise = least_noise_multiplier(target_epsilon, target_delta, rate, steps, spent=self.accountant.plan)
+        noise = least_noise_multiplier(target_epsilon, target_delta, rate, steps, spent=self.accountant._plan)
         return self.make_private(data_loader=data_loader, noise_multiplier=noise, **kwargs)
 
     def _check_passes(self, data_loader: Any) -> None:
