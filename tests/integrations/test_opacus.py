@@ -32,9 +32,10 @@ from torch.utils.data import (
 )
 
 import hockeystick as hs
+from hockeystick.integrations.draws import drawn
 from hockeystick.integrations.history import plan_from_history
 from hockeystick.integrations.noise import least_noise_multiplier
-from hockeystick.integrations.opacus import HockeystickAccountant, PrivacyEngine, drawn
+from hockeystick.integrations.opacus import HockeystickAccountant, PrivacyEngine
 from hockeystick.questions.calibration import TOLERANCE
 
 BATCHES = 75

@@ -7,10 +7,16 @@ takes a step in which one record may occur several times: its sum moves by Binom
 
 Counting distinguishes pieces from batches. ``BatchMemoryManager`` signals once for each batch it draws that a step must
 not be skipped, so within a pass the steps taken and those signalled ahead are as many as the batches drawn.
+
+**Rate of the draws.** Opacus takes the records whose ``torch.rand`` is below the rate: multiples of 2^-24, compared in
+single precision. For the rate 1/n, n at most 2^24, the remainder of 2^24 / n is 0 or at least 1, so the comparison
+rounds over no multiple: as many multiples are below it as the ceiling of 2^24 / n. Plans have this rate, the history
+has that of Opacus. For any other rate the ceiling is at least the rate of the draws, in double precision too.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -32,6 +38,19 @@ STRANGE = (
 No law of such a batch is known: the loader given to ``make_private`` shuffles, and two releases about one batch share
 one draw.
 """
+
+
+MULTIPLES = 1 << 24
+"""Number of values of ``torch.rand`` in single precision."""
+
+
+def drawn(rate: float) -> float:
+    """Return the rate at which Opacus draws records for a sample rate.
+
+    >>> drawn(1 / 64) == 1 / 64, drawn(1 / 60) * 2**24
+    (True, 279621.0)
+    """
+    return math.ceil(rate * MULTIPLES) / MULTIPLES
 
 
 class Draws:

@@ -11,11 +11,6 @@ this module inspects the loader.
 By default the numbers assume Poisson sampling and adding or removing one record, like Opacus' own. With
 ``adjacency="replace-one"`` the engine of this module also accounts for a loader without Poisson sampling, by the bound
 proved in ``integrations/passes.py``.
-
-**Rate of the draws.** Opacus takes the records whose ``torch.rand`` is below the rate: multiples of 2^-24, compared in
-single precision. For the rate 1/n, n at most 2^24, the remainder of 2^24 / n is 0 or at least 1, so the comparison
-rounds over no multiple: as many multiples are below it as the ceiling of 2^24 / n. Plans have this rate, the history
-has that of Opacus. For any other rate the ceiling is at least the rate of the draws, in double precision too.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hockeystick.integrations.draws import Draws, check_accumulated
+from hockeystick.integrations.draws import Draws, check_accumulated, drawn
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.noise import least_noise_multiplier
@@ -62,19 +57,6 @@ UNSEEN = (
     "checks it"
 )
 """Warning with a number of an accountant that the engine of this module did not make."""
-
-
-MULTIPLES = 1 << 24
-"""Number of values of ``torch.rand`` in single precision."""
-
-
-def drawn(rate: float) -> float:
-    """Return the rate at which Opacus draws records for a sample rate.
-
-    >>> drawn(1 / 64) == 1 / 64, drawn(1 / 60) * 2**24
-    (True, 279621.0)
-    """
-    return math.ceil(rate * MULTIPLES) / MULTIPLES
 
 
 class HockeystickAccountant(IAccountant):
@@ -204,7 +186,7 @@ class HockeystickAccountant(IAccountant):
 
     @property
     def plan(self) -> Plan:
-        """Plan of the history, at the rates of the draws (see the module).
+        """Plan of the history, at the rates of the draws (``integrations/draws.py``).
 
         Raises:
             InvalidInputError: a step has no noise.

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from hockeystick.integrations.batches import Batches
+from hockeystick.integrations.draws import drawn
 from hockeystick.integrations.needed import missing
 from hockeystick.plan.sampling import Poisson, Sampling, Shuffled
 from hockeystick.values.errors import InvalidInputError
@@ -160,7 +161,7 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
         sampling = batches.batches.sampling
         return Recognised(sampling.name, sampling.keys(), f"drawn by {batches.batches!r}", sampling)
     if type(batches).__name__ in POISSON_OF_OPACUS and type(batches).__module__.startswith("opacus."):
-        rate = float(cast(Any, batches).sample_rate)
+        rate = drawn(float(cast(Any, batches).sample_rate))
         why = "Opacus' sampler includes each record independently in every step: these are Poisson batches"
         return Recognised("poisson", {"sample_rate": rate}, why, Poisson(sample_rate=rate))
     if type(batches) is not BatchSampler:
