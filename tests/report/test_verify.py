@@ -224,7 +224,7 @@ def test_what_is_not_verified_is_told(record: dict[str, Any]) -> None:
     forged = report_record(PLAN, None, lie, {**record["made"], "doctor": lie})
     found = verified(report_text(forged, HTML))
     assert found.sound
-    assert [line.partition(":")[0] for line in found.unverified] == ["the title", "provenance", "the run"]
+    assert [line.partition(":")[0] for line in found.unverified] == ["the title", "made with", "the run"]
     assert all(lie in line for line in found.unverified[:2])
     assert verified(report_text(edited(forged, ("epsilon", 0, "upper"), 0.9), HTML)).unverified == ()
 

@@ -95,7 +95,7 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
         if (title := answer.get("asked", {}).get("title")) is not None:
             yield f"the title: {cut(repr(title), MAX_TEXT)}"
         if made := answer.get("made"):
-            yield f"provenance: {_listed(made)}"
+            yield f"made with: {_listed(made)}"
         if texts := _texts(answer.get("plan", {})):
             yield f"the texts of the plan: {_listed(texts)}"
     yield "the run: whether the program did what the plan says"
