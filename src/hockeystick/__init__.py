@@ -24,7 +24,7 @@ from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while t
 from typing import TYPE_CHECKING
 
 from hockeystick.values.late import exports
-from hockeystick.values.version import __version__
+from hockeystick.values.version import __version__ as __version__
 
 LATE = {
     "ACCOUNTANTS": "accountants",
@@ -107,157 +107,89 @@ LATE = {
 """The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
 if TYPE_CHECKING:
-    from hockeystick import filters, plot, targets
-    from hockeystick.accountants import ACCOUNTANTS
-    from hockeystick.explorer.serve import explore
-    from hockeystick.numerics.doctor import doctor
-    from hockeystick.plan.dp_sgd import dp_sgd
-    from hockeystick.plan.file import load_plan
-    from hockeystick.plan.joint import clipping_norm, joint_noise_multiplier
-    from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
-    from hockeystick.plan.mechanisms.binomial import Binomial
-    from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
-    from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
-    from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
-    from hockeystick.plan.mechanisms.exponential import Exponential
-    from hockeystick.plan.mechanisms.gaussian import Gaussian
-    from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
-    from hockeystick.plan.mechanisms.gdp import GDP
-    from hockeystick.plan.mechanisms.laplace import Laplace
-    from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
-    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian, sensitivity
-    from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
-    from hockeystick.plan.mechanisms.pair import Pair
-    from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
-    from hockeystick.plan.mechanisms.pmf import Pmf
-    from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
-    from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
-    from hockeystick.plan.mechanisms.rdp import RDP
-    from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
-    from hockeystick.plan.mechanisms.sparse_vector import SparseVector
-    from hockeystick.plan.mechanisms.staircase import Staircase
-    from hockeystick.plan.mechanisms.tradeoff import Tradeoff
-    from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
-    from hockeystick.plan.mechanisms.zcdp import ZCDP
-    from hockeystick.plan.plan import Plan
-    from hockeystick.plan.profile import Profile
-    from hockeystick.plan.round import Round
-    from hockeystick.plan.sampling.balls_in_bins import BallsInBins
-    from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
-    from hockeystick.plan.sampling.none import NoSampling
-    from hockeystick.plan.sampling.poisson import Poisson
-    from hockeystick.plan.sampling.random_allocation import RandomAllocation
-    from hockeystick.plan.sampling.shuffled import Shuffled
-    from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
-    from hockeystick.plan.sampling.with_replacement import WithReplacement
-    from hockeystick.plan.sampling.without_replacement import WithoutReplacement
-    from hockeystick.plan.selection import BestOf
-    from hockeystick.questions.audited import unrejected_noise
-    from hockeystick.questions.calibration import Calibration, calibrate
-    from hockeystick.questions.ledger.ledger import Ledger
-    from hockeystick.questions.many import deltas, epsilons
-    from hockeystick.questions.parameters import Parameter
-    from hockeystick.questions.samplings import samplings
-    from hockeystick.questions.stepper import Accountant
-    from hockeystick.questions.sweeps.sweep import sweep
-    from hockeystick.questions.sweeps.table import Sweep
-    from hockeystick.questions.tables.table import Table
-    from hockeystick.values.adjacency import Adjacency, Direction
-    from hockeystick.values.band import Band
-    from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
-    from hockeystick.values.errors import (
-        BudgetError,
-        HockeystickError,
-        InvalidInputError,
-        NotApplicableError,
-        UnreachableError,
-        UnsupportedError,
-    )
+    from hockeystick import filters as filters
+    from hockeystick import plot as plot
+    from hockeystick import targets as targets
+    from hockeystick.accountants import ACCOUNTANTS as ACCOUNTANTS
+    from hockeystick.explorer.serve import explore as explore
+    from hockeystick.numerics.doctor import doctor as doctor
+    from hockeystick.plan.dp_sgd import dp_sgd as dp_sgd
+    from hockeystick.plan.file import load_plan as load_plan
+    from hockeystick.plan.joint import clipping_norm as clipping_norm
+    from hockeystick.plan.joint import joint_noise_multiplier as joint_noise_multiplier
+    from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP as ApproximateDP
+    from hockeystick.plan.mechanisms.binomial import Binomial as Binomial
+    from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+    from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+    from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL as DPSGDJL
+    from hockeystick.plan.mechanisms.exponential import Exponential as Exponential
+    from hockeystick.plan.mechanisms.gaussian import Gaussian as Gaussian
+    from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold as GaussianThreshold
+    from hockeystick.plan.mechanisms.gdp import GDP as GDP
+    from hockeystick.plan.mechanisms.laplace import Laplace as Laplace
+    from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold as LaplaceThreshold
+    from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian as MatrixGaussian
+    from hockeystick.plan.mechanisms.matrix_gaussian import sensitivity as sensitivity
+    from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian as MixtureGaussian
+    from hockeystick.plan.mechanisms.pair import Pair as Pair
+    from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+    from hockeystick.plan.mechanisms.pmf import Pmf as Pmf
+    from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve as PrivacyCurve
+    from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
+    from hockeystick.plan.mechanisms.rdp import RDP as RDP
+    from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from hockeystick.plan.mechanisms.sparse_vector import SparseVector as SparseVector
+    from hockeystick.plan.mechanisms.staircase import Staircase as Staircase
+    from hockeystick.plan.mechanisms.tradeoff import Tradeoff as Tradeoff
+    from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace as TruncatedLaplace
+    from hockeystick.plan.mechanisms.zcdp import ZCDP as ZCDP
+    from hockeystick.plan.plan import Plan as Plan
+    from hockeystick.plan.profile import Profile as Profile
+    from hockeystick.plan.round import Round as Round
+    from hockeystick.plan.sampling.balls_in_bins import BallsInBins as BallsInBins
+    from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson as CyclicPoisson
+    from hockeystick.plan.sampling.none import NoSampling as NoSampling
+    from hockeystick.plan.sampling.poisson import Poisson as Poisson
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation as RandomAllocation
+    from hockeystick.plan.sampling.shuffled import Shuffled as Shuffled
+    from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson as TruncatedPoisson
+    from hockeystick.plan.sampling.with_replacement import WithReplacement as WithReplacement
+    from hockeystick.plan.sampling.without_replacement import WithoutReplacement as WithoutReplacement
+    from hockeystick.plan.selection import BestOf as BestOf
+    from hockeystick.questions.audited import unrejected_noise as unrejected_noise
+    from hockeystick.questions.calibration import Calibration as Calibration
+    from hockeystick.questions.calibration import calibrate as calibrate
+    from hockeystick.questions.ledger.ledger import Ledger as Ledger
+    from hockeystick.questions.many import deltas as deltas
+    from hockeystick.questions.many import epsilons as epsilons
+    from hockeystick.questions.parameters import Parameter as Parameter
+    from hockeystick.questions.samplings import samplings as samplings
+    from hockeystick.questions.stepper import Accountant as Accountant
+    from hockeystick.questions.sweeps.sweep import sweep as sweep
+    from hockeystick.questions.sweeps.table import Sweep as Sweep
+    from hockeystick.questions.tables.table import Table as Table
+    from hockeystick.values.adjacency import Adjacency as Adjacency
+    from hockeystick.values.adjacency import Direction as Direction
+    from hockeystick.values.band import Band as Band
+    from hockeystick.values.bounds import Bound as Bound
+    from hockeystick.values.bounds import DeltaBound as DeltaBound
+    from hockeystick.values.bounds import DeltaEstimate as DeltaEstimate
+    from hockeystick.values.bounds import DeltaUpperBound as DeltaUpperBound
+    from hockeystick.values.bounds import Estimate as Estimate
+    from hockeystick.values.bounds import UpperBound as UpperBound
+    from hockeystick.values.errors import BudgetError as BudgetError
+    from hockeystick.values.errors import HockeystickError as HockeystickError
+    from hockeystick.values.errors import InvalidInputError as InvalidInputError
+    from hockeystick.values.errors import NotApplicableError as NotApplicableError
+    from hockeystick.values.errors import UnreachableError as UnreachableError
+    from hockeystick.values.errors import UnsupportedError as UnsupportedError
 else:
     __getattr__ = exports(__name__, LATE)
 
     if not COMMAND:  # which says its version and its help without a plan
         import hockeystick.plan.dp_sgd  # noqa: F401  # and all that the common question takes: its answer loads no more
 
-__all__ = [
-    "ACCOUNTANTS",
-    "DPSGDJL",
-    "GDP",
-    "RDP",
-    "ZCDP",
-    "Accountant",
-    "Adjacency",
-    "ApproximateDP",
-    "BallsInBins",
-    "Band",
-    "BestOf",
-    "Binomial",
-    "Bound",
-    "BudgetError",
-    "Calibration",
-    "CyclicPoisson",
-    "DeltaBound",
-    "DeltaEstimate",
-    "DeltaUpperBound",
-    "Direction",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Estimate",
-    "Exponential",
-    "Gaussian",
-    "GaussianThreshold",
-    "HockeystickError",
-    "InvalidInputError",
-    "Laplace",
-    "LaplaceThreshold",
-    "Ledger",
-    "MatrixGaussian",
-    "MixtureGaussian",
-    "NoSampling",
-    "NotApplicableError",
-    "Pair",
-    "Parameter",
-    "PermuteAndFlip",
-    "Plan",
-    "Pmf",
-    "Poisson",
-    "PrivacyCurve",
-    "Profile",
-    "RandomAllocation",
-    "RandomizedResponse",
-    "ReportNoisyMax",
-    "Round",
-    "Shuffled",
-    "SparseVector",
-    "Staircase",
-    "Sweep",
-    "Table",
-    "Tradeoff",
-    "TruncatedLaplace",
-    "TruncatedPoisson",
-    "UnreachableError",
-    "UnsupportedError",
-    "UpperBound",
-    "WithReplacement",
-    "WithoutReplacement",
-    "__version__",
-    "calibrate",
-    "clipping_norm",
-    "deltas",
-    "doctor",
-    "dp_sgd",
-    "epsilons",
-    "explore",
-    "filters",
-    "joint_noise_multiplier",
-    "load_plan",
-    "plot",
-    "samplings",
-    "sensitivity",
-    "sweep",
-    "targets",
-    "unrejected_noise",
-]
+__all__ = sorted([*LATE, "__version__"])
 
 
 def __dir__() -> list[str]:

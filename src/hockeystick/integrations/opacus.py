@@ -46,8 +46,9 @@ MECHANISM = "hockeystick"
 
 PASSES_ONLY = (
     "poisson_sampling=False requires adjacency 'replace-one', because this engine counts passes, which do not bound "
-    "the cost under {0!r}; use PrivacyEngine(adjacency='replace-one'), or for whole epochs in a uniform order use "
-    "hockeystick.dp_sgd(sampling='shuffled'), or leave poisson_sampling out"
+    "the cost under {0!r}; use PrivacyEngine(adjacency='replace-one'), or for whole epochs in a uniform order train "
+    "with opacus.PrivacyEngine and take epsilon from hockeystick.dp_sgd(sampling='shuffled'), or leave "
+    "poisson_sampling out"
 )
 """Reason for refusing a loader without Poisson sampling; ``{0!r}`` is the adjacency."""
 

@@ -8,8 +8,12 @@ its pair in each direction.
 
 from typing import TYPE_CHECKING
 
-from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve, SmoothPart
-from hockeystick.pairs.composition import Composition, RenyiComposition
+from hockeystick.pairs.base import Atoms as Atoms
+from hockeystick.pairs.base import DominatingPair as DominatingPair
+from hockeystick.pairs.base import RenyiCurve as RenyiCurve
+from hockeystick.pairs.base import SmoothPart as SmoothPart
+from hockeystick.pairs.composition import Composition as Composition
+from hockeystick.pairs.composition import RenyiComposition as RenyiComposition
 from hockeystick.values.late import exports
 
 LATE = {
@@ -27,33 +31,15 @@ LATE = {
 """The module of each pair: it is imported when a plan has such a round, or somebody asks for the name."""
 
 if TYPE_CHECKING:
-    from hockeystick.pairs.black_box import BlackBoxPair
-    from hockeystick.pairs.gaussian import GaussianPair
-    from hockeystick.pairs.laplace import LaplacePair
-    from hockeystick.pairs.mixture import MixturePair
-    from hockeystick.pairs.sampled.allocation import AllocationPair
-    from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
-    from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
-    from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
-    from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
+    from hockeystick.pairs.black_box import BlackBoxPair as BlackBoxPair
+    from hockeystick.pairs.gaussian import GaussianPair as GaussianPair
+    from hockeystick.pairs.laplace import LaplacePair as LaplacePair
+    from hockeystick.pairs.mixture import MixturePair as MixturePair
+    from hockeystick.pairs.sampled.allocation import AllocationPair as AllocationPair
+    from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve as WithoutReplacementCurve
+    from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair as WithoutReplacementPair
+    from hockeystick.pairs.sampled.poisson import PoissonAddPair as PoissonAddPair
+    from hockeystick.pairs.sampled.poisson import PoissonRemovePair as PoissonRemovePair
+    from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair as PoissonSubstitutionPair
 else:
     __getattr__ = exports(__name__, LATE)
-
-__all__ = [
-    "AllocationPair",
-    "Atoms",
-    "BlackBoxPair",
-    "Composition",
-    "DominatingPair",
-    "GaussianPair",
-    "LaplacePair",
-    "MixturePair",
-    "PoissonAddPair",
-    "PoissonRemovePair",
-    "PoissonSubstitutionPair",
-    "RenyiComposition",
-    "RenyiCurve",
-    "SmoothPart",
-    "WithoutReplacementCurve",
-    "WithoutReplacementPair",
-]

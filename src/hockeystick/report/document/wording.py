@@ -286,7 +286,8 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     if record["samplings"]:
         yield blocks.Paragraph(
             "The same training with other batches has another epsilon. Most data loaders shuffle. The row "
-            "\u201cnone\u201d counts every record as in every batch."
+            "\u201cnone\u201d counts every record as in every batch. Schemes without a row have no proof for this "
+            "plan, or need keys that it lacks, such as batch_size; `hockeystick sampling` gives the reasons."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
