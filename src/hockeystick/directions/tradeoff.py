@@ -250,8 +250,8 @@ ORDERINGS = (
 
 def _orderings(curve: WorstCurve, farthest: float, deep: float) -> tuple[TradeOff, ...]:
     orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(curve.directions)]
-    if len(curve.directions) == 1:
-        orders = orders[:1]
+    if len(curve.directions) == 1:  # each ordering is the mirror image of the other
+        orders = [(curve.directions[0], curve.directions[0])]
     return tuple(TradeOff(curve, d, e, farthest, deep) for d, e in orders)
 
 
