@@ -25,12 +25,23 @@ def test_a_target_finds_the_noise_in_units_of_the_numbers(tmp_path: Path) -> Non
     made = tmp_path / "plan.toml"
     flags = ("--dataset-size", "5e3", "--count", "12", "--sensitivity", "3", "--epsilon", "1")
     done = run("new", made, "--release", "gaussian", *flags)
-    assert done.stdout.startswith("epsilon <= 1.00 at delta = 1e-5\n")
-    noise = float(done.stderr.partition("Add noise of ")[2].partition(" ")[0])
+    assert "# Numbers of another kind" in made.read_text()
+    said, _, rest = done.stdout.partition("\n\n")
+    assert rest.startswith("epsilon <= 1.00 at delta = 1e-5\n")
+    noise = float(said.removesuffix(".").rpartition(" ")[2])
     again = tmp_path / "again.toml"
     run("new", again, "--release", "gaussian", *flags[:-2], "--noise", repr(noise))
     # the division rounds the relative noise down again, by at most a unit in the last place
     assert load_plan(again).epsilon().upper == pytest.approx(1.0, rel=1e-5)
+
+
+def test_an_answer_outside_its_domain_is_asked_for_again(tmp_path: Path) -> None:
+    done = run("new", tmp_path / "plan.toml", stdin="laplace\n5,000\n5000\n1\n1\n-5\n2\n")
+    assert "write 5000" in done.stderr
+    assert "noise must be a finite number greater than 0; received -5" in done.stderr
+    assert done.stdout.startswith("epsilon <= 0.500 at delta = 1e-5\n")
+    tiny = ("--release", "laplace", "--dataset-size", "5e3", "--count", "1", "--sensitivity", "1e5", "--noise", "10")
+    assert "noise / sensitivity must be" in refused("new", tmp_path / "other.toml", *tiny)
 
 
 def test_shuffled_batches_name_the_way_out(tmp_path: Path) -> None:

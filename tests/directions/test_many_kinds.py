@@ -81,7 +81,7 @@ def test_a_contour_of_hundreds_of_kinds_that_is_coarse_is_nearer_than_what_is_ga
     assert 300 < kept.misses == kept.currsize
 
 
-@pytest.mark.parametrize(("kinds", "count"), [(110, 1), pytest.param(180, 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kinds", "count"), [(110, 1), pytest.param(180, 1, marks=pytest.mark.long)])
 def test_many_kinds_of_sampled_laplace_noise_have_both_ends(kinds: int, count: int) -> None:
     """Where the Renyi bound alone was left, after a contour that cannot end had taken what the others need."""
     plan = sampled_laplace(kinds, count)

@@ -247,6 +247,7 @@ def _rounds(mechanism: str, count: int, rate: float | None = None, **parameters:
     return {"mechanism": mechanism, "count": count, **sampled, **parameters}
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("adjacency", "rounds", "delta"),

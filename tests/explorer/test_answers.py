@@ -34,7 +34,7 @@ OTHER_KEYS = [
     {**EXAMPLE, "sampling": "without-replacement", "noise_multiplier": "2"},
     {**EXAMPLE, "sampling": "random-allocation", "epochs": "3"},
     {
-        "noise_multiplier": "1",
+        "noise_multiplier": "4",
         "draws": "64",
         "dataset_size": "6400",
         "steps": "10",

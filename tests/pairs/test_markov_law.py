@@ -100,6 +100,7 @@ def test_chains_lie_above(seed: int) -> None:
     assert found[2].rate <= 0.81
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("epochs", [1, 2, 3])
 @pytest.mark.parametrize(("mu", "rate"), [(0.3, 0.5), (0.5, 0.9), (0.5, 0.05)])
 @pytest.mark.parametrize("alpha", [-0.75, -6.0])
@@ -236,6 +237,7 @@ def test_both_orders_against_quadrature(epochs: int, epsilon: float) -> None:
         assert found.upper - found.lower <= 1e-5 * found.upper
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("lam", "bins", "noise", "epochs", "epsilon"),
     [(0.2, 9, 1.0, 1, 0.5), (0.95, 20, 6.0, 1, 0.7), (0.6, 12, 2.0, 2, 0.4), (0.4, 5, 3.0, 5, 0.3),
@@ -366,6 +368,7 @@ def test_what_underflows_is_charged(alpha: float, truth: float | None) -> None:
     assert (true >= value[0].real - error[0] - 1e-5) == (error[0] < 1e-8) == (truth is None)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("bins", "noise", "adjacency"), [(2, 0.05, "remove"), (2, 0.05, "add"), (16, 0.1, "add")])
 def test_little_noise_has_no_line_and_a_bound(bins: int, noise: float, adjacency: str) -> None:
     """A matrix would not fit in memory."""

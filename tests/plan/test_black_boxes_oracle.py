@@ -99,7 +99,7 @@ def test_one_sampled_step_with_random_projections(noise: float, r: int, epsilon:
     assert truth <= plan.delta(epsilon).ends["upper"] <= truth * mp.mpf("1.1")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("noise", "r", "epsilon"), [(2.0, 20, 1.0)])
 def test_two_steps_with_random_projections(noise: float, r: int, epsilon: float) -> None:
     truth = projections.delta(noise, r, 2, epsilon)

@@ -118,6 +118,7 @@ MARKOV = [
 """lambda, bins, noise, epochs, epsilon, and delta of removing by the transfer operator of a Markov chain."""
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("lam", "bins", "noise", "epochs", "epsilon", "delta"), MARKOV)
 def test_bins_with_markov_noise(lam: float, bins: int, noise: float, epochs: int, epsilon: float, delta: float) -> None:
     run = run_of(noise, bins * epochs, bins, "none", inverse_coefficients=[1.0, -lam])

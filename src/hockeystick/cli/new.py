@@ -13,6 +13,8 @@ import click
 from hockeystick.cli import options
 from hockeystick.cli.numbers import FALLING, number
 from hockeystick.cli.options import flag_of, names_of
+from hockeystick.values import domains
+from hockeystick.values.domains import Domain
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import place
 
@@ -30,6 +32,12 @@ RELEASES = {
 TRAINING = ("poisson", "shuffled")
 """Releases that are trained models; the others are numbers."""
 
+LAWS = {
+    "laplace": "the Laplace distribution with scale {!r}",
+    "gaussian": "the normal distribution with standard deviation {!r}",
+}
+"""Law of the noise, by the release."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -38,25 +46,34 @@ class Question:
     Attributes:
         key: name of its flag, with underscores.
         text: question on a terminal.
+        domain: answers that are accepted.
     """
 
     key: str
     text: str
+    domain: Domain
 
 
-RECORDS = Question("dataset_size", "How many records are in the data?")
+RECORDS = Question("dataset_size", "How many records are in the data?", domains.RECORDS)
 
 OF_TRAINING = (
     RECORDS,
-    Question("batch_size", "How many records does a batch hold on average?"),
-    Question("epochs", "How many epochs does the training take?"),
-    Question("noise_multiplier", "How much noise (its standard deviation / the clipping norm)?"),
+    Question("batch_size", "How many records does a batch hold on average?", domains.RECORDS),
+    Question("epochs", "How many epochs does the training take?", domains.POSITIVE),
+    Question("noise_multiplier", "How much noise (its standard deviation / the clipping norm)?", domains.NOISE_OR_NONE),
 )
 OF_NUMBERS = (
     RECORDS,
-    Question("count", "How many numbers do you release about the same data?"),
-    Question("sensitivity", "By how much can one record change one of these numbers?"),
-    Question("noise", "How much noise (the scale of Laplace, the standard deviation of normal noise)?"),
+    Question(
+        "count",
+        "In how many of the released numbers does one record count? "
+        "(In counts by district, where a record has one district: 1.)",
+        domains.COUNT,
+    ),
+    Question("sensitivity", "By how much can one record change one of these numbers?", domains.SENSITIVITY),
+    Question(
+        "noise", "How much noise (the scale of Laplace, the standard deviation of normal noise)?", domains.POSITIVE
+    ),
 )
 
 LARGEST_DELTA = 1e-5
@@ -69,6 +86,12 @@ HEAD = """\
 """
 """First lines of the file."""
 
+HEAD_OF_NUMBERS = """\
+# Numbers of another kind (incomes beside counts) are another [[round]], with a scale of their own. Numbers about the
+# same people that are published every month count every month: multiply count by the months.
+"""
+"""Further lines of the file where numbers are released."""
+
 COMMENTS = {
     "format": "version of this format",
     "adjacency": "the data with one record more or less; a person is one record unless unit says otherwise",
@@ -80,7 +103,7 @@ COMMENTS = {
     "batch_size": "records of a batch, on average",
     "dataset_size": "records in the data",
     "epochs": "passes over the data",
-    "count": "released numbers",
+    "count": "released numbers in which one record counts",
 }
 """Comment on each key."""
 
@@ -125,17 +148,18 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
         if value is not None and key == noise and epsilon is not None:
             raise InvalidInputError(f"give --epsilon or {flag_of(noise)}: the one determines the other; received both")
     answers = {
-        question.key: _asked(question.key, question.text, FALLING) if (said := given[question.key]) is None else said
+        question.key: _answer(question) if (said := given[question.key]) is None else said
         for question in questions
         if epsilon is None or question.key != noise
     }
     with options.flag_names():
         plan = _plan(release, answers, delta, epsilon)
-    write_text(file, _commented(plan, file))
+    write_text(file, _commented(plan, file, HEAD if release in TRAINING else HEAD + HEAD_OF_NUMBERS))
     click.echo(f"{place(file)} is written. Read it and correct what is wrong.", err=True)
-    if epsilon is not None and release not in TRAINING:
-        click.echo(f"Add noise of {_absolute(plan, answers['sensitivity'])!r} to each number.", err=True)
     click.echo(err=True)
+    if epsilon is not None and release not in TRAINING:
+        law = LAWS[release].format(_absolute(plan, answers["sensitivity"]))
+        click.echo(f"To each number, add its own noise, drawn from {law}.\n")
     question: dict[str, Any] = {
         "delta": plan.delta_target,
         "accountant": "auto",
@@ -155,14 +179,27 @@ def _release() -> str:
     return found
 
 
-def _asked(key: str, text: str, kind: Any) -> Any:
+def _answer(question: Question) -> float:
+    """Return the answer to a question about a number, which is repeated until the answer is in the domain."""
+
+    def read(text: str) -> float:
+        try:
+            return question.domain.check(FALLING.convert(text, None, None), question.key)
+        except InvalidInputError as error:
+            raise click.UsageError(str(error)) from None
+
+    found: float = _asked(question.key, question.text, None, read)
+    return found
+
+
+def _asked(key: str, text: str, kind: Any, read: Callable[[str], Any] | None = None) -> Any:
     """Return the answer to a question on the terminal.
 
     Raises:
         InvalidInputError: the input ends without an answer.
     """
     try:
-        return click.prompt(text, type=kind, err=True, prompt_suffix=" ")
+        return click.prompt(text, type=kind, value_proc=read, err=True, prompt_suffix=" ")
     except click.Abort:
         if sys.stdin.isatty():
             raise  # whoever answers stopped the program
@@ -182,29 +219,37 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.round import Round
     from hockeystick.questions.calibration import calibrate
+    from hockeystick.questions.parameters import of_plan
     from hockeystick.questions.targets import Epsilon
-    from hockeystick.values.domains import whole
+    from hockeystick.report.calibration import QUOTED
+    from hockeystick.report.rounding import round_up
 
-    records = whole(said["dataset_size"], "dataset_size", "number of records", 1)
+    records = domains.whole(said["dataset_size"], "dataset_size", "number of records", 1)
     at = min(10.0 ** -len(str(records)), LARGEST_DELTA) if delta is None else delta
     if release in TRAINING:
         plan = dp_sgd(**{"noise_multiplier": 1.0, **said}, sampling=release, delta=at)  # type: ignore[arg-type]
     else:
         relative = _relative(said["noise"], said["sensitivity"]) if epsilon is None else 1.0
         mechanism = Laplace(relative) if release == "laplace" else Gaussian(relative)
-        plan = Plan([Round(mechanism, count=whole(said["count"], "count", "released numbers"))], delta=at)
+        plan = Plan([Round(mechanism, count=domains.whole(said["count"], "count", "released numbers"))], delta=at)
     if epsilon is None:
         return plan
-    return calibrate(plan, _noise_key(plan).replace("_", "-"), Epsilon(epsilon, at)).plan
+    key = _noise_key(plan).replace("_", "-")
+    found = calibrate(plan, key, Epsilon(epsilon, at))
+    return of_plan(found.plan, key)[1](float(round_up(found.value, QUOTED)))
 
 
 def _relative(noise: float, sensitivity: float) -> float:
-    """Return the noise over the sensitivity, rounded down, which is the safe side."""
+    """Return the noise over the sensitivity, rounded down, which is the safe side.
+
+    Raises:
+        InvalidInputError: an answer is outside its domain, or the noise is too small or too large for the sensitivity.
+    """
     from hockeystick.numerics.decimals import decimal
-    from hockeystick.values.domains import SENSITIVITY
     from hockeystick.values.exact import towards
 
-    return towards(decimal(noise) / decimal(SENSITIVITY.check(sensitivity, "sensitivity")), False)
+    found = towards(decimal(noise) / decimal(domains.SENSITIVITY.check(sensitivity, "sensitivity")), False)
+    return domains.NOISE_OR_NONE.check(found, "noise / sensitivity")
 
 
 def _noise_key(plan: Plan) -> str:
@@ -222,7 +267,7 @@ def _absolute(plan: Plan, sensitivity: float) -> float:
     return towards(decimal(noise) * decimal(sensitivity), True)
 
 
-def _commented(plan: Plan, file: str) -> str:
+def _commented(plan: Plan, file: str, head: str) -> str:
     """Return the plan file with a comment beside each key."""
     from hockeystick.plan.file import plan_text
 
@@ -230,4 +275,4 @@ def _commented(plan: Plan, file: str) -> str:
     width = max(map(len, lines))
     comments = [COMMENTS.get(line.partition(" = ")[0]) for line in lines]
     rows = [f"{line:<{width}}  # {comment}" if comment else line for line, comment in zip(lines, comments, strict=True)]
-    return "\n".join([HEAD.format(file=place(file)), *rows, ""])
+    return "\n".join([head.format(file=place(file)), *rows, ""])

@@ -139,7 +139,8 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
         return _read(plan)
     if not flags:
         raise InvalidInputError(
-            "no plan: give a PLAN file, - to read one from standard input, or flags such as --noise-multiplier"
+            "no plan: give a PLAN file, - to read one from standard input, or flags such as --noise-multiplier; "
+            "`hockeystick new` writes a first plan"
         )
     if "noise_multiplier" not in flags:
         raise InvalidInputError("--noise-multiplier is missing: the DP-SGD flags require it")

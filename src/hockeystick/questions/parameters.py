@@ -155,7 +155,8 @@ def _no_parameter(name: object) -> str:
     """Message that refuses a parameter, without suggestions if it names a given quantity."""
     said = GIVEN.get(name.replace("_", "-")) if isinstance(name, str) else None
     if said is None:
-        return choice("parameter", name, list(PARAMETERS))
+        before = "; the parameter comes before the plan" if str(name).endswith((".toml", ".json")) else ""
+        return choice("parameter", name, list(PARAMETERS)) + before
     return f"parameter must be one of {listed(PARAMETERS)}; received {name!r}, {said}"
 
 

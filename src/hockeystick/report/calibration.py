@@ -54,12 +54,17 @@ def calibration_answer(found: Calibration) -> Answer:
 
 
 def _noises(found: Calibration) -> Iterator[str]:
-    """Noise of each round under the common factor, rounded up, so that protection is the same or better."""
+    """Noise of each round under the common factor, rounded up, so that protection is the same or better.
+
+    Rounds are named, and have the noise of the plan beside the new one, since plans are sorted and files need not be.
+    """
     for item in found.plan.rounds:
         for key in NOISES:
             noise = getattr(item.mechanism, key, None)
             if noise is not None:
-                yield f"{item.mechanism.name} {key.replace('_', ' ')} {round_up(noise, QUOTED)}"
+                name = f" ({item.name})" if item.name else ""
+                given = exact(float(f"{noise / found.value:.{SHOWN_DIGITS}g}"))
+                yield f"{item.mechanism.name} {key.replace('_', ' ')} {round_up(noise, QUOTED)} for {given}{name}"
 
 
 def _left(found: Calibration) -> list[str]:

@@ -60,16 +60,17 @@ GUARANTEES: Mapping[str, str] = {
 }
 """Meaning of each guarantee."""
 
-DRAWN = "Batches are drawn as the plan says."
+DRAWN = ("Batches are drawn as the plan says.", "The number of records need not be kept secret.")
+"""Further conditions where batches are drawn."""
 
 OUTSIDE = (
-    "One record changes what the noise covers (a sum, a gradient) by at most the bound for which the noise was set.",
+    "Noise in the plan is relative: the noise that was added, divided by the most that one record can change the "
+    "result (a sum, a gradient). Check both, and that no record can change it by more.",
     "The noise follows the stated law, and nobody can predict or reproduce it from a seed.",
-    "Nobody looked at the private data to choose clipping norms, learning rates, the best run or the time to stop, "
-    "unless the plan says so. Each such choice costs privacy.",
-    "No person has more records than the protected unit. A person with more is protected less.",
+    "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
+    "stop, unless the plan says so. Each such choice costs privacy.",
+    "No person has more records than the protected unit covers. A person with more is protected less.",
     "Nothing else was released about the same people, or its epsilon is counted elsewhere: epsilons add up.",
-    "The size of the dataset may be public.",
 )
 """Conditions that an accountant cannot see and the signer must check."""
 
@@ -193,7 +194,7 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
 def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What people must check")
     yield blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:")
-    yield blocks.Bullets((DRAWN, *OUTSIDE) if _sampled(record) else OUTSIDE)
+    yield blocks.Bullets((*DRAWN, *OUTSIDE) if _sampled(record) else OUTSIDE)
     yield blocks.Paragraph(
         f"Signed for {headline(record)}, for {_protected(record)} under {record['adjacency']}, and for the plan above "
         f"(SHA-256 {record['plan_sha256']})."
