@@ -88,10 +88,12 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
     return [
         table(head, sizes),
         table(("plans", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both answer {len(theirs)} of {asked}. Relative to the certified upper end, {PEER} differs by "
-        f"{signed(statistics.median(above))} in the median ({signed(min(above))} to {signed(max(above))}); {below} of "
-        f"its values {'lies' if below == 1 else 'lie'} below the certified lower end. All {many} plans one by one "
-        f"would take it {hours:,.1f} hours; the call takes {duration(largest['asking'] * largest['plans'])}.",
+        f"Both answer {len(theirs)} of {asked} plans. The values from {PEER} differ from the certified upper end by "
+        f"{signed(min(above))} to {signed(max(above))} in relative terms, with a median of "
+        f"{signed(statistics.median(above))}; {below} of them {'lies' if below == 1 else 'lie'} below the certified "
+        "lower end. "
+        f"Computing all {many} plans one by one would take {PEER} {hours:,.1f} hours; the single call takes "
+        f"{duration(largest['asking'] * largest['plans'])}.",
     ]
 
 
@@ -138,8 +140,8 @@ def _calibrations(cells: Cells) -> list[str]:
     said = f" The messages of {PEER} for the others: {'; '.join(dict.fromkeys(failed))}." if failed else ""
     return [
         table(("calibration", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both answer {len(theirs)} of {len(cells)}. Relative to the noise from hockeystick, {PEER} differs by "
-        f"{signed(min(differences))} to {signed(max(differences))}.{said}",
+        f"Both answer {len(theirs)} of {len(cells)} questions. The noise from {PEER} differs from the noise from "
+        f"hockeystick by {signed(min(differences))} to {signed(max(differences))} in relative terms.{said}",
     ]
 
 

@@ -172,7 +172,7 @@ def _setting(results: Results) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in setting["versions"].items())
     return (
         f"Measured with {versions}; Python {setting['python']}, one of {setting['cores']} shared cores, at most "
-        f"{setting['memory_mib'] / 1024:g} GiB for a process."
+        f"{setting['memory_mib'] / 1024:g} GiB per process."
     )
 
 
@@ -195,10 +195,11 @@ def _own_summary(results: Results) -> str:
     errors = [cell["error"] for cell in cells]
     widths = [(cell["value"] - cell["lower"]) / cell["value"] for cell in cells]
     cold = [cell["cold"] for cell in cells if cell.get("cold")]
-    after = f", {seconds(statistics.median(cold))} directly after another accountant's call" if cold else ""
+    after = f", or {seconds(statistics.median(cold))} directly after a call to another accountant" if cold else ""
     return (
-        f"hockeystick answers {len(cells)} of {len(results['cases'])}, {sum(cell['below'] for cell in cells)} of them "
-        f"below the truth. True error of the upper end: median {relative(statistics.median(errors))}, largest "
+        f"hockeystick answers {len(cells)} of {len(results['cases'])} questions, and "
+        f"{sum(cell['below'] for cell in cells)} of its answers are below the truth. "
+        f"True error of the upper end: median {relative(statistics.median(errors))}, largest "
         f"{relative(max(errors))}. Certified width: median {relative(statistics.median(widths))}, largest "
         f"{relative(max(widths))}. Median time: {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
     )
@@ -265,8 +266,8 @@ def _alone(results: Results) -> str:
             "The same plan (noise 4, rate 1e-3, delta 1e-6) with an increasing number of rounds:",
             table(("rounds", "time", "certified width", "engine"), scaling),
             *_growth(results["alone"]["allocation"]),
-            "Peak memory beyond what `import hockeystick` uses, each case in a new process (including the parts of "
-            "SciPy that the first question loads):",
+            "Peak memory beyond what `import hockeystick` uses, measured for each case in a new process (including the "
+            "parts of SciPy that the first question loads):",
             table(("case", "memory"), memory),
         )
     )
@@ -287,8 +288,8 @@ def _growth(found: Mapping[str, Any]) -> list[str]:
     where = short(published["steps"]), short(published["epochs"])
     body.append((*where, f"{published['seconds']:g} s", theirs, relative(width)))
     return [
-        "Random allocation (noise 1, delta 1e-6, a record added or removed) with an increasing number of steps per "
-        "epoch and of epochs. The last line is the published accountant, for a removed record only:",
+        "Random allocation (noise 1, delta 1e-6, a record added or removed) with increasing numbers of steps per "
+        "epoch and of epochs. The last line shows the published accountant, for a removed record only:",
         table(("steps per epoch", "epochs", "time", "epsilon", "certified width"), body),
     ]
 
