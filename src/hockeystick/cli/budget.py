@@ -51,7 +51,7 @@ who_option = click.option("--who", metavar="TEXT", help="Name to record for this
 def budget(context: click.Context) -> None:
     """Manage a shared budget: each release is declared before it is made.
 
-    LEDGER is a file such as ledger.db, or an address, postgresql://user@host/name.
+    LEDGER is a file such as ledger.db, or a database address such as postgresql://user@host/name.
 
     Example: hockeystick budget init ledger.db --epsilon 3 --delta 1e-6
     """
@@ -61,8 +61,11 @@ def budget(context: click.Context) -> None:
 
 @budget.command()
 @LEDGER
-@number_option("--epsilon", help="Budget for all releases together.")
-@number_option("--delta", help="Budget for all releases together; with --rho or --mu, the delta for stating epsilon.")
+@number_option("--epsilon", help="Budget of epsilon for all releases together.")
+@number_option(
+    "--delta",
+    help="Budget of delta for all releases together; with --rho or --mu, the delta at which epsilon is stated.",
+)
 @number_option("--rho", help="Budget in zero-concentrated DP; replaces --epsilon.")
 @number_option("--mu", help="Budget in Gaussian DP; replaces --epsilon.")
 @click.option(
@@ -73,22 +76,24 @@ def budget(context: click.Context) -> None:
     help="Privacy filter: approximate-dp (default with --delta), pure (default without), zcdp, gdp, rdp (sampled "
     "rounds) or currency.",
 )
-@number_option("--slack", help="For approximate-dp and currency: the part of delta kept for composition or prices.")
-@number_option("--order", type=float, help="For rdp: the order that is counted.")
+@number_option("--slack", help="For approximate-dp and currency: the part of delta reserved for composition or prices.")
+@number_option("--order", type=float, help="For rdp: the order of the Renyi divergence.")
 @click.option(
-    "--reference", metavar="PLAN", shell_complete=files, help="For currency: plan with the round that is the unit."
+    "--reference", metavar="PLAN", shell_complete=files, help="For currency: plan with the one round that is the unit."
 )
 @click.option(
     "--adjacency", metavar="NAME", shell_complete=names, help="Neighbouring relation.  [default: add-or-remove]"
 )
 @click.option("--dataset", metavar="TEXT", default="", help="Name of the dataset.")
-@click.option("--unit", metavar="TEXT", default="record", show_default=True, help="What neighbours differ in.")
+@click.option(
+    "--unit", metavar="TEXT", default="record", show_default=True, help="What neighbouring datasets differ in."
+)
 @click.option(
     "--region",
     "regions",
     metavar="TEXT",
     multiple=True,
-    help="A part of the dataset; no unit is in two parts; repeatable.",
+    help="Part of the dataset; no unit may be in two parts; repeatable.",
 )
 @click.option("--from", "first", metavar="FILE", shell_complete=files, help="TOML ledger to import with its releases.")
 @who_option
@@ -152,13 +157,13 @@ def _default(limits: dict[str, Any]) -> str:
 @budget.command()
 @LEDGER
 @click.argument("name")
-@number_option("--amount", required=True, help="Amount of the budget, in its currency.")
+@number_option("--amount", required=True, help="Amount to set aside, in the unit of the filter (mu squared for gdp).")
 @who_option
 @json_option
 def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool) -> None:
     """Set part of the budget aside for a team or a person.
 
-    The grant limits the releases that name it; the rest of the budget limits all others. Status 3: less than the
+    The grant limits the releases that name it; the rest of the budget limits all others. Status 3: less than this
     amount is left.
 
     Example: hockeystick budget grant ledger.db maps --amount 0.5
@@ -173,10 +178,10 @@ def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool)
 @who_option
 @json_option
 def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
-    """Begin a PERIOD, such as 2027, with nothing spent; grants stay.
+    """Begin a new PERIOD, such as 2027, with nothing spent; grants remain.
 
-    The budget holds for each period. A person whose data is in several periods has the weaker guarantee of all of them
-    together.
+    The budget holds for each period. A person whose data is in several periods has only the weaker guarantee that
+    these periods give together.
 
     Example: hockeystick budget renew ledger.db 2027
     """
@@ -215,7 +220,7 @@ def _named(context: click.Context, option: click.Parameter, value: str) -> str:
 
 def _release(command: Any) -> Any:
     """Add the flags that describe releases, and where they are paid for."""
-    for key, said in (("region", "Region whose records the release uses."), ("grant", "Grant that pays.")):
+    for key, said in (("region", "Region whose records the release uses."), ("grant", "Grant that the release uses.")):
         command = click.option(f"--{key}", metavar="TEXT", default="", callback=_named, help=said)(command)
     command = click.option("--note", metavar="TEXT", help="Note to record with the release.")(command)
     command = click.option("--name", metavar="TEXT", help="Name of the release.")(command)
@@ -230,7 +235,7 @@ def _release(command: Any) -> Any:
 @_release
 @json_option
 def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool, **flags: Any) -> None:
-    """Show what a release would cost and whether it fits; record nothing.
+    """Show what a release would cost and whether it fits, without recording anything.
 
     PLAN is a plan file that replaces the flags.
 
@@ -250,9 +255,9 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
 @budget.command()
 @_release
 @click.option(
-    "--id", "request", metavar="TEXT", help="ID of the request; a repeated ID is recorded once.  [default: new]"
+    "--id", "request", metavar="TEXT", help="ID of the request; a repeated ID is recorded once.  [default: a new ID]"
 )
-@click.option("--reserve", is_flag=True, help="Return a token that can void the release.")
+@click.option("--reserve", is_flag=True, help="Return a token that can be used to void the release.")
 @who_option
 @json_option
 def spend(
@@ -268,9 +273,9 @@ def spend(
 ) -> None:
     """Declare a release before making it: it is recorded if it fits and refused otherwise.
 
-    PLAN is a plan file that replaces the flags; either all of its rounds are spent or none. Sampled rounds and lists
-    need a file. Status 0: recorded, now or earlier under the same --id. Status 3: the release does not fit, or the ID
-    belongs to another release; nothing is written.
+    PLAN is a plan file that replaces the flags; either all of its rounds are recorded or none. Sampled rounds and
+    lists need a file. Status 0: recorded, now or earlier under the same --id. Status 3: the release does not fit, or
+    the ID belongs to another release; nothing is written.
 
     Example: hockeystick budget spend ledger.db --mechanism laplace --scale 10 --name visits --id q17
     """
@@ -294,7 +299,7 @@ def _settling(command: Any) -> Any:
 @budget.command()
 @_settling
 def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
-    """Refund a reserved release: you state that no noise was drawn.
+    """Refund a reserved release; by doing so, you state that no noise was drawn.
 
     Status 3: the release was confirmed, or its period is over.
 
@@ -307,7 +312,7 @@ def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) 
 @budget.command()
 @_settling
 def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
-    """Confirm a reserved release: it can no longer be voided.
+    """Confirm a reserved release, which can then no longer be voided.
 
     Example: hockeystick budget run ledger.db q17 --token 3f...
     """
@@ -327,7 +332,7 @@ def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -
 )
 @json_option
 def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
-    """Recompute the ledger from its log, price by price, and compare.
+    """Recompute a ledger from its log, price by price, and compare the results.
 
     LEDGER may also be a file that `budget export` wrote. Status 3: something differs.
 
@@ -377,9 +382,9 @@ def export(ledger: str, output: str | None) -> None:
 
 @budget.command()
 @LEDGER
-@output_option(required=True, help="File to write, .html.")
+@output_option(required=True, help="File to write: .html.")
 def report(ledger: str, output: str) -> None:
-    """Write a page about a ledger: what remains and for whom, how it was spent, what an outsider learns.
+    """Write a page about a ledger: what remains and for whom, how it was spent, what outsiders can learn.
 
     Example: hockeystick budget report ledger.db -o budget.html
     """

@@ -64,7 +64,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
     return found
 
 
-gap_option = options.number_option("--gap", help="Requested relative width of the interval; smaller takes longer.")
+gap_option = options.number_option("--gap", help="Requested relative width of the interval; narrower takes longer.")
 
 
 def _method(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -173,9 +173,9 @@ def calibrate(
 ) -> None:
     """Find the value of PARAMETER at which a plan just meets a target, rounded to the safe side.
 
-    PARAMETER is noise-multiplier, scale, noise (a common factor), epsilon (of black boxes), sample-rate, batch-size,
-    check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace
-    it.
+    PARAMETER is noise-multiplier, scale, noise (a common factor on all noise), epsilon (of black boxes), sample-rate,
+    batch-size, check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags
+    can replace it.
 
     Example: hockeystick calibrate noise-multiplier plan.toml --epsilon 3 --delta 1e-5
     """
@@ -198,7 +198,7 @@ def calibrate(
 @options.delta_option
 @options.number_option("--epsilon", help="Find the noise that meets this epsilon.  [default: the plan's epsilon]")
 def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
-    """Compare sampling schemes for one training: epsilon, noise for the target, matching loaders.
+    """Compare sampling schemes for one training run: epsilon, noise for the target, matching loaders.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -245,7 +245,7 @@ def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -
 @click.option("--more", metavar="FILE", help="Plan with the one round to repeat.  [default: the plan's own round]")
 @options.json_option
 def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None, as_json: bool) -> None:
-    """Count how many more epochs or steps a plan allows within epsilon.
+    """Count how many more epochs or steps of a plan stay within a given epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -265,7 +265,7 @@ def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None,
 @options.with_plan
 @options.json_option
 @options.number_option(
-    "--canaries", type=int, required=True, help="Number of canaries, each included by an independent fair coin."
+    "--canaries", type=int, required=True, help="Number of canaries, each included by a toss of its own fair coin."
 )
 @options.number_option("--guesses", type=int, required=True, help="Number of canaries whose inclusion was guessed.")
 @options.number_option("--correct", type=int, required=True, help="Number of correct guesses.")
@@ -298,7 +298,7 @@ def accountants() -> None:
 @click.argument("mechanism", required=False, shell_complete=options.names)
 @options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
-    """List the supported mechanisms, samplings and adjacencies, and the theorems behind them.
+    """List the supported mechanisms, sampling schemes and adjacencies, and the theorems behind them.
 
     MECHANISM is a name such as laplace; without it, all are listed.
 
@@ -333,8 +333,8 @@ def schema() -> None:
 def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
 
-    Functions are compared with Python's decimals. Status 0: all assumptions hold. Status 3: some do not, with a line
-    for each.
+    Functions are compared with Python's decimals. Status 0: all assumptions hold. Status 3: some do not; each
+    of these has a line.
 
     Example: hockeystick doctor
     """

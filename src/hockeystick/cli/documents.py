@@ -29,8 +29,8 @@ MOST_BYTES = 50_000_000
 @click.option("--markdown", "as_markdown", is_flag=True, help="Write Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Write only the numbers, as one JSON object.")
 @click.option("--title", metavar="TEXT", help="Title of the report, such as the name of the run.")
-@options.number_option("--delta", help="Delta of the headline; overrides the plan's.")
-@click.option("--checker", is_flag=True, help="Write the independent checker beside the report.")
+@options.number_option("--delta", help="Delta for the headline; overrides the plan's.")
+@click.option("--checker", is_flag=True, help="Also write the independent checker, in the same folder.")
 def report(
     plan: Plan,
     output: str | None,
@@ -40,10 +40,10 @@ def report(
     delta: float | None,
     checker: bool,
 ) -> None:
-    """Write a report: the training, its guarantee, what the guarantee means and what it assumes.
+    """Write a report: what was run, what is guaranteed, and what the guarantee means and assumes.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The page holds figures,
-    the plan, and machine-readable numbers; `hockeystick verify` recomputes all of them.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The report contains
+    figures, the plan and machine-readable numbers; `hockeystick verify` recomputes every number.
 
     Example: hockeystick report plan.toml -o report.html
     """
@@ -95,9 +95,12 @@ def _form(output: str | None, flagged: str | None) -> str:
 @options.with_plan
 @click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX, with special characters escaped.")
 @options.json_option
-@options.number_option("--delta", help="Delta of the statement; overrides the plan's.")
+@options.number_option("--delta", help="Delta for the statement; overrides the plan's.")
 @options.number_option(
-    "--records-per-person", "records", type=float, help="Also state the guarantee for people with this many records."
+    "--records-per-person",
+    "records",
+    type=float,
+    help="Also state the guarantee for people with up to this many records.",
 )
 def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, records: float | None) -> None:
     """Print a paragraph to paste into a paper or a model card.
@@ -125,13 +128,13 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
 
 @click.command()
 @click.argument("file", shell_complete=options.files)
-@click.option("--independent", is_flag=True, help="Prove its epsilon with the independent checker.")
+@click.option("--independent", is_flag=True, help="Prove the epsilons in FILE with the independent checker.")
 def verify(file: str, independent: bool) -> None:
     """Recompute every number that FILE states.
 
-    FILE is a report (HTML, Markdown or JSON) or any other answer printed with --json; - is standard input. Status 0:
-    every number is sound; statements that could not be verified are listed. Status 3: some numbers are not sound, one
-    line each. Status 4, with --independent only: the checker does not cover the plan.
+    FILE is a report (HTML, Markdown or JSON), any other answer printed with --json, or - for standard input. Status 0:
+    every number is sound; statements that could not be verified are listed. Status 3: some numbers are not sound; each
+    is listed on a line of its own. Status 4, with --independent only: the checker does not cover the plan.
 
     Example: hockeystick verify report.html
     """

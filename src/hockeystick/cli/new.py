@@ -58,21 +58,22 @@ RECORDS = Question("dataset_size", "How many records are in the data?", domains.
 
 OF_TRAINING = (
     RECORDS,
-    Question("batch_size", "How many records does a batch hold on average?", domains.RECORDS),
-    Question("epochs", "How many epochs does the training take?", domains.POSITIVE),
-    Question("noise_multiplier", "How much noise (its standard deviation / the clipping norm)?", domains.NOISE_OR_NONE),
+    Question("batch_size", "How many records does a batch contain on average?", domains.RECORDS),
+    Question("epochs", "How many epochs does the training run for?", domains.POSITIVE),
+    Question("noise_multiplier", "How much noise is added (standard deviation / clipping norm)?", domains.NOISE_OR_NONE),
 )
 OF_NUMBERS = (
     RECORDS,
     Question(
         "count",
-        "In how many of the released numbers does one record count? "
-        "(In counts by district, where a record has one district: 1.)",
+        "To how many of the released numbers does one record contribute? (Counts by district, one district each: 1.)",
         domains.COUNT,
     ),
     Question("sensitivity", "By how much can one record change one of these numbers?", domains.SENSITIVITY),
     Question(
-        "noise", "How much noise (the scale of Laplace, the standard deviation of normal noise)?", domains.POSITIVE
+        "noise",
+        "How much noise is added (scale of Laplace noise, or standard deviation of normal noise)?",
+        domains.POSITIVE,
     ),
 )
 
@@ -103,7 +104,7 @@ COMMENTS = {
     "batch_size": "records of a batch, on average",
     "dataset_size": "records in the data",
     "epochs": "passes over the data",
-    "count": "released numbers in which one record counts",
+    "count": "released numbers to which one record contributes",
 }
 """Comment on each key."""
 
@@ -123,13 +124,13 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("file", default="plan.toml", shell_complete=options.files)
 @click.option("--release", type=click.Choice(list(RELEASES)), help="What do you release?")
 @_flags
-@options.number_option("--epsilon", help="Find the noise for this epsilon, in place of the question about noise.")
-@options.number_option("--delta", help="Delta; by default the power of ten below 1 / records, at most 1e-5.")
+@options.number_option("--epsilon", help="Find the noise for this epsilon instead of asking how much noise there is.")
+@options.number_option("--delta", help="Delta; by default the largest power of ten below 1 / records, at most 1e-5.")
 def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
-    """Write a first plan file, by five questions or by flags, and compute its epsilon.
+    """Write a first plan file from your answers to five questions, or from flags, and compute its epsilon.
 
     FILE is plan.toml unless you name another. hockeystick reads no data: a plan says how much noise protects how many
-    records. A flag answers its question beforehand.
+    records. If you give a flag, its question is not asked.
 
     Example: hockeystick new --release poisson --dataset-size 60000 --batch-size 256 --epochs 60 --epsilon 3
     """

@@ -35,7 +35,7 @@ FLAGS = {
     "last_batch_size": "DP-SGD: expected size of the last batch of each epoch (random allocation).",
     "check_in": "DP-SGD: probability that a record takes part in an epoch (random allocation).",
     "draws": "DP-SGD: draws per step; needs --dataset-size (sampling with replacement).",
-    "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to it (truncated Poisson).",
+    "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to this size (truncated Poisson).",
     "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: passes over the data; replaces --steps.",
     "records_per_unit": "DP-SGD: maximum number of records per user; needs --unit user.",

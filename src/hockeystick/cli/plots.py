@@ -27,7 +27,7 @@ def _deltas(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a figure of delta against epsilon."""
     command = _accountant(_points(command))
     command = number_option("--to", "stop", help="Largest epsilon.")(command)
-    command = number_option("--from", "start", help="Least epsilon; 0 by default.")(command)
+    command = number_option("--from", "start", help="Smallest epsilon; 0 by default.")(command)
     marked = "Delta at which to mark epsilon; overrides the plan's."
     return with_plan(number_option("--delta", help=marked)(command))
 
@@ -35,7 +35,7 @@ def _deltas(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def plot(context: click.Context) -> None:
-    """Draw figures of a plan with certified bounds; needs matplotlib.
+    """Draw figures of the certified bounds for a plan; needs matplotlib.
 
     Example: hockeystick plot curve plan.toml -o curve.svg
     """

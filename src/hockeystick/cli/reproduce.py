@@ -14,7 +14,7 @@ from hockeystick.values.errors import InvalidInputError
 
 @click.command()
 @click.argument("name", required=False, shell_complete=names)
-@click.option("--list", "listing", is_flag=True, help="List the experiments and compute nothing.")
+@click.option("--list", "listing", is_flag=True, help="List the experiments without computing anything.")
 @click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG files; created if missing.")
 @click.option(
     "--size",
@@ -26,7 +26,7 @@ from hockeystick.values.errors import InvalidInputError
 def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
     """Recompute published figures and tables with certified bounds; needs matplotlib.
 
-    NAME is an experiment, a paper or all; --list shows the names.
+    NAME is an experiment, a paper, or the word all; --list shows the names.
 
     Example: hockeystick reproduce --list
     """

@@ -55,7 +55,7 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
 @click.option("--parameter", metavar="NAME", help="Parameter that --target calibrates.  [default: noise-multiplier]")
 @options.number_option("--tolerance", help="Relative tolerance on that parameter.  [default: 1e-6]")
 @options.number_option("--gap", help="Requested relative width of the intervals.")
-@options.output_option(help="File for the rows, .csv.  [default: standard output]")
+@options.output_option(help="File for the rows: .csv.  [default: standard output]")
 @click.option(
     "--errors",
     metavar="row|stop",
