@@ -63,7 +63,7 @@ class OptimalAccountant(SplitAccountant):
         error: absolute error of epsilon if epsilons must be rounded to a grid.
     """
 
-    error: Annotated[float, domains.POSITIVE.of("error of epsilon if many epsilons differ")] = 1e-3
+    error: Annotated[float, domains.POSITIVE.of("absolute error of epsilon if many epsilons differ")] = 1e-3
 
     name: ClassVar[str] = "optimal"
     summary: ClassVar[str] = (

@@ -57,7 +57,7 @@ class RdpAccountant(PublishedAccountant):
 
     orders: Annotated[int | None, domains.whole_numbers(1, 4096).of("largest of the integer moments")] = None
     conversion: Annotated[
-        int, domains.whole_numbers(0, 1).of("1 for the sharp conversion to delta, 0 for Markov's inequality")
+        int, domains.whole_numbers(0, 1).of("1 for the conversion to delta of [CKS20], 0 for Markov's inequality")
     ] = 1
 
     name: ClassVar[str] = "rdp"

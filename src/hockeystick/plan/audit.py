@@ -82,7 +82,7 @@ COINS = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)
 """Relations in which a fair coin of its own can decide of every canary, both orders being in the plan's delta."""
 
 CANARIES = domains.whole_numbers(1, MOST).of(
-    "number of canaries, each included or contributing by an independent fair coin"
+    "number of canaries, each included or contributing by a toss of its own fair coin"
 )
 """Domain of the number of canaries."""
 

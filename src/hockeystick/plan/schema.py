@@ -44,7 +44,7 @@ from hockeystick.values.formats import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
-    "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
+    "passes over the data, instead of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
     "sample_rate); for a partial pass, give count"
 )
 """Domain of the key ``epochs``."""

@@ -364,7 +364,7 @@ COUNT = whole_numbers().of("number of rounds")
 RECORDS = whole_numbers(least=1).of("number of records")
 """Sizes of batches and of datasets."""
 
-EPOCH = whole_numbers(least=1, most=10**10).of("steps of an epoch")
+EPOCH = whole_numbers(least=1, most=10**10).of("number of steps in an epoch")
 """Steps of which a record is in one: the rate is 1 over their number."""
 
 

@@ -47,7 +47,7 @@ class Binomial(FiniteMechanism):
         float,
         Domain("a number from 1e-6 to 0.999999", {"minimum": 1e-6, "maximum": 0.999999}, "probability of heads"),
     ] = 0.5
-    sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("maximum that one record adds to the count")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("maximum increase in the count due to one record")] = 1
 
     name = "binomial"
     claims = claims_of(_TIGHT, _REPLACED)

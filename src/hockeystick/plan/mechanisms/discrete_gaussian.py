@@ -44,7 +44,7 @@ class DiscreteGaussian(NoiseOnSum):
     """
 
     noise_multiplier: Annotated[float, NOISE.of("parameter sigma of the noise / sensitivity")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change of the count by one record")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change in the count due to one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-gaussian"

@@ -50,7 +50,7 @@ class DiscreteLaplace(NoiseOnSum):
     """
 
     scale: Annotated[float, NOISE.of("scale of the noise, in counts")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change of the count by one record")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change in the count due to one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-laplace"

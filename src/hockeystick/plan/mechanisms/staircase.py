@@ -61,10 +61,10 @@ class Staircase(SymmetricMechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of the mechanism")]
-    sensitivity: Annotated[float, SENSITIVITY.of("maximum change of the number between neighbours")] = 1.0
+    sensitivity: Annotated[float, SENSITIVITY.of("maximum change in the number between neighbours")] = 1.0
     gamma: Annotated[
         float | None,
-        Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "fraction of each stair that is high"),
+        Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "fraction of each stair at the higher level"),
     ] = None
 
     name = "staircase"

@@ -40,7 +40,7 @@ class TruncatedLaplace(NoiseOnSum):
 
     scale: Annotated[float, NOISE.of("scale of the noise before truncation")]
     bound: Annotated[float, LENGTH.of("largest magnitude of the noise")]
-    sensitivity: Annotated[float, SENSITIVITY.of("maximum change of the vector by one record, in L1 norm")] = 1.0
+    sensitivity: Annotated[float, SENSITIVITY.of("maximum L1 change in the vector due to one record")] = 1.0
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "truncated-laplace"

@@ -126,7 +126,7 @@ class RandomAllocation(Sampling):
     dataset_size: Annotated[int | None, domains.RECORDS] = None
     batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records in a step")] = None
     last_batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records in the last step")] = None
-    steps_taken: Annotated[int | None, domains.RECORDS.of("steps of an epoch that are actually run")] = None
+    steps_taken: Annotated[int | None, domains.RECORDS.of("number of steps of an epoch that are run")] = None
     check_in: Annotated[
         Fraction | None, domains.EXACT_PROBABILITY.of("probability that a record takes part in an epoch")
     ] = None

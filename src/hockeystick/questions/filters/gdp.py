@@ -19,7 +19,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 DISTANCES = (1e-6, 1000.0)  # of a budget
 
-BUDGET = domains.Domain("a number from 1e-6 to 1000", {"minimum": 1e-6, "maximum": 1000}, "budget of mu")
+BUDGET = domains.Domain("a number from 1e-6 to 1000", {"minimum": 1e-6, "maximum": 1000}, "mu budget")
 """Domain of a budget in Gaussian differential privacy."""
 
 

@@ -43,7 +43,7 @@ class ZcdpFilter(AdditiveFilter):
     name: ClassVar[str] = "zcdp"
 
     def __init__(self, budget: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
-        rho = domains.POSITIVE.of("budget of rho").check(budget, "budget")
+        rho = domains.POSITIVE.of("rho budget").check(budget, "budget")
         super().__init__(decimal(rho), adjacency)
 
     @classmethod
