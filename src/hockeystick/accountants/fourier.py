@@ -89,7 +89,8 @@ class FourierAccountant(PublishedAccountant):
     rounding: Annotated[
         int,
         domains.whole_numbers(0, 2).of(
-            "1 for certified ends by rounding losses up and down, 2 by bounding their density, 0 for the density itself"
+            "1 for certified ends from rounding losses up and down, 2 for certified ends from bounding their density, "
+            "0 for the density itself"
         ),
     ] = 1
     errors: Annotated[

@@ -65,7 +65,7 @@ THRESHOLD = Domain(
 )
 """Domain of the threshold: below 1 a person's own key is more likely released than not."""
 
-KEYS = whole_numbers(1, MOST_KEYS).of("maximum number of keys of one person in one release")
+KEYS = whole_numbers(1, MOST_KEYS).of("maximum number of keys that one person contributes to one release")
 """Domain of the number of one person's keys."""
 
 INTEGER = "integer"

@@ -94,7 +94,7 @@ class MatrixGaussian(Mechanism):
     matrix: Annotated[
         tuple[tuple[float, ...], ...] | None, list_of(list_of(NUMBER, most=1000), most=1000).of("rows of the matrix")
     ] = None
-    tree_depth: Annotated[int | None, whole_numbers(1, MOST_LEVELS).of("levels of the tree")] = None
+    tree_depth: Annotated[int | None, whole_numbers(1, MOST_LEVELS).of("number of levels of the tree")] = None
 
     name = "matrix-gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BETWEEN, _REPLACED)

@@ -121,7 +121,9 @@ class RandomAllocation(Sampling):
     """
 
     steps_per_epoch: Annotated[int | None, domains.EPOCH] = None
-    participations_per_epoch: Annotated[int, domains.RECORDS.of("steps per epoch in which a record takes part")] = 1
+    participations_per_epoch: Annotated[
+        int, domains.RECORDS.of("number of steps per epoch in which a record takes part")
+    ] = 1
     epochs_per_assignment: Annotated[int, domains.RECORDS.of("number of epochs that reuse an assignment")] = 1
     dataset_size: Annotated[int | None, domains.RECORDS] = None
     batch_size: Annotated[int | None, domains.RECORDS.of("expected number of records in a step")] = None

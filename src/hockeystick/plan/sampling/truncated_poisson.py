@@ -119,7 +119,7 @@ class TruncatedPoisson(Sampling):
     """
 
     sample_rate: Annotated[float, domains.RATE.of("probability that a record is sampled")]
-    dataset_size: Annotated[int, domains.RECORDS.of("number of records of the larger dataset")]
+    dataset_size: Annotated[int, domains.RECORDS.of("number of records in the larger dataset")]
     max_batch_size: Annotated[int, domains.RECORDS.of("batch size limit")]
 
     name = "truncated-poisson"
