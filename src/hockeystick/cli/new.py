@@ -60,7 +60,9 @@ OF_TRAINING = (
     RECORDS,
     Question("batch_size", "How many records does a batch contain on average?", domains.RECORDS),
     Question("epochs", "How many epochs does the training run for?", domains.POSITIVE),
-    Question("noise_multiplier", "How much noise is added (standard deviation / clipping norm)?", domains.NOISE_OR_NONE),
+    Question(
+        "noise_multiplier", "How much noise is added (standard deviation / clipping norm)?", domains.NOISE_OR_NONE
+    ),
 )
 OF_NUMBERS = (
     RECORDS,
