@@ -1188,7 +1188,7 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "`rdp` also answers: {} with 20 projections and {} with 100",
+        "`rdp` also gives a bound: {} with 20 projections and {} with 100",
         (Number("20.6", lambda: _projected(20, "rdp")), Number("2.54", lambda: _projected(100, "rdp"))),
     ),
     Passage(
