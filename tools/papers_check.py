@@ -1168,12 +1168,12 @@ PASSAGES = (
         (Number("2.4e-10", lambda: _followed(2.0, 4_000_000, 20.0).stopped.residual),),
     ),
     Passage(
-        "The cell for noise 1 at n = 5e5 stopped at {}",
+        "For noise 1 and n = 5e5 the iteration stopped at {}",
         (Number("3.34e-10", lambda: _followed(1.0, 500_000, 20.0).stopped.residual),),
     ),
     Passage("did not stop at {}", (Number("1.23e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual),)),
     Passage(
-        "The Fourier estimate is within a relative {} of the truth up to 4,000 rounds and {} up to 50,000",
+        "The relative error of the Fourier estimate is at most {} up to 4,000 rounds and {} up to 50,000",
         (
             Number("2e-8", _farthest(("koskela-1", "koskela-2"), "fourier")),
             Number("3e-7", _farthest(("koskela-3",), "fourier")),
