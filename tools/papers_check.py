@@ -1192,7 +1192,7 @@ PASSAGES = (
         (Number("20.6", lambda: _projected(20, "rdp")), Number("2.54", lambda: _projected(100, "rdp"))),
     ),
     Passage(
-        "a relative {} to {} above the truth",
+        "relative excess of connect-the-dots over the truth is {} to {}",
         (
             Number("6e-5", lambda: min(_distances("dots", "connect-the-dots").values())),
             Number("2e-3", lambda: max(_distances("dots", "connect-the-dots").values())),
