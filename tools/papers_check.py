@@ -278,9 +278,9 @@ def _koskela() -> list[Claim]:
         row(
             "Section 5.1, batches",
             "`Poisson`, `WithoutReplacement`",
-            "a subset of L of N records has the pair of rate L / N",
-            "that pair is for independent draws; a batch of fixed size costs more: epsilon {} instead of {} "
-            "after one step of noise 1, rate 0.01, delta 1e-5, replacing a record",
+            "drawing L of N records gives the pair of rate L / N",
+            "that pair is for independent draws; a batch of fixed size costs more: epsilon is {} instead of {} after "
+            "one step at noise 1, rate 0.01 and delta 1e-5, when a record is replaced",
             MISTAKE,
             Number("3.025", lambda: _one_step(True)),
             Number("0.209", lambda: _one_step(False)),
@@ -289,7 +289,8 @@ def _koskela() -> list[Claim]:
             "Section 5.2, add/remove",
             '`adjacency="remove"`',
             "removal is the worse direction",
-            "true for sampled Gaussian noise (epsilon {} against {} after 4,000 rounds of noise 1); both are composed",
+            "true for sampled Gaussian noise (epsilon {} against {} after 4,000 rounds at noise 1); both directions "
+            "are composed",
             HOLDS,
             Number("4.2087", _epsilon(Setting(1.0, rate, 4000, "remove"), koskela.TARGET, "contour")),
             Number("3.6051", _epsilon(Setting(1.0, rate, 4000, "add"), koskela.TARGET, "contour")),
@@ -304,7 +305,7 @@ def _koskela() -> list[Claim]:
         row(
             "Section 7, (7.2)",
             "`--accountant fourier --option rounding=0`",
-            "densities on a grid, a power of their transform",
+            "the density on a grid, and a power of its transform",
             "an estimate",
             HOLDS,
         ),
@@ -319,8 +320,9 @@ def _koskela() -> list[Claim]:
             "Section 8, Newton's iteration",
             "`accountants/fourier.py`, `--option start=`",
             "converges from 0 in all experiments; the last epsilon is a good start for the next number of rounds",
-            "converges; in $e^\\varepsilon$ it increases to the root from any start below it. `start=` sets the "
-            "start, and Figures 1 to 3 use it: {} sums instead of {} for 4,000 rounds, from 3,900",
+            "converges; as an iteration in $e^\\varepsilon$, it increases to the root from any start below the root. "
+            "Figures 1 to 3 use `start=`: starting from the epsilon for 3,900 rounds, 4,000 rounds need {} sums "
+            "instead of {}",
             HOLDS,
             Number("6", lambda: _evaluations(warm=True), slow=True),
             Number("19", lambda: _evaluations(warm=False), slow=True),
@@ -358,7 +360,7 @@ def _koskela() -> list[Claim]:
             "Figure 1 at 10,000 rounds",
             "`rdp` with `orders=32`, `conversion=0`, and with its defaults",
             "",
-            "{}, {} and {} per cent above; with its defaults {}, {} and {}",
+            "{}, {} and {} per cent above the truth; with its defaults {}, {} and {} per cent",
             OURS,
             _moments(1.0, 10_000, "17.9"),
             _moments(2.0, 10_000, "22.1"),
@@ -372,7 +374,7 @@ def _koskela() -> list[Claim]:
             "Figure 2",
             "`hockeystick reproduce koskela-2`",
             "tighter than the Rényi accountant [WBK19]",
-            "Rényi gives {}, {} and {} after 4,000 rounds; the truth under Poisson sampling is {}, {} and {}",
+            "Rényi gives {}, {} and {} after 4,000 rounds; the true values under Poisson sampling are {}, {} and {}",
             HOLDS,
             _batches(1.0, "55.9"),
             _batches(2.0, "8.4"),
@@ -386,7 +388,7 @@ def _koskela() -> list[Claim]:
             "Figure 3",
             "`hockeystick reproduce koskela-3`",
             "the same, up to 50,000 rounds",
-            "{}, {} and {} per cent above",
+            "{}, {} and {} per cent above the truth",
             HOLDS,
             _moments(1.0, 50_000, "13.2"),
             _moments(2.0, 50_000, "17.3"),
@@ -396,7 +398,7 @@ def _koskela() -> list[Claim]:
             "Figures 1 to 3, the Fourier estimate",
             "`fourier`, `rounding=0`",
             "exact",
-            "off by a relative {} after 4,000 rounds of noise 1 and {} after 50,000 with L = 40",
+            "the relative error is {} after 4,000 rounds at noise 1, and {} after 50,000 rounds with L = 40",
             HOLDS,
             Number("1.7e-9", lambda: _estimate_off(4000, koskela.LENGTH), slow=True),
             Number("2.4e-8", lambda: _estimate_off(50_000, koskela.WIDE), slow=True),
@@ -412,23 +414,23 @@ def _koskela() -> list[Claim]:
         row(
             "Lemma 13",
             "`accountants/shared/density_errors.py`",
-            "bounds the density of losses of 2 or more; two minus signs in the exponent",
-            "one minus sign, and only where $\\sigma^2 y + C_2 \\ge 0$, which the proof needs",
+            "a bound on the density at losses of 2 or more, with two minus signs in the exponent",
+            "one minus sign; used only where $\\sigma^2 y + C_2 \\ge 0$, which the proof needs",
             MISTAKE,
         ),
         row(
             "(10.5), err1",
             "`fourier`, `errors=1`, `errors=2`",
-            "goes to 0 with L, at an unspecified speed",
-            "Chernoff's bound on the masses used",
+            "goes to 0 as L grows, at an unspecified rate",
+            "Chernoff's bound, applied to the masses that are used",
             HOLDS,
         ),
         row(
             "(10.9), err2",
             "`fourier`, `errors=1`, `errors=2`",
             "goes to 0 as L grows",
-            "at L = 20, noise 1, 10,000 rounds the bound is 10 to the power {}; it is below 1e-6 up to {} rounds. "
-            "Its factor is unnecessary: the same recursion gives 10 to the power {}",
+            "at L = 20, noise 1 and 10,000 rounds, the bound is 10 to the power {}; it is below 1e-6 for up to {} "
+            "rounds. Its factor per round is unnecessary: without it, the same recursion gives 10 to the power {}",
             HOLDS,
             _log10(lambda: density_errors.log_truncation(1.0, rate, 20.0, 10_000), "33449"),
             Number("35", lambda: density_errors.most_rounds(1.0, rate, 20.0, math.log(1e-6))),
@@ -438,9 +440,9 @@ def _koskela() -> list[Claim]:
             "(10.13), err3",
             "`fourier`, `errors=1`",
             "goes to 0 as L grows",
-            "10 to the power {} on that plan. Its recursion needs the densities to agree at negative losses, where "
-            "they differ, so it is not proved. `errors=1` is therefore never less than `errors=2`, which uses the mass "
-            "of sums outside the window",
+            "10 to the power {} on the same plan. Its recursion needs the densities to agree at negative losses, "
+            "where they differ, so the bound is not proved. The error with `errors=1` is therefore never less than "
+            "with `errors=2`, which uses the mass of sums outside the window",
             MISTAKE,
             _log10(lambda: density_errors.log_periodisation(1.0, rate, 20.0, 10_000), "13103"),
         ),
@@ -448,16 +450,16 @@ def _koskela() -> list[Claim]:
             "(10.15), err4",
             "`fourier`, `errors=1`",
             "$\\max|h'| (L - \\varepsilon)^2 / 2n$",
-            "the step is 2L / n, so it is too small by the factor $2L / (L - \\varepsilon)$. None of the four terms "
-            "covers the trapezoidal rule of the convolutions, which causes the errors of Table 1",
+            "the step is 2L / n, so the printed term is too small by the factor $2L / (L - \\varepsilon)$. None of "
+            "the four terms covers the trapezoidal rule in the convolutions, which causes the errors of Table 1",
             MISTAKE,
         ),
         row(
             "$C(\\sigma, q)$ of (10.15)",
             "`fourier`, `errors=2`",
             "a constant, not given",
-            "the integral of $|\\omega''|$ is at most {} at noise 1, rate 0.01, and err4, including the "
-            "convolutions, at most {} per round with L = 20 and n = 4e6, of second order",
+            "at noise 1 and rate 0.01, the integral of $|\\omega''|$ is at most {}, and err4, including the "
+            "convolutions, is at most {} per round with L = 20 and n = 4e6; it is of second order",
             OURS,
             Number("3.391e5", lambda: _errors(1.0, rate, 20.0, 4_000_000).second_variation),
             Number("2.124e-6", lambda: _errors(1.0, rate, 20.0, 4_000_000).discretisation(1)),
@@ -466,9 +468,9 @@ def _koskela() -> list[Claim]:
             "Section 10 as a whole",
             "`fourier`, `errors=1`, `errors=2`",
             "the approximation converges",
-            "noise 2, rate 0.3, 20 rounds, L = 20, n = 4e6, epsilon 0.5: the printed terms determine delta to {}, "
-            "the proved ones to {}. Noise 1, rate 0.01, 100 rounds, L = 3: the printed terms say nothing, the proved "
-            "ones determine delta, 1.3e-4, to {}",
+            "for noise 2, rate 0.3, 20 rounds, L = 20, n = 4e6 and epsilon 0.5, the printed terms determine delta to "
+            "within {}, and the proved ones to within {}. For noise 1, rate 0.01, 100 rounds and L = 3, the printed "
+            "terms are vacuous, and the proved ones determine delta, which is 1.3e-4, to within {}",
             OURS,
             Number("1.10e-2", lambda: _known(2.0, 0.3, 20, 20.0, 1), slow=True),
             Number("3.1e-8", lambda: _known(2.0, 0.3, 20, 20.0, 2), slow=True),
@@ -490,13 +492,20 @@ def _gopi() -> list[Claim]:
     of_3 = Setting(0.8, 4e-3, 1000)
     error = 2.0 * 7.46954 / 100_000 * math.sqrt(500 * math.log(12e10))
     return [
-        row(GOPI, "Propositions 1.2, 1.3", "`basic`, `advanced`", "simple and advanced composition", "both", HOLDS),
+        row(
+            GOPI,
+            "Propositions 1.2, 1.3",
+            "`basic`, `advanced`",
+            "simple and advanced composition",
+            "both are implemented",
+            HOLDS,
+        ),
         row(
             GOPI,
             "Theorems 3.2, 3.3, 3.5",
             "`Plan`, `Pmf`, `Tradeoff`",
             "curves, privacy loss random variables, and their sums",
-            "a plan composes sums of losses",
+            "composing a plan adds its losses",
             HOLDS,
         ),
         row(
@@ -512,7 +521,7 @@ def _gopi() -> list[Claim]:
             "Remark 2.2, which functions are privacy curves",
             "`Tradeoff`",
             "those dual to a trade-off function",
-            "accepts the corners of a convex function and refuses others",
+            "accepts corner points of a convex function and refuses all others",
             HOLDS,
         ),
         row(
@@ -520,7 +529,7 @@ def _gopi() -> list[Claim]:
             "Algorithms 1 and 2",
             "`prv`, `--option mesh=`, `--option length=`",
             "ComposePRV, DiscretizePRV",
-            "the rounding of the transform and of the means is charged",
+            "the rounding errors of the transform and of the means are charged",
             HOLDS,
         ),
         row(
@@ -537,9 +546,10 @@ def _gopi() -> list[Claim]:
             "Theorem 5.5 for laws with atoms",
             "`hockeystick reproduce atoms`",
             "",
-            "nearly attained: the middle of the interval is too small by {} to {} $\\sqrt{{k}}h$ of an allowed {}, "
-            "after 30 to 30,000 rounds of randomised response 0.10049 at h = 1e-3 and delta 1e-6. Splitting atoms "
-            "between their two neighbours with the mean kept leaves {} $kh^2$ after 646 rounds, an estimate",
+            "nearly attained: the middle of the interval is too small by {} to {} $\\sqrt{{k}}h$, where {} is "
+            "allowed, after 30 to 30,000 rounds of randomised response with epsilon 0.10049, at h = 1e-3 and delta "
+            "1e-6. Splitting each atom between the two neighbouring points so that the mean is preserved leaves an "
+            "error of {} $kh^2$ after 646 rounds; this is an estimate",
             OURS,
             Number("2.03", lambda: -_atoms(laws.CENTRE, 30)),
             Number("2.32", lambda: -_atoms(laws.CENTRE, 30_000)),
@@ -551,7 +561,7 @@ def _gopi() -> list[Claim]:
             "Lemma 5.3",
             "`accountants/shared/rounded.py`",
             "$h\\sqrt{2k\\log(2/\\eta)}$",
-            "half of it suffices, as in Theorem 5.5, because each error lies in an interval of width h",
+            "half of this suffices, as in Theorem 5.5, because each error lies in an interval of width h",
             HOLDS,
         ),
         row(
@@ -577,7 +587,7 @@ def _gopi() -> list[Claim]:
             "Figure 1a",
             "`hockeystick reproduce gopi-1a`",
             "much closer bounds on one mesh",
-            "Fourier is {} and PRV {} wide after 5,000 rounds",
+            "after 5,000 rounds the Fourier interval is {} wide and the PRV interval {}",
             HOLDS,
             Number("0.20", lambda: _on_one_mesh(1), slow=True),
             Number("0.020", lambda: _on_one_mesh(0), slow=True),
@@ -587,7 +597,7 @@ def _gopi() -> list[Claim]:
             "Figure 1b",
             "`hockeystick reproduce gopi-1b`",
             "Rényi too large, the central limit too small",
-            "{} and {}; the truth is {}, after 250 rounds",
+            "{} and {} after 250 rounds; the truth is {}",
             HOLDS,
             Number("1.69", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "rdp")),
             Number("0.13", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "gdp")),
@@ -607,8 +617,9 @@ def _gopi() -> list[Claim]:
             "`hockeystick reproduce gopi-3a`",
             "a few orders of magnitude fewer points",
             "256, 1,024 and 2,048 times fewer than the published density bounds (fourier-accountant 0.12.11) after "
-            "100, 1,000 and 4,000 rounds; 4.4 times fewer than rounded masses. At 100,000 points the upper end "
-            "is {} times the lower one, with rounded masses {} times, or {} times at 562,341 points",
+            "100, 1,000 and 4,000 rounds; 4.4 times fewer than rounded masses. At 100,000 points the upper end is {} "
+            "times the lower end with PRV and {} times with rounded masses, or {} times with rounded masses at "
+            "562,341 points",
             HOLDS,
             Number("1.224", _ratio(of_3, 1.5, "prv", eps_error=error, delta_error=1e-10)),
             Number("2.449", _ratio(of_3, 1.5, "fourier", length=7.46954, points=100_000)),
@@ -619,8 +630,9 @@ def _gopi() -> list[Claim]:
             "Figure 3b",
             "`hockeystick reproduce gopi-3b`",
             "100 times faster; Fourier unstable beyond 2,000 rounds",
-            "152 times faster than fourier-accountant 0.12.11 after 1,000 rounds at equal accuracy; its upper bound "
-            "exceeds 1 from 2,000 rounds on. Slower than rounded masses up to some hundreds of rounds, faster beyond",
+            "152 times faster than fourier-accountant 0.12.11 after 1,000 rounds at equal accuracy; the upper bound "
+            "of the latter exceeds 1 from 2,000 rounds on. PRV is slower than rounded masses for up to a few hundred "
+            "rounds and faster beyond that",
             HOLDS,
         ),
         row(
@@ -636,16 +648,16 @@ def _gopi() -> list[Claim]:
             "Figure 6",
             "`hockeystick reproduce gopi-floats`",
             "floating-point errors dominate at small delta",
-            "true of a plain transform, not of `prv` here, which tilts",
+            "true of a plain transform, but not of our `prv`, which tilts the law first",
             HOLDS,
         ),
         row(
             WEB,
             "Time and memory",
             "`hockeystick reproduce laws`",
-            "the number of points dominates both; PRV needs fewer by a factor k",
-            "a law on n points takes 8n bytes. For one width, PRV needs {} times fewer points than the published "
-            "bounds on the plan of Figure 4, by their fitted error laws",
+            "the number of points dominates both; PRV needs fewer points by a factor of k",
+            "a law on n points takes 8n bytes. For the same width, PRV needs {} times fewer points than the published "
+            "bounds on the plan of Figure 4, according to their fitted error laws",
             HOLDS,
             Number("298", _fewer, slow=True),
         ),
@@ -663,8 +675,8 @@ def _gopi() -> list[Claim]:
             "DP-SGD-JL",
             '`mechanism = "dp-sgd-jl"`',
             "losses without moments",
-            "a dominating pair: an upper bound (`pairs/jl.py`), infinite with one projection; the text above "
-            "explains why `rdp` answers",
+            "a dominating pair gives an upper bound (`pairs/jl.py`), which is infinite with one projection; the text "
+            "above explains why `rdp` gives a bound",
             HOLDS,
         ),
         row(
@@ -682,8 +694,8 @@ def _gopi() -> list[Claim]:
             "$(\\mu, \\tau)$-concentrated privacy [DR16]",
             "`cdp`",
             "no accurate curve",
-            "{}; the truth is {}, after 250 rounds of Figure 1b, because sampling does not amplify the spread of "
-            "the loss. For Gaussian noise alone it is `zcdp`",
+            "{} after 250 rounds of Figure 1b, where the truth is {}, because sampling does not reduce the spread "
+            "$\\tau$ of the loss. For Gaussian noise alone it is the same as `zcdp`",
             HOLDS,
             Number("129.8", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "cdp")),
             Number("0.535", _epsilon(Setting(0.8, 1e-3, 250), 1e-7)),
@@ -737,15 +749,16 @@ def _dots() -> list[Claim]:
             "Hockey-stick divergence, and its discretisation",
             "`hockeystick reproduce dots-pictures`",
             "pictures of both, and of the steps of the algorithm",
-            "all, for Gaussian noise: connected dots meet the curve at the dots and lie above it elsewhere; they are "
-            "the curve of a law on the dots; buckets lie above both",
+            "all of them, for Gaussian noise: the connected dots meet the curve at the dots and lie above it "
+            "elsewhere; they are the curve of a law on the dots; the buckets lie above both",
             HOLDS,
         ),
         row(
             "Epsilon against rounds",
             "`hockeystick reproduce dots`",
             "connect-the-dots is the tightest",
-            "{}, {} and {} per cent above the truth after 1,000, 10,000 and 100,000 rounds; PRV is {}, {} and {} above",
+            "{}, {} and {} per cent above the truth after 1,000, 10,000 and 100,000 rounds; PRV is {}, {} and {} per "
+            "cent above",
             HOLDS,
             connected(1000, "0.006"),
             connected(10_000, "0.03"),
@@ -759,8 +772,8 @@ def _dots() -> list[Claim]:
             "Privacy Buckets against Rényi",
             "`hockeystick reproduce dots`",
             "below Rényi",
-            "on a grid of 1e-4, up to about 65,000 rounds: {} below Rényi after 60,000 and {} above it after 70,000; "
-            "the plot states neither its gap nor its rounds",
+            "true with a gap of 1e-4 up to about 65,000 rounds: buckets are {} below Rényi after 60,000 and {} above "
+            "it after 70,000; the plot states neither its gap nor its numbers of rounds",
             OURS,
             Number("0.18", lambda: _epsilon(at(60_000), 1e-8, "rdp")() - dots.buckets(at(60_000)), slow=True),
             Number("0.10", lambda: dots.buckets(at(70_000)) - _epsilon(at(70_000), 1e-8, "rdp")(), slow=True),
@@ -769,7 +782,7 @@ def _dots() -> list[Claim]:
             "Rényi",
             "`rdp`",
             "a loose estimate",
-            "{}; the truth is {}, after 1,000 rounds",
+            "{} after 1,000 rounds; the truth is {}",
             HOLDS,
             Number("3.42", _epsilon(at(1000), 1e-8, "rdp")),
             Number("0.949", _epsilon(at(1000), 1e-8)),
@@ -778,7 +791,7 @@ def _dots() -> list[Claim]:
             "Time against PRV",
             "`hockeystick reproduce dots`",
             "5 times faster",
-            "35 times faster and twice as close after 1,000 rounds: dp-accounting with the gap 0.03 against "
+            "35 times faster and twice as close after 1,000 rounds: dp-accounting with a gap of 0.03 against "
             "prv-accountant with eps_error 0.005",
             HOLDS,
         ),
@@ -786,24 +799,25 @@ def _dots() -> list[Claim]:
             "Time against Privacy Buckets",
             "`hockeystick reproduce dots`",
             "over 200 times faster than their earlier code",
-            "600 times faster and ten times closer after 1,000 rounds: dots of 1e-2 against buckets of 1e-5, both "
-            "from dp-accounting 0.6.0",
+            "600 times faster and ten times closer after 1,000 rounds: dots with a gap of 1e-2 against buckets with a "
+            "gap of 1e-5, both from dp-accounting 0.6.0",
             HOLDS,
         ),
         row(
             "Privacy Buckets",
             "`privacy-buckets`",
             "moves the mass between two points to the higher one",
-            "both ends; `correction=0` is that rounding",
+            "gives both ends; with `correction=0` it rounds in this way",
             HOLDS,
         ),
         row(
             "Privacy Buckets with real and virtual errors [MM18]",
             "`privacy-buckets`, `hockeystick reproduce dots`",
             "only the basic version",
-            "real and virtual errors are the default. On the figure's grid of 1e-4 the upper end is {} above the "
-            "truth instead of {} after 1,000 rounds and {} instead of {} after 10,000, with no gain after "
-            "100,000; the lower end is {} and {} below the truth",
+            "the corrections for real and virtual errors are the default. On the figure's grid with a gap of 1e-4, "
+            "the upper end is {} above the truth instead of {} after 1,000 rounds, and {} instead of {} after 10,000; "
+            "there is no gain after 100,000. The lower end is {} below the truth after 1,000 rounds and {} below it "
+            "after 10,000",
             OURS,
             Number("0.0065", lambda: _bucketed(1000)[1], slow=True),
             Number("0.0249", lambda: dots.buckets(at(1000)) - _asked(at(1000), "epsilon", 1e-8).estimate, slow=True),
@@ -816,8 +830,8 @@ def _dots() -> list[Claim]:
             "Buckets to first and to second order",
             "`privacy-buckets`",
             "",
-            "width of epsilon for 12 Laplace rounds of scale 4 at delta 1e-3: {} plain and {} corrected at the factor "
-            "1.004, {} and {} at 1.001",
+            "the interval of epsilon for 12 Laplace rounds of scale 4 at delta 1e-3 is {} wide without and {} wide "
+            "with the corrections at a factor of 1.004, and {} and {} wide at 1.001",
             OURS,
             Number("4.8e-2", lambda: _bucket_width(1.004, 0)),
             Number("9.8e-4", lambda: _bucket_width(1.004, 1)),
@@ -828,7 +842,7 @@ def _dots() -> list[Claim]:
             "Optimistic estimates",
             "`connect-the-dots`",
             "not in their library yet",
-            "always a lower end; it is 0 here, because one cell holds the bulk of a round's loss",
+            "there is always a lower end; here it is 0, because a single cell holds the bulk of the loss of one round",
             HOLDS,
         ),
     ]
@@ -875,7 +889,8 @@ def _saddle() -> list[Claim]:
             "Evolving discretisation [GKKM22]",
             "`evolving`",
             "polylogarithmic in the rounds",
-            "{} at noise 0.8, rate 4e-3, 1,000 rounds, delta 1e-7; the truth is {}; 0.20 wide at eps_error 0.1",
+            "{} at noise 0.8, rate 4e-3, 1,000 rounds and delta 1e-7, where the truth is {}; the interval is 0.20 "
+            "wide at eps_error 0.1",
             HOLDS,
             Number("2.189", _epsilon(of_gopi, 1e-7, "evolving")),
             Number("2.086", _epsilon(of_gopi, 1e-7)),
@@ -892,7 +907,8 @@ def _saddle() -> list[Claim]:
             "Edgeworth expansions",
             "`edgeworth`",
             "an estimate near the central limit",
-            "{} on the same plan, a quarter too small, as a thousand rounds with four expected draws are few",
+            "{} on the same plan, a quarter too small, because a thousand rounds in which a record is expected to be "
+            "drawn four times are too few",
             HOLDS,
             Number("1.484", _epsilon(of_gopi, 1e-7, "edgeworth")),
         ),
@@ -900,7 +916,7 @@ def _saddle() -> list[Claim]:
             "Dominating pair of DP-SGD",
             "`Poisson`",
             "$P = pN(0) + (1 - p)N(C)$",
-            "$P = (1 - p)N(0) + pN(C)$, whose loss is its $\\log(1 - p + pe^{{...}})$",
+            "$P = (1 - p)N(0) + pN(C)$, whose loss is the talk's $\\log(1 - p + pe^{{...}})$",
             MISTAKE,
         ),
         row("delta by the contour integral", "`contour`", "for any abscissa t > 0", "certified", HOLDS),
@@ -908,7 +924,7 @@ def _saddle() -> list[Claim]:
             "First approximation",
             "`saddle-point`, `order=1`",
             "steepest descent",
-            "{} and {} per cent off at epsilon 1 and 5, noise 1",
+            "{} and {} per cent off at epsilon 1 and 5 for noise 1",
             HOLDS,
             Number("2.3", off(curve, 1.0, 1)),
             Number("14.2", off(curve, 5.0, 1)),
@@ -935,24 +951,25 @@ def _saddle() -> list[Claim]:
             "Error of the second",
             "`saddle-point`, `order=0`",
             "$e^{K - \\varepsilon t}(t/(1+t))^t P_t / K''^{3/2}$",
-            "$1.12 / (1 + t)$ times the printed error, proved; the printed one is larger, except for t below 0.12",
+            "a proved error, $1.12 / (1 + t)$ times the printed one; the printed error is larger, except for t below "
+            "0.12",
             HOLDS,
         ),
         row(
             "$C/\\sqrt n$",
             "`saddle-point`, `order=0`",
             "epsilon b variances above the mean",
-            "the error times $\\sqrt n$ stays below 1 at noise 0.65 and 1 up to a million rounds; it vanishes with "
-            "delta",
+            "the error times $\\sqrt n$ stays below 1 at noise 0.65 and 1 for up to a million rounds; the error "
+            "vanishes with delta",
             HOLDS,
         ),
         row(
             "Epsilon against rounds",
             "`hockeystick reproduce saddle-epsilon`",
             "agrees with PRV",
-            "within {} per cent at 2,000 rounds, order 0. From 100 to 3,000 rounds the relative error of order 0 "
-            "falls from {} to {}, of order 1 from {} to {}, of ours from {} to {}; Rényi is {} to {} per cent above, "
-            "the central limit {} to {} below",
+            "order 0 agrees to within {} per cent at 2,000 rounds. Between 100 and 3,000 rounds, the relative error "
+            "of order 0 falls from {} to {}, that of order 1 from {} to {}, and that of ours from {} to {}; Rényi "
+            "falls from {} to {} per cent above the truth, and the central limit rises from {} to {} per cent below it",
             HOLDS,
             Number(
                 "0.034",
@@ -983,8 +1000,8 @@ def _saddle() -> list[Claim]:
             "Central limit theorems",
             "`gdp`, and with `own_moments=1`",
             "Dong and others, Sommer and others",
-            "both, as estimates: one Gaussian experiment [DRS22], and the normal law of the loss's own "
-            "moments [SMM19], each with its Berry-Esseen uncertainty. At noise 0.65, 2,000 rounds, delta 1e-5 "
+            "both, as estimates: a single Gaussian experiment [DRS22], and the normal law with the moments of the "
+            "loss itself [SMM19], each with its Berry-Esseen uncertainty. At noise 0.65, 2,000 rounds and delta 1e-5 "
             "they give {} and {}; the truth is {}",
             HOLDS,
             Number("6.441", _epsilon(rounds, 1e-5, "gdp")),
@@ -1048,10 +1065,10 @@ def _law() -> list[Claim]:
             "The error law",
             "`hockeystick reproduce laws`",
             "",
-            "width of epsilon against points, on the plan of the web version: the slope is {}, {}, {}, {} and {} for "
-            "density bounds, rounded masses, `prv`, `evolving` and `connect-the-dots`; the width is {} "
-            "$kh\\sup\\omega$ for density bounds, {} $kh$ for rounded masses, {} $\\sqrt{{k}}h$ for `prv` and "
-            "{} $kh^2$ for `connect-the-dots`",
+            "on the plan of the web version, the slope of the width of epsilon against the number of points is {}, "
+            "{}, {}, {} and {} for density bounds, rounded masses, `prv`, `evolving` and `connect-the-dots`, "
+            "respectively; the width is {} $kh\\sup\\omega$ for density bounds, {} $kh$ for rounded masses, {} "
+            "$\\sqrt{{k}}h$ for `prv` and {} $kh^2$ for `connect-the-dots`",
             OURS,
             (
                 *(
