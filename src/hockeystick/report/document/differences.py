@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape
+from os.path import commonprefix
 from typing import Any
 
 from hockeystick.values.domains import cut
@@ -97,8 +98,10 @@ def changed_lines(stated: str, again: str) -> Iterator[str]:
     for kind, low, high, begin, end in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if kind != "equal":
             for offset in range(max(high - low, end - begin)):
-                new = _line(theirs[begin + offset]) if begin + offset < end else "nothing"
-                old = _line(ours[low + offset]) if low + offset < high else "nothing"
+                new = _line(theirs[begin + offset]) if begin + offset < end else None
+                old = _line(ours[low + offset]) if low + offset < high else None
+                alike = len(commonprefix([new or "", old or ""]))
+                new, old = (_from(line, alike) for line in (new, old))
                 yield f"line {begin + offset + 1}: stated {new}, should be {old}"
 
 
@@ -124,4 +127,12 @@ def _shown(value: Any) -> str:
 def _line(text: str) -> str:
     """The line as people see it: without tags, unless it is nothing but tags."""
     bare = unescape(_TAG.sub(" ", text)).strip()
-    return _shown(" ".join(bare.split()) or text)
+    return " ".join(bare.split()) or text
+
+
+def _from(line: str | None, alike: int) -> str:
+    """A quotation of a line that reaches past the first characters in which two lines are alike."""
+    if line is None:
+        return "nothing"
+    start = alike - LENGTH // 3 if alike > LENGTH // 3 and len(line) > LENGTH else 0
+    return _shown(f"...{line[start:]}" if start else line)

@@ -11,14 +11,14 @@ from decimal import Decimal
 from typing import Any
 
 from hockeystick.directions.gaussian_fit import GaussianFit
-from hockeystick.plan.plan import Plan, asked_delta, target_delta
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points
 from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.values.bounds import Answer
-from hockeystick.values.domains import cut, shown
+from hockeystick.values.domains import LEAST_DELTA, cut, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.values.version import __version__
 
@@ -61,7 +61,7 @@ def report_record(
     >>> [row["delta"] for row in record["epsilon"]]
     [1e-05, 1e-06, 1e-07, 1e-09]
     """
-    at = target_delta(asked_delta(plan, delta))
+    at = asked_delta(plan, delta)
     if title is not None and not isinstance(title, str):
         raise InvalidInputError(f"title must be a text; received {shown(title)}", "title")
     stated = stated or {}
@@ -108,7 +108,7 @@ def _reach(stated: Mapping[str, Any]) -> float | None:
 def _deltas(at: float) -> list[float]:
     """The deltas of the table, divided in decimal so that 1e-6 follows 1e-5 exactly."""
     found = [float(Decimal(repr(at)) / by) for by in SMALLER]
-    return [delta for delta in dict.fromkeys(found) if delta > 0]
+    return [delta for delta in dict.fromkeys(found) if delta >= LEAST_DELTA or delta == at]
 
 
 def _row(delta: float, bound: Answer) -> dict[str, Any]:
