@@ -40,6 +40,8 @@ def test_an_answer_outside_its_domain_is_asked_for_again(tmp_path: Path) -> None
     assert "write 5000" in done.stderr
     assert "noise must be a finite number greater than 0; received -5" in done.stderr
     assert done.stdout.startswith("epsilon <= 0.500 at delta = 1e-5\n")
+    again = run("new", tmp_path / "again.toml", "--delta", "1e-9", stdin="laplace\n1\n1\n2\n")
+    assert again.stdout.startswith("epsilon <= 0.500 at delta = 1e-9\n")
     tiny = ("--release", "laplace", "--dataset-size", "5e3", "--count", "1", "--sensitivity", "1e5", "--noise", "10")
     assert "noise / sensitivity must be" in refused("new", tmp_path / "other.toml", *tiny)
 

@@ -468,3 +468,15 @@ def test_a_report_says_first_that_a_guarantee_is_no_protection(noise: float, sai
     record = report_record(hs.Plan([hs.Round(hs.Gaussian(noise))]), 1e-5, None, {})
     cautions = [text for block in report_blocks(record) if isinstance(block, Caution) for text in block.texts]
     assert "".join(cautions[:1]).startswith("this number gives a single person no meaningful protection") is said
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-300])
+def test_a_report_at_the_least_deltas_is_verified(delta: float) -> None:
+    """At delta 0 only pure mechanisms have an epsilon, and there is no smaller delta to show."""
+    plan = hs.Plan([hs.Round(hs.Laplace(2.0)), hs.Round(hs.Laplace(2.5))])
+    record = report_record(plan, delta, None, {"date": "2026-01-31"})
+    assert [row["delta"] for row in record["epsilon"]] == [delta]
+    text = report_text(record, "Markdown")
+    assert ("plus a probability" in text) == (delta > 0)
+    assert "at other deltas" not in text
+    assert verified(text).sound

@@ -256,6 +256,10 @@ def test_texts_are_compared_line_by_line() -> None:
     assert list(changed_lines("a\nb\n", "a\nb\n")) == []
     assert list(changed_lines("a\nx\nb\n", "a\nb\n")) == ["line 2: stated 'x', should be nothing"]
     assert list(changed_lines("a\n", "a\nb\n")) == ["line 2: stated nothing, should be 'b'"]
+    (said,) = changed_lines(f"{'so ' * 40}393 times {'or ' * 40}", f"{'so ' * 40}39 times {'or ' * 40}")
+    stated, _, wanted = said.partition(", should be ")
+    assert "393 times" in stated
+    assert "39 times" in wanted
     (line,) = changed_lines("<td>\x1b[31m9</td>", "<td>8</td>")
     assert "\x1b" not in line
 

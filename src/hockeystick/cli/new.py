@@ -150,10 +150,13 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
             raise InvalidInputError(f"{flag_of(key)} does not go with --release {release}", key)
         if value is not None and key == noise and epsilon is not None:
             raise InvalidInputError(f"give --epsilon or {flag_of(noise)}: the one determines the other; received both")
+    needless = {noise} if epsilon is not None else set()
+    if delta is not None and release not in TRAINING:
+        needless.add(RECORDS.key)  # it would choose delta
     answers = {
         question.key: _answer(question) if (said := given[question.key]) is None else said
         for question in questions
-        if epsilon is None or question.key != noise
+        if question.key not in needless
     }
     with options.flag_names():
         plan = _plan(release, answers, delta, epsilon)
@@ -227,8 +230,10 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     from hockeystick.report.calibration import QUOTED
     from hockeystick.report.rounding import round_up
 
-    records = domains.whole(said["dataset_size"], "dataset_size", "number of records", 1)
-    at = min(10.0 ** -len(str(records)), LARGEST_DELTA) if delta is None else delta
+    at = delta
+    if at is None:
+        records = domains.whole(said["dataset_size"], "dataset_size", "number of records", 1)
+        at = min(10.0 ** -len(str(records)), LARGEST_DELTA)
     if release in TRAINING:
         plan = dp_sgd(**{"noise_multiplier": 1.0, **said}, sampling=release, delta=at)  # type: ignore[arg-type]
     else:

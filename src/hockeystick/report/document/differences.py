@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from hockeystick.values.domains import cut
@@ -100,7 +100,9 @@ def changed_lines(stated: str, again: str) -> Iterator[str]:
             for offset in range(max(high - low, end - begin)):
                 new = _line(theirs[begin + offset]) if begin + offset < end else None
                 old = _line(ours[low + offset]) if low + offset < high else None
-                alike = len(commonprefix([new or "", old or ""]))
+                alike = sum(
+                    1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(new or "", old or "", strict=False))
+                )
                 new, old = (_from(line, alike) for line in (new, old))
                 yield f"line {begin + offset + 1}: stated {new}, should be {old}"
 

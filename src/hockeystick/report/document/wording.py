@@ -60,6 +60,9 @@ GUARANTEES: Mapping[str, str] = {
 }
 """Meaning of each guarantee."""
 
+COUNTED = "The plan counts every released number to which one record contributes, as often as it was released."
+"""Further condition where no batches are drawn."""
+
 DRAWN = ("Batches are drawn as the plan says.", "The number of records need not be kept secret.")
 """Further conditions where batches are drawn."""
 
@@ -194,7 +197,7 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
 def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What people must check")
     yield blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:")
-    yield blocks.Bullets((*DRAWN, *OUTSIDE) if _sampled(record) else OUTSIDE)
+    yield blocks.Bullets((*(DRAWN if _sampled(record) else (COUNTED,)), *OUTSIDE))
     yield blocks.Paragraph(
         f"Signed for {headline(record)}, for {_protected(record)} under {record['adjacency']}, and for the plan above "
         f"(SHA-256 {record['plan_sha256']})."
@@ -296,6 +299,8 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _guarantee(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
+    if len(record["epsilon"]) == 1:  # at delta 0 there is no smaller one
+        return
     yield blocks.Heading("The same guarantee at other deltas")
     rows = [(exact(row["delta"]), quoted(row), ends(row)) for row in record["epsilon"]]
     yield blocks.Table("All rows hold at once", ("delta", "epsilon at most", "interval"), rows, words=0)
@@ -319,15 +324,16 @@ def _reason(row: Mapping[str, Any]) -> str:
 def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What an attacker can learn")
     rest = "every record of every other user" if "unit" in record else "every other record"
-    first, delta = record["epsilon"][0], exact(record["asked"]["delta"])
+    first, delta = record["epsilon"][0], record["asked"]["delta"]
+    beyond = f", plus a probability of {exact(delta)}{_one_in(delta)}" if delta else ""
     if first["upper"] is None:
         yield blocks.Paragraph("At this delta nothing is promised: epsilon is infinite.")
     else:
         yield blocks.Paragraph(
             f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
-            f"{factor_up(first['upper'])} times as likely with one of two neighbouring datasets as with the other, "
-            f"plus a probability of {delta}{_one_in(record['asked']['delta'])}. For comparison, published "
-            f"epsilons {PUBLISHED}."
+            f"{factor_up(first['upper'])} times (e to the power of epsilon) as likely with one of two neighbouring "
+            f"datasets as with the other{beyond}. Published epsilons, which compare only at the same unit and delta: "
+            f"{PUBLISHED}."
         )
     attack = record["attack"]
     if "refused" in attack:
@@ -389,7 +395,7 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     yield blocks.Paragraph(
         "The first command makes this report again from the plan below. The second recomputes every number in it. The "
         "third proves its epsilons by a checker that shares no code with hockeystick, or says that the checker does "
-        "not cover the plan:"
+        "not cover the plan; it checks no other number and no sentence:"
     )
     commands = (
         f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
