@@ -77,7 +77,7 @@ def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
         lines.append((f"tpr at fpr {exact(row['fpr'])}", _ends(row)))
     if found.get("tpr"):
         lines.append(
-            ("reconstruction", "the success probability is at most the tpr at fpr = success probability of guessing")
+            ("reconstruction", "succeeds at most with the tpr whose fpr is the success probability of guessing")
         )
     if "refused" in found:
         lines.append(("error rates", found["refused"]))
