@@ -47,7 +47,7 @@ def plot(context: click.Context) -> None:
 @_deltas
 @_output
 def curve(plan: Plan, delta: float | None, points: int | None, output: str, **given: Any) -> None:
-    """Draw delta against epsilon, with a mark at the target delta.
+    """Plot delta against epsilon, and mark the target delta.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -105,7 +105,7 @@ def steps(plan: Plan, delta: float | None, accountants: tuple[str, ...], points:
 def compare(
     plan: Plan, delta: float | None, accountants: tuple[str, ...], points: int | None, output: str, **given: Any
 ) -> None:
-    """Draw delta against epsilon for several accountants (default: rdp, gdp and prv).
+    """Plot delta against epsilon for several accountants (default: rdp, gdp and prv).
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
