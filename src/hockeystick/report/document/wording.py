@@ -332,8 +332,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         yield blocks.Paragraph(
             f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
             f"{factor_up(first['upper'])} times (e to the power of epsilon) as likely with one of two neighbouring "
-            f"datasets as with the other{beyond}. Published epsilons, to be compared only at the same unit and delta, "
-            f"are {PUBLISHED}."
+            f"datasets as with the other{beyond}. For comparison, epsilons published "
+            f"{PUBLISHED}; compare them only at the same unit and delta."
         )
     attack = record["attack"]
     if "refused" in attack:
