@@ -1,4 +1,4 @@
-"""Measurements of what every certificate assumes of the machine: its elementary functions and its arithmetic.
+"""Measurements of the machine: elementary functions and arithmetic, whose accuracy every certificate assumes.
 
 An elementary function may err by ``ULPS`` units in the last place (``numerics/rounding.py``); two kinds are charged
 otherwise where they are used: ``logaddexp`` as many units of its larger argument, or of 1, and the normal distribution
@@ -36,13 +36,13 @@ Random = np.random.Generator
 Draw = Callable[[Random, int], Array]
 
 POINTS = 200
-"""Points of each range: some hundred thousand values, and about a second."""
+"""Default number of points of each range: some hundred thousand values, and about a second."""
 
 BRIEF = 3  # points of each range of the check whose result goes into a report: some milliseconds
 MOST_POINTS = 1_000_000  # of each range: minutes, and some GB
 
 NOT_WITHIN = "NOT within what is assumed"
-"""The beginning of the summary of a machine that is not as the certificate assumes."""
+"""First words of the summary of a machine that does not meet an assumption of the certificate."""
 
 DIGITS = 70  # of true values: those of a double three times over, and twenty more for what cancels
 SMALL = Decimal("1e-12")  # below it five terms of a power series give 60 digits
@@ -88,7 +88,7 @@ def _cosine(x: Decimal) -> Decimal:
 
 
 def _arctan2(y: Decimal, x: Decimal) -> Decimal:
-    """The angle by one step of Newton from the double: some 1e-16 is left, of which two terms give 60 digits."""
+    """Angle by one step of Newton's method from the double, whose error of 1e-16 two terms reduce below 60 digits."""
     near = Decimal(math.atan2(float(y), float(x)))
     sine, cosine = _sine(near), _cosine(near)
     left = (y * cosine - x * sine) / (x * cosine + y * sine)
@@ -96,7 +96,7 @@ def _arctan2(y: Decimal, x: Decimal) -> Decimal:
 
 
 def _normal(x: Decimal) -> Decimal:
-    """The normal distribution function for ``|x| <= 10``: below 0 some 22 of the digits cancel at most."""
+    """Normal distribution function for ``|x| <= 10``; below 0, at most about 22 of the digits cancel."""
     # 1/2 + phi(x) (x + x^3/3 + x^5/(3 5) + x^7/(3 5 7) + ...)
     term = total = x
     n = 1
@@ -115,12 +115,12 @@ def _evenly(low: float, high: float) -> Draw:
 
 
 def _by_size(low: float, high: float, sign: float = 1.0, around: float = 0.0) -> Draw:
-    """Arguments whose distance from a number is spread evenly in its logarithm."""
+    """Draw arguments whose distance from a number has a uniform logarithm."""
     return lambda random, count: around + sign * np.exp(random.uniform(math.log(low), math.log(high), count))
 
 
 def _beside(places: Sequence[float]) -> Draw:
-    """The doubles at places where an implementation changes its method, and up to two doubles beside them."""
+    """Draw doubles at most two places away from those at which an implementation changes its method."""
 
     def draw(random: Random, count: int) -> Array:
         at = np.array(places, dtype=np.float64)[random.integers(0, len(places), count)]
@@ -137,13 +137,13 @@ def _over(*draws: Draw) -> Callable[[Random, int], tuple[Array, ...]]:
 
 
 def _in_the_plane(random: Random, count: int) -> tuple[Array, ...]:
-    """Points in every quadrant, whose coordinates differ by up to twelve orders of magnitude."""
+    """Draw points in all quadrants, with coordinates that differ by up to twelve orders of magnitude."""
     x, y = random.normal(size=(2, 4 * count))
     return np.where(random.integers(0, 2, 4 * count) == 0, x, x * 10.0 ** random.uniform(-12.0, 0.0, 4 * count)), y
 
 
 def _two_exponents(random: Random, count: int) -> tuple[Array, ...]:
-    """Exponents, every other time next to each other, so that neither of the two terms can be left out."""
+    """Draw pairs of exponents, half of them close together, so that neither of the two terms is negligible."""
     a, b = random.uniform(-600.0, 600.0, (2, 4 * count))
     return a, np.where(np.arange(4 * count) % 2 == 0, a + random.uniform(-3.0, 3.0, 4 * count), b)
 
@@ -186,16 +186,17 @@ NORMAL = _over(_evenly(-5.0, 5.0), _evenly(-10.0, 8.0))
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function as one library has it, with the largest error that is assumed of it.
+    """Function of one library, with its largest assumed error.
 
     Attributes:
-        name: of the function; library: whose it is.
+        name: name of the function.
+        library: library that provides it.
         truth: the function in decimals.
-        draw: a random generator and a number of points a range, to an array for each argument.
-        called: the function on arrays, or on single numbers where the library is Python's.
-        assumed: the largest error, in units.
+        draw: draws an array for each argument, from a random generator and a number of points per range.
+        called: the function on arrays, or on single numbers if the library is Python's.
+        assumed: largest assumed error, in units.
         unit: name of the unit.
-        size: a unit in units in the last place, of the arguments, the true value and the spacing of doubles there.
+        size: size of a unit in units in the last place, from the arguments, the true value and the spacing of doubles.
     """
 
     name: str
@@ -208,7 +209,7 @@ class Function:
     size: Callable[[Sequence[Array], Array, Array], Any] = lambda x, true, spacing: 1.0
 
     def ways(self) -> Iterator[tuple[str, Callable[..., Array]]]:
-        """The ways of calling it: each may be another loop of the library."""
+        """Yield the ways of calling it, each of which may run a different loop of the library."""
         call = self.called
         yield "single numbers", lambda *x: np.array([call(*at) for at in zip(*(a.tolist() for a in x), strict=True)])
         if self.library == "math":
@@ -239,7 +240,7 @@ def _of_log_normal(x: Sequence[Array], true: Array, spacing: Array) -> Any:
 
 
 def functions() -> Iterator[Function]:
-    """Every function of which something is assumed, for each library that has it."""
+    """Yield every function whose accuracy the certificate assumes, for each library that provides it."""
     from scipy.special import log_ndtr, ndtr  # late: SciPy takes as long to import as an answer does
 
     for name, truth, draw in (
@@ -271,17 +272,17 @@ def functions() -> Iterator[Function]:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The largest error of one function of one library.
+    """Largest error found in one function of one library.
 
     Attributes:
-        name: of the function.
-        library: whose it is.
-        largest: the largest error that was found, in units; infinite where a value is no number.
-        assumed: the largest error that is assumed, in units.
+        name: name of the function.
+        library: library that provides it.
+        largest: largest error found, in units; infinite if a value is not a number.
+        assumed: largest assumed error, in units.
         unit: name of the unit.
-        route: the way of calling it in which that was found.
-        at: the arguments at which it was found.
-        values: the number of values that were compared.
+        route: way of calling the function that had the largest error.
+        at: arguments at which it was found.
+        values: number of values compared.
     """
 
     name: str
@@ -295,12 +296,12 @@ class Measured:
 
     @property
     def within(self) -> bool:
-        """True where no error was found that is larger than what is assumed."""
+        """True if no error exceeds the assumed one."""
         return self.largest <= self.assumed
 
     @property
     def failure(self) -> str:
-        """One line that says what was found and where."""
+        """One line with the largest error and its place."""
         at = ", ".join(map(repr, self.at))
         found = f"{self.name} ({self.library}, {self.route}) errs by {self.largest:.4g} {self.unit} at {at}"
         return f"{found}; assumed are {self.assumed:g}"
@@ -311,9 +312,9 @@ class Check:
     """One property of the arithmetic of doubles.
 
     Attributes:
-        name: of the property.
-        holds: true where the machine has it.
-        said: what is assumed where it holds, else what was found.
+        name: name of the property.
+        holds: True if the machine has it.
+        said: the assumption if it holds, else the finding.
     """
 
     name: str
@@ -322,15 +323,15 @@ class Check:
 
     @property
     def failure(self) -> str:
-        """One line that says what was found."""
+        """One line with the finding."""
         return f"{self.name}: {self.said}"
 
 
 def _truths(truth: Callable[..., Decimal], arguments: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """The doubles next to the true values, what is left of these in units in the last place, and these units.
+    """Return the doubles nearest to the true values, the remainders in units in the last place, and these units.
 
-    The unit is that below the value, which at a power of two is the smaller one. The error of a double x in units is
-    then ``|(x - double) / unit - left|``, to fifteen digits, as ``x - double`` is exact where the two are close.
+    The unit is the spacing of doubles just below the value (the smaller one at a power of two). The error of a double x
+    in units is ``|(x - double) / unit - remainder|`` to fifteen digits, since ``x - double`` is exact for close doubles.
     """
     rows = []
     with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
@@ -350,7 +351,7 @@ def _errors(values: Array, truths: tuple[Array, Array, Array]) -> Array:
 
 
 def measured(function: Function, count: int, random: Random) -> Measured:
-    """The largest error of a function at so many points of each range, over all ways of calling it."""
+    """Return the largest error of a function over all ways of calling it, at ``count`` points of each range."""
     arguments = function.draw(random, count)
     truths = _truths(function.truth, arguments)
     size = function.size(arguments, truths[0], truths[2])
@@ -366,10 +367,10 @@ def measured(function: Function, count: int, random: Random) -> Measured:
 
 
 def transform_measured(count: int, random: Random) -> Measured:
-    """The largest error of Fourier transforms of impulses, in roundings for each of ``log2 n`` levels.
+    """Return the largest error of Fourier transforms of impulses, in roundings for each of ``log2 n`` levels.
 
     The true outputs are points of the unit circle; each computed one is a product of the rotations that the transform
-    has computed, so that their errors show. The assumption is that of ``numerics/fourier.py``.
+    computes, which reveals their errors. The assumption is that of ``numerics/fourier.py``.
     """
     from scipy.fft import rfft
 
@@ -391,10 +392,10 @@ def transform_measured(count: int, random: Random) -> Measured:
 
 
 def arithmetic_checks(count: int, random: Random) -> Iterator[Check]:
-    """The properties of IEEE 754 binary64 that every bound on a rounding uses, each tried out.
+    """Test each property of IEEE 754 binary64 on which bounds on roundings rest.
 
-    A library that was compiled with ``-ffast-math`` may, when it is loaded, have the processor put 0 in place of every
-    subnormal number, and a program may have changed the direction of rounding.
+    Loading a library compiled with ``-ffast-math`` may make the processor replace every subnormal number by 0, and a
+    program may change the direction of rounding.
     """
     for name, assumed, failures in (
         ("subnormal numbers", "kept", _flushed()),
@@ -419,7 +420,7 @@ def _flushed() -> Iterator[str]:
 
 
 def _misdirected() -> Iterator[str]:
-    """Any direction of rounding but to nearest changes one of these sums."""
+    """Compute sums, one of which changes under any direction of rounding other than to nearest."""
     u = UNIT_ROUNDOFF
     for a, b, true in ((1.0, u, 1.0), (1.0 + 2 * u, u, 1.0 + 4 * u), (1.0, 1.5 * u, 1.0 + 2 * u), (1.0, 0.5 * u, 1.0)):
         for sign in (1.0, -1.0):
@@ -432,7 +433,7 @@ def _misdirected() -> Iterator[str]:
 
 
 def _numbers(count: int, random: Random) -> tuple[Array, Array]:
-    """Pairs of numbers, every other time of one size, so that sums cancel; some of their products are subnormal."""
+    """Draw pairs of numbers, half of them of similar size, so that sums cancel; some products are subnormal."""
     size = np.where(np.arange(count) % 8 == 0, 2.0**-510, 1.0)
     a = random.normal(size=count) * 2.0 ** random.integers(-60, 60, count) * size
     near = np.arange(count) % 2 == 0
@@ -451,7 +452,7 @@ def _misrounded(count: int, random: Random) -> Iterator[str]:
 
 
 def _wrong_roots(count: int, random: Random) -> Iterator[str]:
-    """A root is the nearest double where the number lies between the squares of its two midpoints."""
+    """A root is the nearest double if the number lies between the squares of the midpoints to its neighbours."""
     x = np.abs(_numbers(count, random)[0])
     for value, root in zip(x.tolist(), np.sqrt(x).tolist(), strict=True):
         low, high = ((Fraction(root) + Fraction(math.nextafter(root, end))) / 2 for end in (0.0, math.inf))
@@ -460,7 +461,7 @@ def _wrong_roots(count: int, random: Random) -> Iterator[str]:
 
 
 def _coarse_products(random: Random) -> Iterator[str]:
-    """Errors beyond n roundings of the sum of the products' sizes, the bound of [Hig02] (3.13) for any order."""
+    """Find errors beyond n roundings of the sum of the products' sizes, the bound of [Hig02] (3.13) for any order."""
     a, b = random.normal(size=(OUTER, INNER)), random.normal(size=(INNER, OUTER))
     found, bound = a @ b, INNER * UNIT_ROUNDOFF / (1 - INNER * UNIT_ROUNDOFF)
     for i in range(0, OUTER, 5):
@@ -475,13 +476,13 @@ def _coarse_products(random: Random) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A machine, measured.
+    """Measurements of a machine.
 
     Attributes:
-        measured: the largest error of each function, beside what is assumed.
-        checks: of the arithmetic of doubles.
-        versions: the programs that answer.
-        seconds: the time that it took.
+        measured: largest error of each function, beside the assumed one.
+        checks: properties of the arithmetic of doubles.
+        versions: versions of the programs that compute.
+        seconds: time taken by the measurements.
     """
 
     measured: tuple[Measured, ...]
@@ -491,23 +492,23 @@ class Diagnosis:
 
     @property
     def sound(self) -> bool:
-        """True where everything was within what is assumed."""
+        """True if the machine meets all assumptions."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """A line for each assumption that does not hold here."""
+        """One line for each assumption that the machine does not meet."""
         outside = [item.failure for item in self.measured if not item.within]
         return (*outside, *(check.failure for check in self.checks if not check.holds))
 
     @property
     def values(self) -> int:
-        """The number of values of functions that were compared."""
+        """Number of function values compared."""
         return sum(item.values for item in self.measured)
 
     @property
     def summary(self) -> str:
-        """One sentence: the worst error, beside what is assumed, and what it was compared with."""
+        """One sentence: the worst error, the assumed one, and the number of values compared."""
         worst = max(self.measured, key=lambda item: item.largest / item.assumed)
         against = f"{self.values:,} values of {len(self.measured)} functions against decimals of {DIGITS} digits"
         if self.sound:
@@ -535,7 +536,7 @@ class Diagnosis:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The diagnosis in values that JSON has; an error that is infinite is ``None``."""
+        """Return the diagnosis as JSON values; an infinite error is ``None``."""
         rows = [{**asdict(item), "within": item.within} for item in self.measured]
         for row in rows:
             row["largest"] = row["largest"] if row["largest"] < math.inf else None
@@ -554,7 +555,7 @@ def _up(value: float) -> str:
 
 
 def versions() -> dict[str, str]:
-    """The programs that compute, with their versions.
+    """Return the versions of the programs that compute.
 
     >>> list(versions())[:3]
     ['python', 'numpy', 'numpy loops']
@@ -581,14 +582,14 @@ def versions() -> dict[str, str]:
 
 
 def doctor(points: float = POINTS, seed: float = 1) -> Diagnosis:
-    """Measure what the certificate assumes of this machine: its elementary functions and its arithmetic.
+    """Measure how well this machine meets the assumptions of the certificate on elementary functions and arithmetic.
 
     Args:
-        points: of each range of each function; a second or two for the default.
-        seed: of the points; another one looks at others.
+        points: number of points in each range of each function; the default takes a second or two.
+        seed: seed of the points.
 
     Raises:
-        InvalidInputError: a number of points or a seed outside its domain.
+        InvalidInputError: the number of points or the seed is outside its domain.
 
     >>> import hockeystick as hs
     >>> found = hs.doctor(points=20)
@@ -605,5 +606,5 @@ def doctor(points: float = POINTS, seed: float = 1) -> Diagnosis:
 
 @lru_cache(maxsize=1)
 def brief() -> Diagnosis:
-    """A short check, once in a process: a report's line on the machine that made it."""
+    """Return a short check, made once in a process, for a report's line about the machine."""
     return doctor(BRIEF)
