@@ -331,7 +331,7 @@ def _truths(truth: Callable[..., Decimal], arguments: Sequence[Array]) -> tuple[
     """Return the doubles nearest to the true values, the remainders in units in the last place, and these units.
 
     The unit is the spacing of doubles just below the value (the smaller one at a power of two). The error of a double x
-    in units is ``|(x - double) / unit - remainder|`` to fifteen digits, since ``x - double`` is exact for close doubles.
+    in units is ``|(x - double) / unit - remainder|`` to fifteen digits, as ``x - double`` is exact if they are close.
     """
     rows = []
     with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
