@@ -73,13 +73,13 @@ def budget(context: click.Context) -> None:
     "kind",
     metavar="NAME",
     shell_complete=names,
-    help="Privacy filter: approximate-dp (default with --delta), pure (default without), zcdp, gdp, rdp (sampled "
-    "rounds) or currency.",
+    help="Privacy filter: approximate-dp (default with --delta), pure (default without --delta), zcdp, gdp, rdp (for "
+    "sampled rounds) or currency.",
 )
 @number_option("--slack", help="For approximate-dp and currency: the part of delta reserved for composition or prices.")
 @number_option("--order", type=float, help="For rdp: the order of the Renyi divergence.")
 @click.option(
-    "--reference", metavar="PLAN", shell_complete=files, help="For currency: plan with the one round that is the unit."
+    "--reference", metavar="PLAN", shell_complete=files, help="For currency: plan whose only round is the unit."
 )
 @click.option(
     "--adjacency", metavar="NAME", shell_complete=names, help="Neighbouring relation.  [default: add-or-remove]"
@@ -93,7 +93,7 @@ def budget(context: click.Context) -> None:
     "regions",
     metavar="TEXT",
     multiple=True,
-    help="Part of the dataset; no unit may be in two parts; repeatable.",
+    help="Name of a part of the dataset; no unit may be in two parts; repeatable.",
 )
 @click.option("--from", "first", metavar="FILE", shell_complete=files, help="TOML ledger to import with its releases.")
 @who_option
@@ -101,7 +101,8 @@ def budget(context: click.Context) -> None:
 def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
     """Create a ledger with a budget.
 
-    The budget also holds if each release is chosen after seeing the earlier ones. The filter cannot be changed later.
+    The guarantee also holds if each release is chosen after the earlier ones were seen. The filter cannot be changed
+    later.
 
     Example: hockeystick budget init ledger.db --rho 2.63 --delta 1e-10
     """
@@ -178,10 +179,10 @@ def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool)
 @who_option
 @json_option
 def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
-    """Begin a new PERIOD, such as 2027, with nothing spent; grants remain.
+    """Begin a new PERIOD, such as 2027, with nothing spent; grants remain in force.
 
-    The budget holds for each period. A person whose data is in several periods has only the weaker guarantee that
-    these periods give together.
+    The budget applies to each period separately. A person whose data is in several periods has only the weaker
+    guarantee that these periods give in composition.
 
     Example: hockeystick budget renew ledger.db 2027
     """
@@ -193,7 +194,7 @@ def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
 @LEDGER
 @json_option
 def show(ledger: str, as_json: bool) -> None:
-    """Show what remains, and the latest releases.
+    """Show what remains of a budget, and the latest releases.
 
     Example: hockeystick budget show ledger.db
     """
@@ -220,13 +221,16 @@ def _named(context: click.Context, option: click.Parameter, value: str) -> str:
 
 def _release(command: Any) -> Any:
     """Add the flags that describe releases, and where they are paid for."""
-    for key, said in (("region", "Region whose records the release uses."), ("grant", "Grant that the release uses.")):
+    for key, said in (
+        ("region", "Region whose records the release uses."),
+        ("grant", "Grant that pays for the release."),
+    ):
         command = click.option(f"--{key}", metavar="TEXT", default="", callback=_named, help=said)(command)
     command = click.option("--note", metavar="TEXT", help="Note to record with the release.")(command)
     command = click.option("--name", metavar="TEXT", help="Name of the release.")(command)
     command = number_option("--count", type=float, help="Number of repetitions.  [default: 1]")(command)
     command = click.option(
-        "--mechanism", metavar="NAME", help="Mechanism: laplace, gaussian, ...", shell_complete=names
+        "--mechanism", metavar="NAME", help="Name of the mechanism, such as laplace or gaussian.", shell_complete=names
     )(_numbers(command))
     return LEDGER(click.argument("plan", required=False, shell_complete=files)(command))
 
@@ -257,7 +261,7 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
 @click.option(
     "--id", "request", metavar="TEXT", help="ID of the request; a repeated ID is recorded once.  [default: a new ID]"
 )
-@click.option("--reserve", is_flag=True, help="Return a token that can be used to void the release.")
+@click.option("--reserve", is_flag=True, help="Return a token that can later void or confirm the release.")
 @who_option
 @json_option
 def spend(
@@ -274,8 +278,8 @@ def spend(
     """Declare a release before making it: it is recorded if it fits and refused otherwise.
 
     PLAN is a plan file that replaces the flags; either all of its rounds are recorded or none. Sampled rounds and
-    lists need a file. Status 0: recorded, now or earlier under the same --id. Status 3: the release does not fit, or
-    the ID belongs to another release; nothing is written.
+    parameters that are lists need a file. Status 0: recorded, now or earlier under the same --id. Status 3: the
+    release does not fit, or the ID belongs to another release; nothing is written.
 
     Example: hockeystick budget spend ledger.db --mechanism laplace --scale 10 --name visits --id q17
     """
@@ -364,7 +368,7 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
 @LEDGER
 @output_option(help="File to write.  [default: standard output]")
 def export(ledger: str, output: str | None) -> None:
-    """Write the log as JSON, which `budget verify` reads.
+    """Write the log of a ledger as JSON, which `budget verify` reads.
 
     Example: hockeystick budget export ledger.db -o log.json
     """
@@ -384,7 +388,7 @@ def export(ledger: str, output: str | None) -> None:
 @LEDGER
 @output_option(required=True, help="File to write: .html.")
 def report(ledger: str, output: str) -> None:
-    """Write a page about a ledger: what remains and for whom, how it was spent, what outsiders can learn.
+    """Write a page about a ledger: what remains for whom, how the budget was spent, and what outsiders can learn.
 
     Example: hockeystick budget report ledger.db -o budget.html
     """

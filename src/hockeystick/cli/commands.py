@@ -64,7 +64,9 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
     return found
 
 
-gap_option = options.number_option("--gap", help="Requested relative width of the interval; narrower takes longer.")
+gap_option = options.number_option(
+    "--gap", help="Requested relative width of the interval; a narrower interval takes longer."
+)
 
 
 def _method(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,11 +75,11 @@ def _method(command: Callable[..., Any]) -> Callable[..., Any]:
     proof = "Prove the interval in ball arithmetic, or fail; needs python-flint."
     command = click.option("--proof", is_flag=True, help=proof)(command)
     command = gap_option(command)
-    option = "An option of the accountant; repeatable."
+    option = "Option of the accountant; repeatable."
     command = click.option("--option", "options", multiple=True, callback=_options, metavar="NAME=NUMBER", help=option)(
         command
     )
-    route = "Accountant; `hockeystick accountants` lists them."
+    route = "Accountant to use; `hockeystick accountants` lists all."
     command = click.option(
         "--accountant", default="auto", metavar="NAME", show_default=True, help=route, shell_complete=options.names
     )(command)
@@ -95,8 +97,8 @@ for each in (new, plot, report, verify, statement, budget, sweep, reproduce):
 def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: bool, **method: Any) -> None:
     """Compute certified bounds on epsilon at a delta.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Several plans
-    get one line each.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. For several
+    plans, the answer has one line each.
 
     Example: hockeystick epsilon plan.toml --delta 1/60000
     """
@@ -144,7 +146,7 @@ def delta(plan: Plan, as_json: bool, **question: Any) -> None:
 @options.number_option("--delta", help="Compare epsilons at this delta; overrides the plan's.")
 @options.number_option("--epsilon", help="Compare deltas at this epsilon.")
 def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
-    """Run all accountants on one plan, side by side.
+    """Run all accountants on one plan and show their answers side by side.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. An estimate,
     marked ~, may lie on either side of the truth.
@@ -265,7 +267,7 @@ def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None,
 @options.with_plan
 @options.json_option
 @options.number_option(
-    "--canaries", type=int, required=True, help="Number of canaries, each included by a toss of its own fair coin."
+    "--canaries", type=int, required=True, help="Number of canaries, each included or left out by a fair coin toss."
 )
 @options.number_option("--guesses", type=int, required=True, help="Number of canaries whose inclusion was guessed.")
 @options.number_option("--correct", type=int, required=True, help="Number of correct guesses.")
@@ -328,12 +330,12 @@ def schema() -> None:
 
 @main.command()
 @options.json_option
-@options.number_option("--points", type=float, help="Points per range of each function.  [default: 200]")
+@options.number_option("--points", type=float, help="Number of points per range of each function.  [default: 200]")
 @options.number_option("--seed", type=float, help="Seed that chooses the points.  [default: 1]")
 def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
 
-    Functions are compared with Python's decimals. Status 0: all assumptions hold. Status 3: some do not; each
+    Functions are compared with Python's decimal arithmetic. Status 0: all assumptions hold. Status 3: some do not; each
     of these has a line.
 
     Example: hockeystick doctor
@@ -357,7 +359,7 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
 @options.plan_source
 @options.delta_option
 @options.number_option(
-    "--port", type=click.IntRange(0, 65_535), help="Port; by default 8417, or a free one if it is taken."
+    "--port", type=click.IntRange(0, 65_535), help="Port; by default 8417, or a free one if 8417 is taken."
 )
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:

@@ -127,7 +127,9 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--release", type=click.Choice(list(RELEASES)), help="What do you release?")
 @_flags
 @options.number_option("--epsilon", help="Find the noise for this epsilon instead of asking how much noise there is.")
-@options.number_option("--delta", help="Delta; by default the largest power of ten below 1 / records, at most 1e-5.")
+@options.number_option(
+    "--delta", help="Delta; by default the largest power of ten below 1 / records, but at most 1e-5."
+)
 def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
     """Write a first plan file from your answers to five questions, or from flags, and compute its epsilon.
 

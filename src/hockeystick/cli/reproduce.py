@@ -21,7 +21,7 @@ from hockeystick.values.errors import InvalidInputError
     type=click.Choice(["full", "small"]),
     default="full",
     show_default=True,
-    help="All points as published, or a few of them.",
+    help="Compute all published points, or only a few of them.",
 )
 def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
     """Recompute published figures and tables with certified bounds; needs matplotlib.

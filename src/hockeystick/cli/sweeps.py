@@ -47,13 +47,13 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     required=True,
     callback=grids,
     metavar="NAME=VALUES",
-    help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; repeatable.",
+    help="Parameter with its values, such as 0.5:2:50, log:0.5:2:50 or 1,2,4; repeatable.",
 )
 @options.delta_option
 @options.number_option("--epsilon", help="Compute delta at this epsilon.")
 @click.option("--target", callback=_target, metavar="NAME=NUMBER", help="Calibrate to this target, such as epsilon=3.")
 @click.option("--parameter", metavar="NAME", help="Parameter that --target calibrates.  [default: noise-multiplier]")
-@options.number_option("--tolerance", help="Relative tolerance on that parameter.  [default: 1e-6]")
+@options.number_option("--tolerance", help="Relative tolerance on the calibrated parameter.  [default: 1e-6]")
 @options.number_option("--gap", help="Requested relative width of the intervals.")
 @options.output_option(help="File for the rows: .csv.  [default: standard output]")
 @click.option(
@@ -65,9 +65,11 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
 )
 @options.number_option("--jobs", default=1, show_default=True, help="Number of processes.")
 @click.option("--heat-map", metavar="FILE", help="Draw the answers over a two-parameter grid: .svg, .png or .pdf.")
-@click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
-@options.number_option("--at-most", help="With --pareto: drop rows whose answer is larger.")
-@options.number_option("--least-steps", help="With --pareto: drop rows with fewer steps.")
+@click.option(
+    "--pareto", metavar="FILE", help="Draw noise per coordinate against the number of gradients: .svg, .png or .pdf."
+)
+@options.number_option("--at-most", help="With --pareto: drop rows whose answer is larger than this.")
+@options.number_option("--least-steps", help="With --pareto: drop rows with fewer steps than this.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
