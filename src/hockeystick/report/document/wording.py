@@ -52,9 +52,9 @@ RELATIONS: Mapping[str, str] = {
 """Meaning of each adjacency, for a first-time reader."""
 
 GUARANTEES: Mapping[str, str] = {
-    "certified": "The true value lies between the two ends. The program bounds every numerical error, adds it to the "
-    "safe side and rounds what it prints outward; it assumes elementary functions as accurate as stated. The word "
-    "is about arithmetic, not about an accreditation.",
+    "certified": "The true value lies between the two ends. The program bounds every numerical error, adds it on the "
+    "safe side, and rounds printed numbers outward; it assumes that elementary functions are as accurate as stated. "
+    "\u201cCertified\u201d refers to the arithmetic, not to an accreditation.",
     "proved": "The true value lies between the two ends, by a proof in ball arithmetic.",
     "upper bound": "The true value is at most the stated number. It may be much smaller: no lower bound is known.",
 }
@@ -289,9 +289,10 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
             yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(loaders)}.")
     if record["samplings"]:
         yield blocks.Paragraph(
-            "The same training with other batches has another epsilon. Most data loaders shuffle. The row "
-            "\u201cnone\u201d counts every record as in every batch. Schemes without a row have no proof for this "
-            "plan, or need keys that it lacks, such as batch_size; `hockeystick sampling` gives the reasons."
+            "The same training has a different epsilon if batches are drawn in another way. Most data loaders shuffle. "
+            "The row \u201cnone\u201d treats every record as part of every batch. A scheme without a row has no proof "
+            "for this plan, or needs keys that the plan lacks, such as batch_size; `hockeystick sampling` gives the "
+            "reasons."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
@@ -342,16 +343,17 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     adjacency = record["adjacency"] if record["adjacency"] in ATTACKS else "add-or-remove"
     words, question = ATTACKS[adjacency]["unit" in record], QUESTIONS[Adjacency(adjacency)]["unit" in record]
     yield blocks.Paragraph(
-        f"An attacker who guesses {question}, at even odds, is right with a probability of at most "
-        f"{half_up(attack['advantage']['upper'])}, on average over the results; a coin is right with 50%."
+        f"An attacker who guesses {question}, where both answers are equally likely, is right with a probability of "
+        f"at most {half_up(attack['advantage']['upper'])}, averaged over the results; a coin toss is right 50% of the "
+        "time."
     )
     rows = [(percent_given(row["fpr"]), percent_up(row["upper"])) for row in attack["tpr"]]
-    yield blocks.Table("The best attack, on average over its targets", words.alarms, rows, words=0)
+    yield blocks.Table("The best attack, averaged over its targets", words.alarms, rows, words=0)
     middle = attack["tpr"][1]
     chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"An attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
-        f"{CROWD:,} {words.targets} on average. Without the results it would recognise {chance}, by chance."
+        f"On average, an attacker who errs on {chance} of {CROWD:,} {words.others} recognises at most {most} of "
+        f"{CROWD:,} {words.targets}. Without the results, it would recognise {chance} by chance."
     )
 
 
@@ -393,9 +395,9 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     title = record["asked"]["title"]
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
     yield blocks.Paragraph(
-        "The first command makes this report again from the plan below. The second recomputes every number in it. The "
-        "third proves its epsilons by a checker that shares no code with hockeystick, or says that the checker does "
-        "not cover the plan; it checks no other number and no sentence:"
+        "The first command recreates this report from the plan below. The second recomputes every number in it. The "
+        "third proves the report's epsilons with a checker that shares no code with hockeystick, or says that the "
+        "checker does not cover the plan; it checks neither the other numbers nor the text:"
     )
     commands = (
         f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
