@@ -1,8 +1,8 @@
-"""Place of the sum of each plan: tilts, step and tolerance. All of it is chosen; any choice is sound.
+"""Placement of the sum of each plan: tilts, step and tolerance. All of these are chosen; any choice is sound.
 
-A table of K at some thirty tilts gives the tilt of the least Chernoff bound, by the saddle point formula there about
-the epsilon, or log delta, that is sought, and the tilt y that bounds the right alias at the shortest period. A second
-aim puts in what the first sum measured.
+A table of K at some thirty tilts gives the tilt of the least Chernoff bound, an estimate of the epsilon or log delta
+sought (by the saddle point formula at that tilt), and the tilt y that bounds the right alias at the shortest period. A
+second aim uses the measurements of the first sum.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DEEPEST = -35.0  # log of a sum, of its first term: nothing but rounding is belo
 
 @dataclass(frozen=True, slots=True)
 class Asked(Columns):
-    """One question to many plans: their epsilons at log deltas, or their log deltas at epsilons.
+    """One query about many plans: their epsilons at log deltas, or their log deltas at epsilons.
 
     Attributes:
-        targets: shape (plans, 2), the log deltas of the lower and of the upper end; not a number where they are asked.
-        epsilon: shape (plans, 1); not a number where it is asked.
-        gap: shape (plans, 1), wanted width, relative of epsilon, absolute of log delta.
+        targets: shape (plans, 2), the log deltas of the lower and of the upper end; NaN where they are sought.
+        epsilon: shape (plans, 1); NaN where it is sought.
+        gap: shape (plans, 1), requested width: relative for epsilon, absolute for log delta.
     """
 
     targets: Array
@@ -42,17 +42,17 @@ class Asked(Columns):
 
     @classmethod
     def epsilons(cls, targets: Array, gap: float) -> Asked:
-        """The epsilons at log deltas, of shape (plans, 2)."""
+        """Return the query for the epsilons at log deltas of shape (plans, 2)."""
         return cls(targets, np.full((len(targets), 1), np.nan), np.full((len(targets), 1), gap))
 
     @classmethod
     def log_deltas(cls, epsilon: Array, gap: float) -> Asked:
-        """The log deltas at epsilons, of shape (plans,)."""
+        """Return the query for the log deltas at epsilons of shape (plans,)."""
         return cls(np.full((len(epsilon), 2), np.nan), epsilon[:, None], np.full((len(epsilon), 1), gap))
 
     @property
     def for_epsilon(self) -> bool:
-        """True for epsilons, false for log deltas."""
+        """True if epsilons are sought, false if log deltas are."""
         return bool(np.isnan(self.epsilon).all())
 
 
@@ -63,12 +63,12 @@ class Aim(Columns):
     Attributes:
         t: tilt of the line.
         y: tilt that bounds the right alias.
-        step: of the sum.
-        epsilon: about where the answer is.
-        inner: wanted size of the remainders of m of all rounds together, relative to m(t).
-        cut: log of that of the cut, relative to ``e^(K(t) - t eps)``.
-        tilts: the table's.
-        cumulants: about K at the tilts.
+        step: step of the sum.
+        epsilon: approximate position of the answer.
+        inner: desired size of the remainders of m, over all rounds together, relative to m(t).
+        cut: log of the desired remainder of the cut, relative to ``e^(K(t) - t eps)``.
+        tilts: tilts of the table.
+        cumulants: approximate K at these tilts.
     """
 
     t: Array
@@ -82,7 +82,7 @@ class Aim(Columns):
 
 
 def first_aim(plans: Plans, asked: Asked) -> Aim:
-    """The aim from a table of K."""
+    """Return the aim from a table of K."""
     law, count, kinds = Law.of(plans.rows), plans.rows.count[:, None], plans.kinds
     variance = together(count * law.variance(), kinds) + plans.noise[:, None]
     target = asked.targets[:, 1:]
@@ -104,14 +104,14 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
         log_delta = np.minimum(k - t * asked.epsilon + log_value, 0.0)
         return laid(tilts, cumulants, asked.epsilon, log_delta, asked)
     bulk = np.maximum((k + log_value - target) / t, LEAST * (k + log_peak(t) - target) / t)
-    # where K is small one loss is all that counts
+    # where K is small, a single loss decides
     one = most(law.single(each(target, kinds) - np.log(count * kinds)), kinds)
     epsilon = np.where(k < RARE, one + np.maximum(bulk - one, 0.0) * k * k / (4 + k * k), bulk)
     return laid(tilts, cumulants, epsilon, target, asked)
 
 
 def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked: Asked) -> Aim:
-    """The aim at about an epsilon and the log delta there, by a table of K."""
+    """Return the aim for an approximate epsilon and the log delta there, from a table of K."""
     t, k, _ = _lowest(cumulants + log_peak(tilts) - tilts * epsilon, tilts, cumulants)
     log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # of S e^(t eps - K(t))
     relative = asked.gap * (epsilon * t if asked.for_epsilon else 1.0)
@@ -127,7 +127,7 @@ def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked
 
 
 def _lowest(bound: Array, tilts: Array, cumulants: Array) -> tuple[Array, Array, Array]:
-    """The tilt of the least bound in a table, and about K and ``t^2 K''`` there."""
+    """Return the tilt of the least bound in a table, with approximate K and ``t^2 K''`` there."""
     bound = np.nan_to_num(bound, nan=np.inf, posinf=np.inf)
     best = np.clip(bound.argmin(axis=1), 1, len(TILTS) - 2)[:, None] + np.array([[1, 0, -1]])
     low, least, high = (column[:, None] for column in np.take_along_axis(bound, best, axis=1).T)
@@ -142,7 +142,7 @@ def _lowest(bound: Array, tilts: Array, cumulants: Array) -> tuple[Array, Array,
 
 
 def few_bits(x: Array) -> Array:
-    """Doubles of BITS binary digits, just below x."""
+    """Round x down to doubles with BITS binary digits."""
     mantissa, exponent = np.frexp(x)
     out: Array = np.ldexp(np.floor(mantissa * 2.0**BITS), exponent - BITS)
     return out

@@ -1,13 +1,13 @@
 """Certified epsilons and log deltas of many plans, in chunks that fit the cache.
 
-Plans are laid out by their number of nodes, and within those by their number of points. One whose nodes or points are
-too many, or whose aim is not finite, has no answer, and the caller asks the engines for one plan. An interval wider
-than was wanted is sought again, up to twice, by what the sum before measured; all hold, so that the answer is what
-all of them allow.
+Plans are grouped by their number of nodes, and within each group by their number of points. A plan with too many nodes
+or points, or with an aim that is not finite, gets no answer, and the caller runs the engines for single plans. If an
+interval is wider than requested, the search is repeated, up to twice, with the measurements of the previous sum; all
+these intervals are valid, so the answer is their intersection.
 
-**Directions.** A record removed and one added are questions of their own, whose maximum is taken last. Removing one
-is asked first. Where a rough sum shows that adding one has at most the target at the epsilon that was found, its own
-epsilon is not larger, and is not sought.
+**Directions.** Removing a record and adding one are separate queries; their maximum is taken last. Removal is computed
+first. If a rough sum shows that addition has at most the target delta at the epsilon found, its own epsilon is not
+larger and is not computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)  
 
 @dataclass(frozen=True, slots=True)
 class Found(Columns):
-    """Certified ends of epsilon or of log delta, the estimate between, and the tilt; without an answer not a number."""
+    """Certified ends of epsilon or log delta, the estimate between them, and the tilt; NaN without an answer."""
 
     lower: Array
     estimate: Array
@@ -47,29 +47,29 @@ class Found(Columns):
 
     @classmethod
     def nothing(cls, plans: int) -> Found:
-        """No answers, of any plan."""
+        """Return a result without an answer for any plan."""
         return cls(*(np.full(plans, np.nan) for _ in range(4)))
 
     @property
     def width(self) -> Array:
-        """Infinite where there is no answer."""
+        """Width of the interval; infinite where there is no answer."""
         return np.nan_to_num(self.upper - self.lower, nan=np.inf)
 
 
 class Worse(NamedTuple):
-    """The larger of two directions' answers, and whether adding a record is what has it."""
+    """The larger answer of the two directions, and whether it belongs to adding a record."""
 
     found: Found
     adding: Mask
 
 
 def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
-    """The answers in the direction that each row has.
+    """Return the answers, each in the direction of its rows.
 
     Args:
         plans: the plans.
-        asked: the question to each of them.
-        numbers: doubles of one array of a chunk; it makes no difference to an answer.
+        asked: the query for each of them.
+        numbers: doubles in one array of a chunk; it does not affect any answer.
     """
     found = Found.nothing(len(plans))
     with np.errstate(all="ignore"):
@@ -91,7 +91,7 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Measured(Columns):
-    """Measurements of the sums: an epsilon, log delta there (not a number without a sum), and K at the tilts, about."""
+    """Measurements of the sums: an epsilon, log delta there (NaN without a sum), and approximate K at the tilts."""
 
     epsilon: Array
     log_delta: Array
@@ -101,7 +101,7 @@ class Measured(Columns):
 def _attempt(
     plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, numbers: int, highest: float
 ) -> Measured:
-    """Add the result of one sum of each plan to the known intervals, by intersection."""
+    """Compute one sum for each plan, and intersect its result with the known interval."""
     kinds = plans.kinds
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
     law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * plans.rows.count[:, None])
@@ -130,7 +130,7 @@ def _attempt(
 
 
 def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, int]]:
-    """Plans of chunks, and the number of their nodes; plans that need more than the last class are in none."""
+    """Yield the plans of each chunk and their number of nodes; plans that need more than the last class are skipped."""
     place = np.searchsorted(CLASSES, needed)
     place[~(needed <= CLASSES[-1])] = len(CLASSES)
     for number in sorted(set(place[place < len(CLASSES)].tolist())):
@@ -141,7 +141,7 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
 
 
 def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
-    """Certified ends, and the epsilon at which the sum was evaluated."""
+    """Return the certified ends, and the epsilon at which the sum was evaluated."""
     if asked.for_epsilon:
         ends, epsilon = meet(sums, aim.epsilon, asked.targets)
         lower, upper = ends.T
@@ -152,7 +152,7 @@ def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
 
 
 def _narrow(found: Found, places: Places, got: Found) -> None:
-    """Put the intersection of what was known and what was got; the estimate is that of the narrower one."""
+    """Store the intersection of the known and the new intervals, with the estimate of the narrower one."""
     old = found.at(places)
     lower, upper = np.fmax(old.lower, got.lower), np.fmin(old.upper, got.upper)
     estimate = np.where(old.width <= got.width, old.estimate, got.estimate)
@@ -160,7 +160,7 @@ def _narrow(found: Found, places: Places, got: Found) -> None:
 
 
 def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, asked: Asked) -> None:
-    """Put down what the sums of some plans measured, for a second aim."""
+    """Record the measurements of the sums of some plans, for a second aim."""
     log_delta = asked.targets[:, 1:] if asked.for_epsilon else sums.log_value(epsilon)[0]
     measured.log_delta[which] = np.minimum(
         np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0
@@ -173,7 +173,7 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
 
 
 def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
-    """The larger answer of both directions of each plan, whose rows remove a record."""
+    """Return the larger answer of the two directions of each plan; the rows given are those of removing a record."""
     found, worse = solve(plans, asked, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
     # adding a record counts if its delta is above the target at the lower end, or above the lower end of delta
@@ -196,9 +196,9 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
 
 
 def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
-    """Mask of plans that add a record and are quickly shown to have at most a log delta at an epsilon.
+    """Mask of the plans, here with a record added, that a quick check shows to have at most a log delta at an epsilon.
 
-    No loss is above ``-sum k log(1-q)``, from which on delta is 0; else ``delta <= e^(K(y) - y eps) peak(y)``.
+    No loss exceeds ``-sum k log(1-q)``, so from there on delta is 0; else ``delta <= e^(K(y) - y eps) peak(y)``.
     """
     kinds, count = plans.kinds, plans.rows.count[:, None]
     largest = together(-count * np.log1p(-plans.rows.rate[:, None]), kinds)[:, 0] * (1 + 1e-9)

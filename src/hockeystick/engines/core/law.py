@@ -1,4 +1,4 @@
-"""The law of the loss of Poisson-sampled Gaussian noise, one kind a row: what is charged of it, and what is chosen.
+"""Law of the loss of Poisson-sampled Gaussian noise, one kind per row: its bounds (charged) and estimates (chosen).
 
 ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, x normal, is the likelihood ratio of a round with the record to one without.
 ``m(z) = E_P e^(zL) = int phi g^(1+z)`` where a record is removed, and ``int phi g^-z`` where one is added.
@@ -21,14 +21,14 @@ HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the la
 
 
 def log_tail(x: Array) -> Array:
-    """Upper bound on ``log Phi(-x)`` by Mills' ratio, and 0 up to 1/2."""
+    """Upper bound on ``log Phi(-x)`` by Mills' ratio; 0 for x up to 1/2."""
     y = np.maximum(x, 0.5)
     bound = (-0.5 * y * y - HALF_LOG_TWO_PI - np.log(y)) * (1 - 1e-14)
     return np.where(x > 0.5, bound, 0.0)
 
 
 def log_peak(y: Array) -> Array:
-    """``log y^y / (1+y)^(1+y)``, which bounds ``(e^x - e^eps)_+ <= e^((1+y) x - y eps)`` times this."""
+    """Log of ``c = y^y / (1+y)^(1+y)``, for which ``(e^x - e^eps)_+ <= c e^((1+y) x - y eps)``."""
     out: Array = -np.log1p(y) - y * np.log1p(1 / y)
     return out
 
@@ -38,8 +38,8 @@ class Law(Columns):
     """Sampled Gaussian rounds; the columns have shape (rows, 1).
 
     Attributes:
-        mu: one over the noise multiplier.
-        rate: of the sampling.
+        mu: reciprocal of the noise multiplier.
+        rate: sampling rate.
         add: whether a record is added.
     """
 
@@ -49,24 +49,24 @@ class Law(Columns):
 
     @classmethod
     def of(cls, rows: Rows) -> Law:
-        """The law of one round of each row."""
+        """Return the law of one round of each row."""
         return cls(rows.mu[:, None], rows.rate[:, None], rows.add[:, None])
 
     @property
     def sign(self) -> Array:
-        """L is ``sign log g``."""
+        """Sign in ``L = sign log g``."""
         return np.where(self.add, -1.0, 1.0)
 
     def power(self, t: Array) -> Array:
-        """p of ``m(t) = int phi e^(p L)``."""
+        """Exponent p in ``m(t) = int phi e^(p L)``."""
         return np.where(self.add, t, 1 + t)
 
     def gain(self, x: Array) -> Array:
-        """The gain ``g - 1`` of a round at outcomes."""
+        """Return the gain ``g - 1`` of a round at outcomes."""
         return self.rate * np.expm1(self.mu * (x - self.mu / 2))
 
     def log_dip(self, t: Array, height: Array) -> Array:
-        """Log of the factor by which ``|e^(p L)|`` may grow at ``Im x = height``, as a share of m(t).
+        """Log of the factor by which ``|e^(p L)|`` may grow at ``Im x = height``, relative to m(t).
 
         Where a record is removed |g| is raised to a positive power, and does not grow. Where one is added, ``|g(x+iy)|
         >= g(x) cos(mu y / 2)``, and ``Re g >= 1 - q`` for ``mu y <= pi/2``, while ``m(t) >= 1``.
@@ -75,16 +75,16 @@ class Law(Columns):
         return np.where(self.add, dip, 0.0)
 
     def log_hump(self, t: Array) -> Array:
-        """Log of ``int phi (q e^(mu x - mu^2/2))^(1+t)``: what the rounds with the record add to m(t)."""
+        """Log of ``int phi (q e^(mu x - mu^2/2))^(1+t)``: contribution of the rounds with the record to m(t)."""
         out: Array = (1 + t) * (np.log(self.rate) + t * (self.mu**2 / 2))
         return out
 
     def beyond(self, t: Array, low: Array, high: Array, share: Array) -> Array:
-        """Upper bound on what m(t) has outside [low, high], low <= 0 <= high, as an integral or a sum over nodes.
+        """Upper bound on the part of m(t) outside [low, high], low <= 0 <= high, as an integral or a sum over nodes.
 
         Removed: for ``w = 1 - share`` in (0, 1), by convexity ``(a + b)^(1+t) <= w^-t a^(1+t) + (1-w)^-t b^(1+t)``; the
-        first part is a normal tail, the second one of the hump about ``(1+t) mu``. A sum over nodes at most 1 apart is
-        1.5 times the integral of a density of one mode at most. Added: ``g^-t <= (1-q)^-t``.
+        first part is a normal tail, the second a tail of the hump about ``(1+t) mu``. A sum over nodes at most 1 apart
+        is at most 1.5 times the integral of a unimodal density. Added: ``g^-t <= (1-q)^-t``.
         """
         tails = np.exp(log_tail(-low)), log_tail(high)
         added = np.exp(-t * np.log1p(-self.rate)) * (tails[0] + np.exp(tails[1]))
@@ -94,7 +94,7 @@ class Law(Columns):
         return np.where(self.add, added, tails[0] + np.exp(tails[1] - t * np.log1p(-share)) + hump)
 
     def reach(self, t: Array, depth: Array) -> tuple[Array, Array, Array]:
-        """-low, high and share for which :meth:`beyond` is about ``e^-depth``: a choice."""
+        """Choose -low, high and share for which :meth:`beyond` is about ``e^-depth``."""
         added = _far(depth - t * np.log1p(-self.rate))
         hump, halves = self.log_hump(t), depth + t * math.log(2.0)
         whole = np.maximum(_far(halves), (1 + t) * self.mu + _far(halves + hump))
@@ -105,7 +105,7 @@ class Law(Columns):
         return np.where(self.add, added, _far(depth)), high, np.where(skip, share, 0.5)
 
     def guess(self, t: Array) -> Array:
-        """About K at tilts of shape (rows, tilts), by a few nodes."""
+        """Approximate K at tilts of shape (rows, tilts), from a few nodes."""
         log_g, log_mass = self._few()
         seen = np.empty(t.shape)
         power = np.where(self.add, -t, 1 + t)
@@ -119,7 +119,7 @@ class Law(Columns):
         return np.where(self.add, seen, np.logaddexp(seen, unseen))
 
     def single(self, log_delta: Array) -> Array:
-        """About the epsilon at which one round has a delta: between nodes, at whose losses deltas are partial sums."""
+        """Approximate epsilon of one round at a delta, between nodes at whose losses delta is a partial sum."""
         log_g, log_mass = self._few()
         g, mass = np.exp(log_g), np.exp(log_mass)
         # added: the sum of mass (1 - g / g_i) over the nodes below i; removed: of mass (g - g_i) over those above
@@ -135,23 +135,23 @@ class Law(Columns):
         return out
 
     def _few(self) -> tuple[Array, Array]:
-        """log g at a few nodes, and the logs of their masses under phi."""
+        """Return log g at a few nodes, and the logs of their masses under phi."""
         dx = (HIGH - LOW) / (NODES - 1)
         x = LOW + dx * np.arange(NODES, dtype=np.float64)
         return np.log1p(self.gain(x)), math.log(dx) - HALF_LOG_TWO_PI - 0.5 * x * x
 
     def variance(self) -> Array:
-        """About the variance of the loss where it is not tilted: a choice."""
+        """Approximate variance of the untilted loss: a choice."""
         return self.rate**2 * np.expm1(np.minimum(self.mu**2, 600.0))
 
     def last_tilt(self) -> Array:
-        """About the tilt from which on the hump is all that counts: a choice."""
+        """Approximate tilt from which on the hump dominates: a choice."""
         linear = 0.5 * self.mu**2 - np.log(self.rate)
         end = (linear + np.sqrt(linear**2 + 2 * self.mu**2 * HUMP_SEEN)) / self.mu**2 - 1
         return np.where(self.add, np.inf, end)
 
 
 def _far(depth: Array) -> Array:
-    """Distance at which a normal density has fallen by ``e^-depth``."""
+    """Distance at which a normal density has decayed by a factor ``e^-depth``."""
     out: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return out

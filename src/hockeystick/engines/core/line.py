@@ -1,16 +1,16 @@
-"""m on the line Re z = t of each row, with the bounds that everything else is built on.
+"""Values of m on the line Re z = t of each row, with the bounds on which everything else is built.
 
-**Nodes.** All is computed on ``x_j = j dx``, dx and the height Y of the line of few binary digits, so that these are
-exact. m(t) and m(y) are had on the real axis, and ``m(t + is) = int H(x + iY) dx``, ``H = phi e^((p + is) L)``, on a
-parallel of it, on the side where Im L is in [0, pi) (Cauchy's theorem: g has no zero in between, as ``mu Y < pi/2``):
-what is taken far up the line decays by itself, and the step need not follow the oscillation.
+**Nodes.** Everything is computed on ``x_j = j dx``; dx and the height Y of the line have few binary digits, so that
+these are exact. m(t) and m(y) are computed on the real axis, and ``m(t + is) = int H(x + iY) dx``, ``H = phi e^((p +
+is) L)``, on a parallel of it, on the side where Im L is in [0, pi) (Cauchy's theorem: g has no zero in between, as
+``mu Y < pi/2``): at large s the integrand decays by itself, and the step need not follow the oscillation.
 
 **Step.** For ``|Im x - Y| <= Y``, ``|H| <= phi e^(2 Y^2 + dip) e^(p L)`` for every s >= 0, so that the trapezoid rule
 of step dx errs by at most ``2 e^(2 Y^2 + dip) m(t) / (e^(2 pi Y / dx) - 1)`` (Trefethen, Weideman 2014 [TW14],
 Theorem 5.1), ``e^dip`` as in :meth:`Law.log_dip`. On the real axis the same holds with ``e^(a^2/2)`` for any strip
 ``|Im x| <= a`` in which g does not vanish.
 
-**Range.** What the nodes leave out is bounded by :meth:`Law.beyond`, off the axis times ``e^(Y^2/2)``.
+**Range.** The part beyond the nodes is bounded by :meth:`Law.beyond`; off the axis, by ``e^(Y^2/2)`` times that.
 
 **Rounding.** ``D = m(t + is) / m(t) - 1`` is the sum of ``w (e^(isL) - 1)``, and ``|e^(isL) - 1| <= s |L|``: all
 errors are s times the sum of ``|w| (units |L| + slack)``, slack being the error of L, units that of w and of the
@@ -78,14 +78,14 @@ SMALLER = 1 - 1e-6  # boxes are chosen so much smaller than the density: pays fo
 
 @dataclass(frozen=True, slots=True)
 class Grid(Columns):
-    """The nodes of a row, all of it chosen; columns.
+    """The nodes of each row, all chosen; columns.
 
     Attributes:
-        dx: their distance.
-        first: number of the first of them.
-        needed: how many there have to be; infinite where g leaves the range of a double.
-        lift: Y of the line.
-        shares: shape (rows, 2), of the hump (:meth:`Law.beyond`), at t and at y.
+        dx: distance between neighbours.
+        first: index of the first node.
+        needed: number of nodes required; infinite where g leaves the range of a double.
+        lift: height Y of the line.
+        shares: shape (rows, 2), shares of the hump (:meth:`Law.beyond`), at t and at y.
     """
 
     dx: Array
@@ -96,15 +96,15 @@ class Grid(Columns):
 
     @classmethod
     def of(cls, law: Law, t: Array, y: Array, inner: Array, right: Array | float, highest: float = HIGHEST) -> Grid:
-        """The grid for a line through t.
+        """Return the grid for a line through t.
 
         Args:
-            law: of one round.
+            law: law of one round.
             t: tilt of the line.
             y: tilt of the right alias.
-            inner: wanted relative size of the remainders of one round at t.
+            inner: desired relative size of the remainders of one round at t.
             right: the same at y.
-            highest: Y at most; the lower, the more nodes and the less rounding.
+            highest: largest Y allowed; a lower Y needs more nodes and has less rounding.
         """
         lift = np.minimum(np.where(law.add, LIFT_ADDED, LIFT) / law.mu, highest)
         lift = np.maximum(np.floor(GRAIN * lift), 1.0) / GRAIN
@@ -126,19 +126,19 @@ class Line(Columns):
     """The line of each row.
 
     Attributes:
-        law, grid: of the row.
-        t: its tilt.
+        law, grid: law and grid of the row.
+        t: tilt of the row.
         x: nodes.
         loss: L at the nodes on the real axis.
         share: slope R of log g by ``mu x`` there.
-        weight: the tilted law's masses at the nodes.
+        weight: masses of the tilted law at the nodes.
         log_norm: log of the sum by which the weights were divided.
         log_total: log m(t), as computed.
         common: bound on the relative error of m(t).
         doubt: bound on the relative rounding of each of the weights.
-        outside: what m(t) has beyond the nodes, of itself.
+        outside: bound on the share of m(t) that lies beyond the nodes.
         upper: upper bound on K(y).
-        variance: of L under the tilted law, about: a choice.
+        variance: approximate variance of L under the tilted law: a choice.
     """
 
     law: Law
@@ -158,7 +158,7 @@ class Line(Columns):
 
     @classmethod
     def of(cls, law: Law, grid: Grid, t: Array, y: Array, nodes: int) -> Line:
-        """The lines of rows that have as many nodes."""
+        """Return the lines of rows that all have this number of nodes."""
         spare = np.floor((nodes - grid.needed) / 2)
         x = grid.dx * (grid.first - spare + np.arange(nodes, dtype=np.float64))
         gain = law.gain(x)
@@ -196,7 +196,7 @@ class Line(Columns):
         )  # fmt: skip
 
     def ratios(self, step: Array, outer: int, inner: int) -> tuple[ComplexArray, Array]:
-        """``D = m(t+is) / m(t) - 1`` at ``s = j step``, ``j < outer inner``, and bounds on its errors."""
+        """Return ``D = m(t+is) / m(t) - 1`` at ``s = j step``, ``j < outer inner``, and bounds on its errors."""
         law, x, t, lift, nodes = self.law, self.x, self.t, self.grid.lift, self.x.shape[1]
         # on the side where Im L >= 0: e^a - 1 = (e^Re(a) - 1) cos + (cos - 1) + i e^Re(a) sin of the angle mu Y
         angle, y = law.mu * lift, law.sign * lift
@@ -240,18 +240,18 @@ class Line(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Boxes(Columns):
-    """Nested boxes below the density of the tilted loss: half their lengths, and areas."""
+    """Nested boxes below the density of the tilted loss: their half-lengths and areas."""
 
     half: Array
     area: Array
 
     @classmethod
     def of(cls, line: Line, parts: int = PARTS) -> Boxes:
-        """The level sets of the largest hill below the density that falls off on both sides.
+        """Return the level sets of the largest unimodal function below the density.
 
         Args:
             line: the lines.
-            parts: into which each distance between nodes is cut.
+            parts: number of parts into which each interval between nodes is cut.
         """
         height, length = cells(line, parts)
         place, centre = np.arange(height.shape[1]), height.argmax(axis=1)[:, None]
@@ -264,7 +264,7 @@ class Boxes(Columns):
         return cls(0.5 * length, -np.diff(height, axis=1, append=0.0) * length)
 
     def log_decay(self, edges: Array) -> Array:
-        """Upper bounds on ``log |m(t+is) / m(t)|`` from edges on, of shape (rows, edges)."""
+        """Upper bounds on ``log |m(t+is) / m(t)|`` from each edge on, of shape (rows, edges)."""
         u = edges[:, :, None] * self.half[:, None, :]
         gone = np.minimum(-np.expm1(u * u * (-1 / 6)), 1 - 0.2173)  # 1 - env, without cancellation
         np.maximum(u, 1.0, out=u)
@@ -275,7 +275,7 @@ class Boxes(Columns):
 
 
 def cells(line: Line, parts: int) -> tuple[Array, Array]:
-    """Between nodes: a height below the density of the tilted loss, and a length below that of the losses there."""
+    """Return, between nodes, lower bounds on the density of the tilted loss and on the length of the loss interval."""
     law, dx, x, loss, share = line.law, line.grid.dx / parts, line.x, line.loss, line.share
     weight = line.weight / line.grid.dx
     if parts > 1:
@@ -294,13 +294,13 @@ def cells(line: Line, parts: int) -> tuple[Array, Array]:
 
 
 def _digits(law: Law) -> Array:
-    """Units of ``|L|`` by which L is off, beside what x does to it."""
+    """Bound on the error of L in units of ``|L|``, apart from the error due to x."""
     out: Array = 64 / np.square(1 - law.rate)
     return out
 
 
 def _log1p(w: ComplexArray) -> ComplexArray:
-    """``log(1 + w)``, accurate for small w too (NumPy's is not)."""
+    """Return ``log(1 + w)``, accurate for small w too (NumPy's is not)."""
     out = np.empty(w.shape, dtype=np.complex128)
     real, imaginary = w.real, w.imag
     np.multiply(0.5, np.log1p(real * (2 + real) + imaginary * imaginary), out=out.real)
@@ -309,7 +309,7 @@ def _log1p(w: ComplexArray) -> ComplexArray:
 
 
 def leaps(outer: int, inner: int) -> int:
-    """The largest number of leaps from the first power to that of any point.
+    """Return the largest number of leaps from the first power to that of any point.
 
     >>> leaps(2, 2), leaps(16, 20)
     (1, 15)
@@ -318,7 +318,7 @@ def leaps(outer: int, inner: int) -> int:
 
 
 def _powers(first: ComplexArray, many: int) -> ComplexArray:
-    """``(1 + E)^j - 1`` for ``j < many``, along a new second axis."""
+    """Return ``(1 + E)^j - 1`` for ``j < many``, along a new second axis."""
     rows, count = first.shape
     out = np.empty((rows, many, count), dtype=np.complex128)
     out[:, 0] = 0.0
@@ -337,19 +337,19 @@ def _powers(first: ComplexArray, many: int) -> ComplexArray:
 
 
 def _summed(x: ComplexArray) -> ComplexArray:
-    """Sums along the last axis, in blocks."""
+    """Return sums along the last axis, computed in blocks."""
     blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
     out: ComplexArray = blocks.sum(axis=-1).sum(axis=-1)
     return out
 
 
 def _panel(points: int) -> int:
-    """Nodes of one product of matrices: few enough for one thread."""
+    """Number of nodes in one matrix product: few enough for one thread."""
     return PANEL if points <= MANY else PANEL // 2 if points <= 2 * MANY else PANEL // 4
 
 
 def _sums(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> ComplexArray:
-    """``sum_x w ((1 + E)^j - 1)`` for each ``j < outer * inner``."""
+    """Return ``sum_x w ((1 + E)^j - 1)`` for each ``j < outer * inner``."""
     rows, count = weight.shape
     out = np.empty((rows, outer * inner), dtype=np.complex128)
     many = max(1, NUMBERS // (count * (outer + inner)))

@@ -25,8 +25,8 @@ class GaussianRounds(NamedTuple):
     Attributes:
         kinds: mu, sampling rate and count of each kind of sampled rounds.
         add: whether a record is added.
-        variance: v of all unsampled rounds, which are one of ``v = sum k mu^2`` (Dong, Roth, Su 2022 [DRS22],
-            Corollary 3.3).
+        variance: v of all unsampled rounds, which together equal one with ``v = sum k mu^2`` (Dong, Roth, Su 2022
+            [DRS22], Corollary 3.3).
     """
 
     kinds: tuple[tuple[float, float, int], ...]
@@ -35,7 +35,7 @@ class GaussianRounds(NamedTuple):
 
     @classmethod
     def of(cls, rounds: Sequence[tuple[RenyiCurve, int]]) -> GaussianRounds | None:
-        """The direction with these pairs and counts; ``None`` unless they are Gaussian, and kinds sampled and few."""
+        """Return the direction of these rounds; ``None`` unless all are Gaussian and 1 to MOST_KINDS kinds sampled."""
         counts: dict[tuple[float, float], int] = {}
         adding, variances = set(), []
         for pair, count in rounds:
@@ -59,14 +59,14 @@ class GaussianRounds(NamedTuple):
 
     @property
     def plans(self) -> Plans:
-        """The direction as a batch of one plan."""
+        """Return the direction as a batch of one plan."""
         mu, rate, count = np.array(self.kinds, dtype=np.float64).T.copy()
         rows = Rows(mu, rate, count, np.log(rate), np.full(len(mu), self.add))
         return Plans(rows, np.array([self.variance]), len(mu))
 
 
 def interval(found: Found) -> Interval | None:
-    """The answer to a batch of one plan; ``None`` without one."""
+    """Return the answer for a batch of one plan; ``None`` if there is none."""
     ends = (found.lower, found.estimate, found.upper)
     lower, estimate, upper, tilt = (float(each[0]) for each in (*ends, found.tilt))
     return Interval(lower, estimate, upper, None, "contour", tilt) if lower <= upper < math.inf else None

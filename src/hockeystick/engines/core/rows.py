@@ -1,15 +1,15 @@
-"""Many questions side by side: a plan is a row for each of its kinds of sampled Gaussian rounds.
+"""Many queries side by side: a plan has one row for each of its kinds of sampled Gaussian rounds.
 
-Numbers that are computed for a plan depend on that plan alone, to the last bit, so that neither the order of the plans
-nor how they are cut into chunks shows:
+The numbers computed for a plan depend on that plan alone, to the last bit; neither the order of the plans nor their
+division into chunks affects them:
 
 - every array has its rows along the first axis; the length of a row follows from its plan;
-- functions are taken number by number, and give the same wherever a number stands in its array, which NumPy's do
+- functions apply elementwise, and give the same result at every position in an array, as NumPy's do
   (``tests/engines/test_core.py`` cuts the same plans into chunks of all sizes);
-- sums run along the last axis, row by row, or are products of matrices of a shape that follows from the plan;
-- an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
+- sums run along the last axis, row by row, or are matrix products whose shape follows from the plan;
+- an iteration continues until all of its rows have finished, and a finished row is not changed any more.
 
-Rows ``p C`` to ``p C + C - 1`` are the kinds of plan p; plans of as many kinds C are treated together.
+Rows ``p C`` to ``p C + C - 1`` are the kinds of plan p; plans with the same number C of kinds are treated together.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ T = TypeVar("T", bound="Columns")  # columns of one sort
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Arrays with one row for each question, and columns of such arrays."""
+    """Arrays with one row for each query, and columns of such arrays."""
 
     def at(self: T, rows: Places | Mask) -> T:
-        """Some of the rows."""
+        """Return some of the rows."""
         parts = [getattr(self, name) for name in self.__dataclass_fields__]
         return type(self)(*[part.at(rows) if isinstance(part, Columns) else part[rows] for part in parts])
 
@@ -47,14 +47,14 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Rows(Columns):
-    """Poisson-sampled Gaussian rounds, one kind a row.
+    """Poisson-sampled Gaussian rounds, one kind per row.
 
     Attributes:
-        mu: one over the noise multiplier.
-        rate: of the sampling, less than 1.
+        mu: reciprocal of the noise multiplier.
+        rate: sampling rate, less than 1.
         count: number of rounds.
         log_rate: logarithm of the rate.
-        add: whether a record is added, and not removed.
+        add: whether a record is added rather than removed.
     """
 
     mu: Array
@@ -66,12 +66,12 @@ class Rows(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans of as many kinds, and the Gaussian noise without sampling that each has beside them.
+    """Plans with equally many kinds, and the unsampled Gaussian noise that each has besides.
 
     Attributes:
-        rows: the kinds, those of a plan side by side.
-        noise: v of that noise to 8 roundings, the variance of its loss, whose K is ``v z (1 + z) / 2``; 0 without any.
-        kinds: of each plan.
+        rows: the kinds, those of a plan in consecutive rows.
+        noise: variance v of the loss of that noise, to 8 roundings; its K is ``v z (1 + z) / 2``; 0 without noise.
+        kinds: number of kinds of each plan.
     """
 
     rows: Rows
@@ -79,7 +79,7 @@ class Plans:
     kinds: int = 1
 
     def at(self, plans: Places) -> Plans:
-        """Some of the plans."""
+        """Return some of the plans."""
         return Plans(self.rows.at(rows_of(plans, self.kinds)), self.noise[plans], self.kinds)
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Plans:
 
 
 def rows_of(plans: Places, kinds: int) -> Places:
-    """The rows of some plans of as many kinds.
+    """Return the rows of some plans with this number of kinds.
 
     >>> rows_of(np.array([0, 2]), 3).tolist()
     [0, 1, 2, 6, 7, 8]
@@ -96,15 +96,15 @@ def rows_of(plans: Places, kinds: int) -> Places:
 
 
 def each(x: Array, kinds: int) -> Array:
-    """The numbers of each plan, for each of its rows."""
+    """Repeat the numbers of each plan for each of its rows."""
     return x if kinds == 1 else np.repeat(x, kinds, axis=0)
 
 
 def together(x: Any, kinds: int) -> Any:
-    """The sum over each plan's rows, of numbers or of arrays."""
+    """Return the sum over each plan's rows, of numbers or of arrays."""
     return x if kinds == 1 else x.reshape(-1, kinds, *x.shape[1:]).sum(axis=1)
 
 
 def most(x: Array, kinds: int) -> Array:
-    """The largest number among each plan's rows."""
+    """Return the largest number among each plan's rows."""
     return x if kinds == 1 else x.reshape(-1, kinds, *x.shape[1:]).max(axis=1)

@@ -1,4 +1,4 @@
-"""The sum of each plan at epsilons, its certificate, and where it meets a target.
+"""The sum of each plan at epsilons, its certificate, and the epsilon at which it meets a target.
 
 With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0,
 the trapezoid rule on Re z = t is, by Poisson summation,
@@ -10,13 +10,13 @@ the trapezoid rule on Re z = t is, by Poisson summation,
 (e^((y-t)P) - 1)``.
 
 **Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the rest of S is at most ``e^(K(t) - t eps) rho^k (step /
-s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; of a product of kinds rho^k is one of all kinds.
+s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; for several kinds, a bound on their product replaces rho^k.
 
 **Powers.** If v is m(t+is) to a relative error e of v, of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for
-whole k, by the binomial theorem; and for a product of kinds the sums of ``k log(1 + e)`` take the place of it.
+whole k, by the binomial theorem; for a product of kinds, the sum of ``k log(1 + e)`` takes its place.
 
-**Rounding.** m(t)^k is a factor of all terms alike, and its error moves log S by it. Everything else is charged to
-the sizes of the terms.
+**Rounding.** m(t)^k is a common factor of all terms, and its relative error shifts log S as a whole. All other errors
+are charged to the sizes of the terms.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Cut(Columns):
 
     @classmethod
     def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
-        """The nearest edges whose remainder is as small as the aim requires; NaN where there is none.
+        """Return the nearest edges whose remainder is as small as the aim requires; NaN where there is none.
 
-        Few rounds have to be bounded by little each, for which boxes have to fill nearly all of the density.
+        When rounds are few, each needs a sharp bound, and the boxes have to fill nearly all of the density.
         """
         few = together(plans.rows.count, plans.kinds) < FEW
         out = cls(np.full(aim.t.shape, np.nan), np.full(aim.t.shape, np.inf))
@@ -92,11 +92,11 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
 
 
 class Sum:
-    """The sums of plans of one number of points, times ``e^(t eps - K(t))``.
+    """The sums of plans with equally many points, times ``e^(t eps - K(t))``.
 
     Args:
-        lines: of the plans' rows.
-        plans, aim, cut: of the plans.
+        lines: lines of the plans' rows.
+        plans, aim, cut: the plans, with their aims and cuts.
         outer, inner: numbers of points.
     """
 
@@ -142,7 +142,7 @@ class Sum:
         self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
 
     def _phased(self, epsilon: Array) -> ComplexArray:
-        """The terms at epsilons, of shape (plans, epsilons, outer, inner)."""
+        """Return the terms at epsilons, of shape (plans, epsilons, outer, inner)."""
         turn = (-1j * epsilon)[:, :, None]
         far = np.exp(turn * self._s[:, None, :: self._inner])
         near = np.exp(turn * self._s[:, None, : self._inner])
@@ -152,14 +152,14 @@ class Sum:
         return out
 
     def log_value(self, epsilon: Array) -> tuple[Array, Array]:
-        """log S at an epsilon for each plan, uncertified, and how fast it falls."""
+        """Return the uncertified log S at an epsilon for each plan, and its rate of decrease."""
         phased = self._phased(epsilon).reshape(len(epsilon), -1)
         value = phased.real.sum(axis=1, keepdims=True)
         turned = (phased.imag * self._s).sum(axis=1, keepdims=True)
         return np.log(value) + self.top - self.t * epsilon, self.t - turned / value
 
     def error(self, epsilon: Array) -> Array:
-        """Bound on the error of the cut sums at epsilons, beside the aliases and what all terms have alike."""
+        """Bound on the error of the cut sums at epsilons, apart from the aliases and the error common to all terms."""
         out: Array = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (
             1 + PAID
         )
@@ -181,13 +181,13 @@ class Sum:
 
 
 def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
-    """Certified ends of epsilon, of shape (plans, 2), and about the root between; ends not certified are 0 or infinite.
+    """Return certified ends of epsilon, shape (plans, 2), and an approximate root; uncertified ends are 0 or infinite.
 
     Newton's method finds the root; each end is moved outward from it until it is certified.
 
     Args:
-        sums: of the plans.
-        guess: where to begin.
+        sums: sums of the plans.
+        guess: starting point.
         targets: shape (plans, 2), the log deltas of the lower and of the upper end.
     """
     target, epsilon, going = targets[:, 1:], guess, np.ones(guess.shape, dtype=bool)
@@ -221,9 +221,9 @@ def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
 
 
 def _logarithm(ratio: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
-    """``log(1 + D)``, and a bound e' with ``(1 + e) = exp(e')`` on what D's error and rounding do to it.
+    """Return ``log(1 + D)``, and a bound e' with ``(1 + e) = exp(e')`` on its error from D's error and rounding.
 
-    Near D = -1 the logarithm of the size is taken of 1 + D itself, of which one smaller than TINY is taken for it.
+    Near D = -1 the log modulus is computed from 1 + D itself; a value of modulus below TINY is replaced by TINY.
     """
     value = 1 + ratio
     size, small = np.abs(value), np.abs(ratio)
@@ -241,6 +241,6 @@ def _logarithm(ratio: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
 
 
 def _log_expm1(x: Array) -> Array:
-    """``log(e^x - 1)`` for x > 0."""
+    """Return ``log(e^x - 1)`` for x > 0."""
     out: Array = x + np.log(-np.expm1(-x))
     return out
