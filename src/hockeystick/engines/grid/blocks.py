@@ -1,9 +1,9 @@
-"""Rounds with finitely many losses, put together before they are put on a grid.
+"""Rounds with finitely many losses, composed into blocks before they are placed on a grid.
 
-Merging outcomes finds isolated atoms no neighbours: a lower bound has to round each of them down, by up to a cell a
-round, where a dense law loses a share of the cell's square. Sums of a few rounds are dense, and are exact
-(``pairs/product.py``): the composition of ``(pair, k)`` is that of ``(pair^b, k // b)`` and of ``pair^(k mod b)``. It
-is the same composition, so that nothing is charged for it; the grid is met k / b times in place of k, too.
+Isolated atoms have no neighbours to merge with: a lower bound has to round each of them down, by up to one cell per
+round, whereas a dense law loses only a fraction of the square of the cell. Sums of a few rounds are dense and exact
+(``pairs/product.py``): the composition of ``(pair, k)`` is that of ``(pair^b, k // b)`` and of ``pair^(k mod b)``. The
+composition is the same, so nothing is charged for it; and the grid is applied k / b times instead of k.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.product import product, seen, terms
 
 MOST_ATOMS = 40_000
-"""Sums of one block that are listed, at most: each takes about as long as a cell."""
+"""Largest number of sums listed for one block: each takes about as long as a cell."""
 
 FEW, MANY = 3, 2000
-"""Atoms of one round, from as many on as no lattice holds all of them, up to as many as are dense by themselves."""
+"""Range of the number of atoms of one round: with fewer a lattice holds all of them, with more they are dense."""
 
 
 def blocked(composition: Composition) -> Composition:
-    """An equal composition whose rounds with atoms alone, if no lattice is known to hold them, are in blocks."""
+    """Return an equal composition in which purely atomic rounds without a known lattice are grouped into blocks."""
     rounds: list[tuple[DominatingPair, int]] = []
     for pair, count in composition.rounds:
         size = _size(pair, count)
@@ -38,7 +38,7 @@ def blocked(composition: Composition) -> Composition:
 
 
 def _size(pair: DominatingPair, count: int) -> int:
-    """Number of rounds in a block; 1 where the round is left as it is."""
+    """Number of rounds in a block; 1 if the round is left as it is."""
     if count == 1 or pair.smooth is not None or pair.spacing is not None:
         return 1
     atoms = len(seen(pair).loss)

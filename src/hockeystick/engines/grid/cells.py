@@ -1,13 +1,13 @@
-"""Integrals of one pair over the cells of a loss grid: all that spreading and merging need, without cancellation.
+"""Integrals of one pair over the cells of a loss grid, as spreading and merging need them, without cancellation.
 
-Grid points are ``offset + j h``. A cell [l, r] lies between two knots, neighbouring grid points in the bulk of the
-law, further apart where it is rarely met (see :func:`_knots`), and is cut in two (see :func:`_cuts`); over each part
+Grid points are ``offset + j h``. A cell [l, r] lies between two knots: neighbouring grid points in the bulk of the
+law, wider apart where outcomes are rare (see :func:`_knots`). It is cut in two (see :func:`_cuts`); over each part
 
     left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
 
-are taken by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``). ``w``
-is the share of the mass that goes to l when an outcome of loss L is split between l and r with the mean of the
-likelihood ratio kept (Doroshenko et al. 2022 [DGK+22]: the connect-the-dots split, cell by cell). Written as
+are computed by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``).
+``w`` is the share of the mass that goes to l when an outcome of loss L is split between l and r so that the mean of the
+likelihood ratio is kept (Doroshenko et al. 2022 [DGK+22]: the connect-the-dots split, cell by cell). Written as
 
     1 - w = expm1(l - L) / expm1(l - r),      w = e^(l - L) expm1(L - r) / expm1(l - r)
 
@@ -15,7 +15,7 @@ every term is positive. All masses are tilted: multiplied by ``e^(t l - kappa)``
 
 Rounding. A relative error of a mass is bounded by ``mass_error`` (the exponent's absolute error); an absolute error
 of L moves a share of at most ``loss_error / (r - l)`` of the cell's mass across the cell. Both are returned, in the
-same units, for the constructions to charge to the safe side.
+same units, so that the constructions can charge them to the safe side.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Points:
 
     Attributes:
         knot: shape (m,), grid indices.
-        mass: shape (m,), scaled by ``e^(t g - kappa)``.
+        mass: shape (m,), masses scaled by ``e^(t g - kappa)``.
         mass_error: shape (m,), relative error.
     """
 
@@ -74,7 +74,7 @@ class Points:
 
     @classmethod
     def none(cls) -> Points:
-        """An empty list of atoms."""
+        """Return an empty list of atoms."""
         return cls(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
 
 
@@ -86,11 +86,11 @@ class Cells:
         knots: shape (n + 1,), grid indices in increasing order.
         left, right: shape (2, n), the two integrals over the lower and the upper part of each cell.
         shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
-        mass_error: shape (n,), relative error of the cell's mass, in the units of either end: ``e^(t width)``, which
-            turns the one into the other, errs by a few roundings of ``t width`` itself.
+        mass_error: shape (n,), relative error of the cell's mass, in the units of either end: ``e^(t width)``, the
+            factor between the two units, errs by a few roundings of ``t width`` itself.
         points: atoms on grid points, which need neither spreading nor merging.
-        below: tilted mass bound, at the third knot, for what is not in the cells and lies below it.
-        underflow: mass that every cell may have lost where its mass is too small for a double.
+        below: bound on the tilted mass, in units of the third knot, that lies below that knot and outside the cells.
+        underflow: mass that each cell may have lost where masses are too small for a double.
         worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
     """
 
@@ -107,12 +107,12 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Share of a pair that the cells must hold.
+    """Portion of a pair that the cells must hold.
 
     Attributes:
         log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
         log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is replaced by its bound.
-        count: how often the pair is composed.
+        count: number of rounds of the pair in the composition.
     """
 
     log_floor: float
@@ -120,16 +120,16 @@ class Reach:
     count: int = 1
 
     def least_loss(self, mesh: Mesh) -> float:
-        """The loss at which ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
+        """Return the loss at which ``e^(t loss - kappa) = e^log_low``; the tilted mass below it is at most that."""
         return (mesh.kappa + self.log_low) / mesh.t
 
 
 def reached(pair: DominatingPair, reach: Reach) -> Atoms:
-    """The atoms of finite loss that the cells must hold.
+    """Return the atoms of finite loss that the cells must hold.
 
-    Beside densities that is all. Alone, it is all but the uppermost whose P-mass, all together and rounded up, is at
-    most ``exp(reach.log_floor)``, which the caller charges in any case: sums of many rounds have atoms far up that
-    weigh next to nothing, and cells that reach as far would be wide.
+    If the pair has densities, these are all atoms. If it has atoms only, the uppermost ones are left out whose total
+    P-mass, rounded up, is at most ``exp(reach.log_floor)``, which the caller charges in any case: sums of many rounds
+    have atoms of negligible mass far in the upper tail, and cells that reach them would be wide.
     """
     atoms = pair.atoms.finite()
     atoms = atoms.kept(np.isfinite(atoms.log_p))
@@ -145,7 +145,7 @@ def reached(pair: DominatingPair, reach: Reach) -> Atoms:
 
 
 def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bool]:
-    """The outcomes between which the cells are filled, their losses, and whether the low end was cut by its tilt."""
+    """Return the outcomes between which the cells are filled, their losses, and whether the tilt cut the low end."""
     x = np.array(smooth.support(reach.log_floor))
     losses = smooth.loss(x)
     least = reach.least_loss(mesh)
@@ -157,11 +157,11 @@ def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bo
 
 
 def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
-    """All cells that hold mass within ``reach``.
+    """Return all cells that hold mass within ``reach``.
 
     Raises:
         OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
-        NotApplicableError: that would take too many cells or evaluations, or doubles do not hold the places of losses.
+        NotApplicableError: too many cells or evaluations are needed, or losses are not resolved in doubles.
     """
     if mesh.t * mesh.h > MAX_TILTED_GAP:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a step of {mesh.h:.3g} exceeds the range of a double")
@@ -205,11 +205,11 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
 
 
 def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: int, last: int, reach: Reach) -> Index:
-    """Grid indices between which to put cells: neighbours in the bulk, up to BLOCK apart in the tails.
+    """Return the grid indices that separate the cells: neighbours in the bulk, up to BLOCK apart in the tails.
 
-    The error law asks ``k h^2`` of a law met k times; a tail met lambda times, by the tilted masses, allows a gap
-    ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is taken, as a power of two: each e-fold of the
-    tail then adds a few hundredths of the bulk's error.
+    The error law limits ``k h^2`` for a law composed k times; a tail that occurs lambda times (by the tilted masses)
+    allows a gap ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is used, as a power of two: each e-fold
+    of the tail then adds a few hundredths of the bulk's error.
     """
     blocks = -(-(last - first) // BLOCK)
     starts = first + BLOCK * np.arange(blocks + 1)
@@ -218,7 +218,7 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
         density: Array = np.exp(np.minimum(smooth.log_p(x) + mesh.t * smooth.loss(x) - mesh.kappa, 0.0))
         return density
 
-    # losses that crowd into one block are seen in steps of x, outcomes that do in steps of the loss: the larger mass
+    # losses crowded into one block are sampled in steps of x, crowded outcomes in steps of the loss: the larger mass
     piece = BLOCK // PIECES
     losses: Array = mesh.offset + (first + 0.5 * piece * np.arange(2 * blocks * PIECES + 1, dtype=np.float64)) * mesh.h
     edges = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
@@ -241,9 +241,9 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
 
 
 def shares(down: Array, width: Array) -> tuple[Array, Array]:
-    """``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of a cell, kept within [0, width].
+    """Return ``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of a cell, kept within [0, width].
 
-    Where rounding has put L outside its cell, it is taken at the cell's end; ``shift`` pays for that.
+    If rounding has put L outside its cell, the end of the cell is used instead; ``shift`` covers that.
     """
     down = np.minimum(np.maximum(down, 0.0), width)
     whole = np.expm1(-width)
@@ -251,10 +251,11 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
 
 
 def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
-    """Add atoms: those on grid points as they are, the others to the cells that they lie in.
+    """Add atoms: those on grid points as they are, the others to the cells that contain them.
 
-    Pairs with atoms have a knot at every grid point. A sum of n masses may be off by n roundings, which counts as an
-    error of the masses, and as mass whose side of the cell is in doubt: the two shares of a cell are summed apart.
+    Pairs with atoms have a knot at every grid point. A sum of n masses may err by n roundings. This counts both as an
+    error of the masses and as mass whose side of the cell is in doubt, since the two shares of a cell are summed
+    separately.
     """
     h, loss, log_p = mesh.h, atoms.loss, atoms.log_p
     nearest, on_grid = _on_grid(loss, mesh)
@@ -286,7 +287,7 @@ def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
 
 
 def _on_grid(loss: Array, mesh: Mesh) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """The grid index that is nearest to each loss, and whether it is that loss but for rounding."""
+    """Return the grid index nearest to each loss, and whether that grid point equals the loss up to rounding."""
     nearest = np.rint((loss - mesh.offset) / mesh.h)
     missed = np.abs(loss - mesh.offset - nearest * mesh.h)
     on_grid: npt.NDArray[np.bool_] = missed <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
@@ -330,7 +331,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
 
 
 def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
-    """Cut the cell that holds the loss 0, where the halves of a density meet, right there; any cut is valid."""
+    """Cut the cell that contains loss 0 at that loss, where the halves of a density meet; any cut is valid."""
     kink = kink_of(smooth)
     cell = int(np.searchsorted(halves[::2], 0.0, side="right")) - 1
     if kink is None or not 0 <= cell < len(halves) // 2:
@@ -340,12 +341,12 @@ def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
 
 
 def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
-    """Places to cut each cell so that merging finds its conditional means near the grid points.
+    """Return the losses at which to cut the cells so that merged outcomes have means near the grid points.
 
-    Any cut is valid. Where the density of the loss goes as ``e^(sL)``, the part of law between two cuts h apart has
-    its mean on the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s is read off the masses of
-    the two half-cells between ``edges``; the mean is of ``1 - e^(g - L)``, about ``(L - g) e^(-(L - g)/2)``, which
-    takes 1/2 from s.
+    Any cut is valid. Where the density of the loss behaves like ``e^(sL)``, the part of the law between two cuts h
+    apart has its mean on the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s follows from the
+    masses of the two half-cells between ``edges``; the mean is that of ``1 - e^(g - L)``, about ``(L - g)
+    e^(-(L - g)/2)``, which reduces s by 1/2.
     """
     middle = 0.5 * (edges[1:] + edges[:-1])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -355,7 +356,7 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
 
 
 def langevin_cuts(log_ratio: Array, width: Array) -> Array:
-    """Distance from its lower end at which to cut a cell, whose upper half has ``e^log_ratio`` times the P-mass."""
+    """Distance from the lower end to the cut, for a cell whose upper half has ``e^log_ratio`` times the P-mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         half = log_ratio - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))
@@ -365,7 +366,7 @@ def langevin_cuts(log_ratio: Array, width: Array) -> Array:
 
 
 def _batches(sizes: Index) -> list[slice]:
-    """Consecutive slices with about MAX_NODES evaluations each."""
+    """Return consecutive slices with about MAX_NODES evaluations each."""
     if len(sizes) == 0:
         return []
     batch = np.cumsum(sizes) // MAX_NODES
@@ -376,7 +377,7 @@ def _batches(sizes: Index) -> list[slice]:
 def _add_panels(
     cells: Cells, smooth: SmoothPart, mesh: Mesh, edges: Array, where: Index, panels: Index, nodes: int
 ) -> None:
-    """Add the half-cells ``where``, each cut into its number of panels with a rule of ``nodes`` nodes."""
+    """Add the half-cells ``where``, each divided into its number of panels with a rule of ``nodes`` nodes."""
     owner = np.repeat(np.arange(len(where)), panels)
     rank = np.arange(len(owner)) - np.repeat(np.cumsum(panels) - panels, panels)
     low, high = edges[where], edges[where + 1]

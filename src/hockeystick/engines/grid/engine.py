@@ -1,4 +1,4 @@
-"""From one direction of a plan to a certified interval, refined until it is as narrow as was asked."""
+"""Certified intervals for one direction of a plan, refined until they are as narrow as requested."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GridEngine:
     """Certified epsilon and log delta of one direction with finite losses.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
+        composition: pairs and counts; the caller handles mass at infinite loss.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -37,7 +37,7 @@ class GridEngine:
             self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
+        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
         gap = gap or DEFAULT_GAP
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         if depth < DEEPEST:
@@ -46,10 +46,10 @@ class GridEngine:
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
 
     def at(self, epsilon: float, gap: float) -> KeepingQuery:
-        """The sums behind :meth:`log_delta`, which serve the epsilons around too.
+        """Return the sums behind :meth:`log_delta`, which also apply to nearby epsilons.
 
         Raises:
-            NotApplicableError: delta is too small to be worth a grid, or there is no mesh within the limits.
+            NotApplicableError: delta is too small for a grid, or there is no mesh within the limits.
         """
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         if depth < DEEPEST:
@@ -61,7 +61,7 @@ class GridEngine:
         return query
 
     def _below(self, epsilon: float, gap: float) -> Interval:
-        """An upper end for a delta too small for a grid: delta at a smaller epsilon."""
+        """Interval for a delta too small for a grid: its upper end is delta at a smaller epsilon."""
         guide = Guide(self.composition, DEEPEST - 50.0)
         nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
         for _ in range(HALVINGS):
@@ -82,9 +82,9 @@ class GridEngine:
         )
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
+        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap or less.
 
-        The target may itself be known up to an interval only: each end is met on its safe side.
+        The target may itself be an interval: each end of the answer uses the end of the target that is safe for it.
         """
         gap = gap or DEFAULT_GAP
         target = log_delta[0]
@@ -97,12 +97,12 @@ class GridEngine:
         return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, self._supremum))
 
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
-        """Build, compose and measure until the interval is narrow enough or a limit binds.
+        """Build, compose and measure until the interval is narrow enough or a limit is reached.
 
-        After each run the search is in one of four states: *narrow*, what is known of the query is as narrow as was
-        asked; *limited*, by work, memory or what a mesh can tell, with the reason; *misplaced*, epsilon or the depth is
-        not where the guess had it, and the next run is laid there with the same share of the width for the mesh; *too
-        coarse*, the place was right, and the mesh gets a smaller share.
+        After each run the search is in one of four states: *narrow*, the interval is as narrow as requested; *limited*,
+        by work, memory or the resolution of a mesh, with the reason; *misplaced*, epsilon or the depth differs from the
+        guess, and the next run is placed there with the same share of the width for the mesh; *too coarse*, the place
+        was right, and the mesh gets a smaller share.
         """
         best: Interval | None = None
         share, slope = 0.6, tilt

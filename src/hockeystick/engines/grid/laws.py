@@ -1,14 +1,14 @@
-"""A pair on a loss grid, made worse (an upper bound) or better (a lower bound).
+"""A pair moved to a loss grid, made less private (an upper bound) or more private (a lower bound).
 
-One idea: write Lambda = dP/dQ for the likelihood ratio under Q. *Spreading* Lambda with its mean kept makes the
-adversary stronger, *merging* outcomes into their conditional mean makes it weaker; both at every epsilon, in both
+The idea: write Lambda = dP/dQ for the likelihood ratio under Q. *Spreading* Lambda while keeping its mean makes the
+adversary stronger; *merging* outcomes into their conditional mean makes it weaker. Both hold at every epsilon, in both
 directions, and factor by factor under composition, because ``(prod Lambda_i - c)_+`` is convex in each factor.
 
-:func:`spread` is connect-the-dots (Doroshenko et al. 2022 [DGK+22]). :func:`merge` is its optimistic twin:
-the cell around each grid point is merged into one outcome, of loss c_j near g_j; neighbours lend each other the mass
-that brings every c_j onto g_j exactly. In terms of the curve ``delta(alpha)``: the polygon through ``g_j = min`` of
-the tangents taken at the middles of the cells, then its lower convex hull, which lies below the curve and has all its
-kinks on the grid.
+:func:`spread` is connect-the-dots (Doroshenko et al. 2022 [DGK+22]). :func:`merge` is its optimistic counterpart:
+the cell around each grid point is merged into one outcome, of loss c_j near g_j; neighbours exchange the mass that
+moves every c_j onto g_j exactly. In terms of the curve ``delta(alpha)``: the polygon through ``g_j = min`` of the
+tangents at the middles of the cells, then its lower convex hull, which lies below the curve and has all its kinks on
+the grid.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounde
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
-    """Every outcome split between the ends of its cell with the mean of Lambda kept: an upper bound.
+    """Return an upper bound: every outcome is split between the ends of its cell, keeping the mean of Lambda.
 
-    Rounding: masses are scaled up by their relative error; the mass whose side is in doubt goes to the upper end.
-    What was left out below is put on the second knot.
+    Rounding: masses are scaled up by their relative error; mass whose side is in doubt goes to the upper end.
+    The mass left out below is put on the second knot.
     """
     step = _steps(cells, mesh)
     left, right = cells.left.sum(axis=0), cells.right.sum(axis=0)
@@ -64,14 +64,14 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
-    """The outcomes around each knot merged onto it: a lower bound.
+    """Return a lower bound: the outcomes around each knot are merged onto it.
 
     With p_j the mass around knot g_j and ``d_j = int p (1 - e^(g_j - L))`` its excess, the hull moves ``d_j^+ /
     expm1(g_j - g_j-1)`` of P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to it.
-    Where no atom lies on the grid, the grid is first moved by the o that brings one of the heaviest merged outcomes
-    onto it, whichever gives the best bound (the cells stay: ``d_j`` becomes ``e^o d_j - expm1(o) p_j``). That is what
-    a law wants whose bulk fits into one cell, with nobody to borrow from. Rounding: d_j is lowered by its error,
-    masses are scaled down by theirs. What was left out below stays out.
+    If no atom lies on the grid, the grid is first shifted by an offset o that puts one of the heaviest merged outcomes
+    on it, whichever gives the best bound (the cells stay: ``d_j`` becomes ``e^o d_j - expm1(o) p_j``). This suits a law
+    whose bulk fits into one cell and has no neighbours to exchange mass with. Rounding: d_j is lowered by its error,
+    masses are scaled down by theirs. The mass left out below stays out.
     """
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
     if float(np.diff(cells.knots).max()) * mesh.h > MAX_MERGED_WIDTH:
@@ -102,7 +102,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def _heaviest(p: Array) -> Index:
-    """The places of the largest masses, ascending."""
+    """Return the positions of the largest masses, ascending."""
     if len(p) <= ALIGNMENTS:
         return np.argsort(p)
     top = np.argpartition(p, -ALIGNMENTS)[-ALIGNMENTS:]
@@ -110,7 +110,7 @@ def _heaviest(p: Array) -> Index:
 
 
 def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
-    """Masses scaled down by the errors of the cells that they come from, and the atoms that lie on the grid."""
+    """Return the law of the masses, scaled down by the errors of their cells, and of the atoms that lie on the grid."""
     error = np.concatenate([[0.0] * 3, cells.mass_error, [0.0] * 3])
     error = np.maximum.reduce([error[:-3], error[1:-2], error[2:-1], error[3:]])
     hull = np.maximum(hull * (1 - 2 * error - 16 * UNIT_ROUNDOFF), 0.0)
@@ -120,7 +120,7 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
-    """Every outcome rounded down past the lower end of its cell: the fallback where merging fails (empty stretches)."""
+    """Round every outcome down past the lower end of its cell: the fallback where merging fails (empty stretches)."""
     held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
     mass = np.zeros(len(cells.knots) + 2)
     gap = mesh.h * np.diff(np.concatenate([cells.knots[:1] - 1, cells.knots[:-1]]))
@@ -129,10 +129,10 @@ def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
 
 
 def _steps(cells: Cells, mesh: Mesh) -> Array:
-    """``e^(t width)`` of each cell: from the units of its lower end to those of its upper end.
+    """Return ``e^(t width)`` of each cell, the factor from the units of its lower end to those of its upper end.
 
     Raises:
-        NotApplicableError: it would leave the range of a double.
+        NotApplicableError: the factor exceeds the range of a double.
     """
     lift = mesh.t * mesh.h * np.diff(cells.knots)
     if not float(lift.max(initial=0.0)) <= MAX_STEP:
@@ -142,7 +142,7 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
 
 
 def _on_grid(mesh: Mesh, *parts: tuple[Index, Array]) -> GridLaw:
-    """The law with these masses at these grid indices, without empty knots at either end."""
+    """Return the law with these masses at these grid indices, without empty knots at either end."""
     index = np.concatenate([knots[mass > 0] for knots, mass in parts])
     if len(index) == 0:
         return GridLaw(mesh, 0, np.zeros(1))

@@ -1,10 +1,10 @@
-"""Grids of a composition: one for all rounds where that is small enough, else several in stages.
+"""Grids of a composition: one for all rounds if that is small enough, else several in stages.
 
-Few atoms have to lie on the grid of their round: merging finds them no neighbours. Two atoms lie on any lattice that
-divides their distance; its offset is free. A pair may know a lattice of all its atoms (``spacing``), and with that for
-its grid nothing is spread nor merged; many atoms without one are dense, and are treated as densities are. Where the
-distances of several kinds of rounds have no common divisor worth the name, or a grid that holds them all would be too
-fine, every kind is composed on a lattice of its own, and the block that results is put on the common grid
+If a round has few atoms, these must lie on its grid, as they have no neighbours to merge with. Two atoms lie on any
+lattice that divides their distance; its offset is free. A pair may provide a lattice of all its atoms (``spacing``);
+on that grid nothing needs to be spread or merged. Many atoms without such a lattice are dense, and are treated like
+densities. If the distances of several kinds of rounds have no useful common divisor, or a grid that holds them all
+would be too fine, each kind is composed on its own lattice, and the resulting block is put on the common grid
 (``stages.py``).
 """
 
@@ -30,13 +30,13 @@ LATTICE_POINTS = 1 << 19  # of a window, up to which the lattice of many atoms i
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Reach of the losses of one round (``span``), and their standard deviation, tilted."""
+    """Range of the losses of one round (``span``), and their standard deviation under the tilted law."""
 
     span: float
     deviation: float
 
     def of(self, rounds: int) -> float:
-        """The width of the window that a sum of rounds needs, about."""
+        """Approximate width of the window that a sum of rounds needs."""
         return min(max(WINDOW_DEVIATIONS * self.deviation * math.sqrt(rounds), self.span), rounds * self.span)
 
 
@@ -45,10 +45,10 @@ class Level:
     """Blocks composed of smaller blocks, then placed on a coarser grid.
 
     Attributes:
-        recipes: for each law that is made, how often each law of the level below is in it.
-        rounds: in one block, for the largest law.
-        blocks: how many blocks of any size on this level the whole composition holds, at most.
-        gap: of the grid that they are put on.
+        recipes: for each law made, the number of copies of each law of the level below.
+        rounds: number of rounds in one block, for the largest law.
+        blocks: largest number of blocks on this level, of any size, in the whole composition.
+        gap: gap of the grid on which they are placed.
     """
 
     recipes: tuple[tuple[int, ...], ...]
@@ -59,14 +59,14 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Way of one kind of round into the sum.
+    """Path of one kind of round into the sum.
 
     Attributes:
-        gap: of the grid of one round, wanted.
-        unit: distance of its atoms, of which the gap has to be a whole part; 0 if there are none to mind.
-        exact: there is nothing but two atoms: no finer gap is better.
-        levels: from the round upwards; none if the round itself goes into the sum.
-        copies: how often the sum holds each of the laws that result.
+        gap: desired gap of the grid of one round.
+        unit: distance of its atoms, which has to be a multiple of the gap; 0 if there are none to account for.
+        exact: whether there are only two atoms, so that a finer gap is no better.
+        levels: levels from the round upwards; none if the round itself goes into the sum.
+        copies: number of copies of each resulting law in the sum.
     """
 
     gap: float
@@ -76,7 +76,7 @@ class Route:
     copies: tuple[int, ...]
 
     def first_gap(self, scale: float, t: float, least: float) -> float:
-        """The gap of one round after scaling, not below ``least`` if the atoms allow."""
+        """Return the gap of one round after scaling, not below ``least`` if the atoms allow."""
         gap = max(min(self.gap * (1.0 if self.exact else scale), MAX_LIFT / t), least)
         if self.unit == 0 or self.unit < least:
             return gap
@@ -86,7 +86,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Routes of all kinds of rounds, and the gap of the grid on which they meet; ``staged``: there are levels."""
+    """Routes of all kinds of rounds, and the gap of their common grid; ``staged``: whether there are levels."""
 
     gap: float
     routes: tuple[Route, ...]
@@ -103,9 +103,9 @@ class Layout:
         reaches: Sequence[Spread],
         staged: bool = True,
     ) -> Layout:
-        """Grids for the error law: the sides' log delta ``asked`` apart, in a window of a width.
+        """Return grids by the error law: the log deltas of both sides ``asked`` apart, in a window of this width.
 
-        ``reaches``: of one round of each kind; ``staged``: whether there may be stages where one grid would do.
+        ``reaches``: those of one round of each kind; ``staged``: whether stages are allowed where one grid would do.
         """
         unit, common, alone = atom_distance(composition, width / LATTICE_POINTS)
         finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
@@ -119,7 +119,7 @@ class Layout:
         return min([direct, *choices] if common else choices, key=lambda one: one.points(width, reaches))
 
     def points(self, width: float, reaches: Sequence[Spread]) -> float:
-        """About how many points all grids have together, with what each stage costs beside."""
+        """Approximate number of points of all grids together, including the overhead of each stage."""
         total = width / self.gap
         for route, one in zip(self.routes, reaches, strict=True):
             gaps = [route.gap, *(level.gap for level in route.levels)]
@@ -154,7 +154,7 @@ class Layout:
 
 
 def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, bool, bool]:
-    """A gap on whose multiples the atoms of the pairs lie (0 if there are none), and two answers.
+    """Return a gap on whose multiples the atoms of the pairs lie (0 if there are none), and two flags.
 
     Returns:
         ``(unit, common, alone)``: whether all atoms do lie there, and whether all losses are atoms on known lattices.
@@ -185,7 +185,7 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
 def _levels(
     count: int, top: int, depth: int, gap: float, gap_for: Callable[[float], float], least: float
 ) -> tuple[tuple[Level, ...], tuple[int, ...]]:
-    """Levels, from below, that make ``count`` rounds into about ``top`` blocks; and how many of each kind."""
+    """Return the levels, lowest first, that combine ``count`` rounds into about ``top`` blocks, and their numbers."""
     size, copies = _split(count, top)
     sizes = (size, size + 1)[: len(copies)]
     levels: list[Level] = []
@@ -207,9 +207,9 @@ def _levels(
 
 
 def _split(count: int, parts: int, equal: bool = True) -> tuple[int, tuple[int, ...]]:
-    """``count = a m + b (m + 1)`` with a + b about ``parts``, a >= 1: m and (a, b), or (a,) where b = 0.
+    """Split ``count = a m + b (m + 1)`` with a + b about ``parts``, a >= 1: return m and (a, b), or (a,) where b = 0.
 
-    Where blocks of equal size would do, a divisor near ``parts`` is looked for.
+    If blocks of equal size would do, a divisor near ``parts`` is preferred.
     """
     if equal:
         for divisor in range(parts, min(parts + DIVISORS, 2 * parts) + 1):

@@ -1,9 +1,9 @@
-"""One choice of tilt, window and mesh, and the laws on it.
+"""One choice of tilt, window and mesh, and the laws on that mesh.
 
-Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging takes
-``h^2/12`` away, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t
+Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging subtracts
+``h^2/12``, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t
 (1+t) h^2 / 8``. The law gives the first h; the cumulants of the laws actually built (``log E e^(tL)`` of either side)
-correct it before anything is composed. In stages every grid takes an equal part of G, by the number k' of blocks put
+correct it before anything is composed. In stages every grid gets an equal part of G, by the number k' of blocks put
 on it: ``h = sqrt(8 G / (S k' t (1+t)))`` for S grids.
 """
 
@@ -60,16 +60,16 @@ Counted = list[tuple[GridLaw, int]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Question of a run.
+    """Query that a run serves.
 
     Attributes:
         epsilon: where to look.
-        saddle: saddle point of epsilon, or where that is steeper than what is asked can show, how fast delta falls
-            over that.
-        depth: about log delta there.
-        asked: difference wanted of the two sides' log delta; tails and losses are kept well below.
-        share: of that, what the mesh may cause by the error law.
-        looks: values of delta that the answer takes.
+        saddle: saddle point of epsilon; if that is steeper than the query can resolve, the mean rate at which delta
+            falls over the requested gap.
+        depth: approximate log delta there.
+        asked: requested difference between the log deltas of the two sides; tails and losses are kept well below it.
+        share: share of that difference which the mesh may cause by the error law.
+        looks: number of delta evaluations for the answer.
     """
 
     epsilon: float
@@ -85,8 +85,8 @@ class Run:
 
     Args:
         composition: one direction.
-        guide: its approximate cumulants.
-        target: what for.
+        guide: approximate cumulants of the composition.
+        target: query to serve.
 
     Raises:
         NotApplicableError: there is no mesh within the limits of work and memory.
@@ -130,7 +130,7 @@ class Run:
             self._try_one_grid(asked)
 
     def _try_one_grid(self, asked: float) -> None:
-        """Take one grid for all rounds instead of stages, where that is possible and better."""
+        """Use one grid for all rounds instead of stages if that is possible and better."""
         staged = self.layout, self.lower, self.upper, self.log_lost, self.apart, self.limited
         width = self.window.high - self.window.low
         self.layout = Layout.of(self.composition, self.t, asked, width, self.spreads, False)
@@ -147,14 +147,14 @@ class Run:
 
     @property
     def h(self) -> float:
-        """The gap of the last grid."""
+        """Gap of the last grid."""
         return self.lower[0][0].mesh.h
 
     def sums(self) -> tuple[GridSum, GridSum]:
-        """Lower and upper sum.
+        """Return the lower and the upper sum.
 
         Raises:
-            NotApplicableError: the window takes too many places of the grid.
+            NotApplicableError: the window needs too many places of the grid.
         """
         check_range((self.window.high - self.window.low) / self.h, "the sum")
         begin(self._sums_cost(self.h), "the sums of all rounds")
@@ -171,11 +171,11 @@ class Run:
         return (POINT * laws * width + 2 * self.target.looks * SEEN * seen) / h
 
     def slope(self, saddle: float) -> float:
-        """The slope -d log delta / d eps, about: the saddle, or where that is tiny what the width of the law allows."""
+        """Approximate slope -d log delta / d eps: the saddle, but no less than a floor from the law's deviation."""
         return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
 
     def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:
-        """The tilt with the shortest window among a few, its tails small against the answer."""
+        """Return the tilt with the shortest window among a few, whose tails are small relative to the answer."""
         epsilon, asked = self.target.epsilon, min(self.target.asked, 0.1)
         choices: list[tuple[float, float, Window]] = []
         least = math.inf
@@ -237,7 +237,7 @@ class Run:
                 break
 
     def _allowed(self, scale: float) -> float:
-        """The scale within the limits of memory for the last grid and of work for all."""
+        """Return the scale within the limits of memory for the last grid and of work for all grids."""
         least = (self.window.high - self.window.low) / MAX_POINTS / self.layout.gap
         for route, one in zip(self.layout.routes, self.spreads, strict=True):
             reach = one.of(route.levels[-1].rounds) if route.levels else one.span
@@ -250,7 +250,7 @@ class Run:
         return scale
 
     def _build(self, scale: float, asked: float) -> None:
-        """The laws of both sides, all gaps of the layout scaled."""
+        """Build the laws of both sides, with all gaps of the layout scaled."""
         self.lower, self.upper, self.log_lost = [], [], self._log_lost
         gap = self.layout.gap * scale
         for i, ((pair, count), route) in enumerate(zip(self.composition.rounds, self.layout.routes, strict=True)):
@@ -269,7 +269,7 @@ class Run:
     def _block(
         self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: Side
     ) -> GridLaw:
-        """The law of one block, put on the next grid; P-mass that is lost on the way is charged."""
+        """Return the law of one block, moved to the next grid; P-mass lost on the way is charged."""
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
         if not math.isfinite(window.high - window.low):  # nor has a block of it a price
@@ -290,7 +290,7 @@ class Run:
         return law if law.mesh.h == gap else self._coarsened(law, gap, side)
 
     def _coarsened(self, law: GridLaw, h: float, side: Side) -> GridLaw:
-        """Put on another grid, at its price."""
+        """Move a law to another grid, and take the work for it from the budget."""
         places = len(law.mass) * law.mesh.h / h
         check_range(places, "a block on the common grid")
         begin(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds need too many grid points")
@@ -298,9 +298,9 @@ class Run:
 
     @quiet
     def _block_window(self, i: int, level: Level) -> Window:
-        """Window of a block: little of its tilted law lies outside, and less of its P-mass above.
+        """Window of a block: little of its tilted law lies outside, and even less of its P-mass above.
 
-        Any window is sound; one that is no number, as moments beyond the range of a double may make it, is refused.
+        Any window is sound; one that is NaN, as moments beyond the range of a double may make it, is refused.
         """
         t, k = self.t, level.rounds
         base, variance = self.guide.pair_cumulants(t)[i].k0, self.guide.pair_cumulants(t)[i].k2
@@ -317,7 +317,7 @@ class Run:
         return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
 
     def _span(self, pair: DominatingPair, kappa: float, reach: Reach) -> float:
-        """Reach of the losses of one round, as far as they are kept."""
+        """Range of the losses of one round, as far as they are kept."""
         mesh = Mesh(0.0, 1.0, self.t, kappa)
         losses = reached(pair, reach).loss
         if pair.smooth is not None:
@@ -325,7 +325,7 @@ class Run:
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
     def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
-        """The laws of one round on its grid, which is moved where the mode is too narrow to be merged on it."""
+        """Return the laws of one round on its grid, which is shifted if the mode is too narrow to be merged on it."""
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))

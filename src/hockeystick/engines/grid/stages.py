@@ -1,29 +1,29 @@
-"""Composition in stages: a block of rounds is composed on a fine grid, then put on a coarser one, and so on.
+"""Composition in stages: a block of rounds is composed on a fine grid, then moved to a coarser one, and so on.
 
-Both moves of ``laws.py`` may be made again on a composed law, because a block of rounds is one factor of the likelihood
+Both operations of ``laws.py`` apply again to a composed law, because a block of rounds is one factor of the likelihood
 ratio and ``(x prod Lambda_j - alpha)_+`` is convex in it: splitting the block's atoms between the points of a coarser
 grid with the mean of Lambda kept raises delta at every epsilon, merging them lowers it (the certified form of evolving
 discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022 [GKKM22]). A block that stands k' times in the
-composition is met k' times only, so its grid may have ``sqrt(k / k')`` times the gap that k rounds ask for: memory and
-time grow with a root of the rounds whose order is the number of stages. Atoms of different rounds that fit no common
-grid are composed on a lattice of their own first; a block is then moved once, not each of its rounds.
+composition occurs only k' times, so its grid may have ``sqrt(k / k')`` times the gap that k rounds require: memory and
+time grow with a root of the number of rounds whose order is the number of stages. Atoms of different rounds that fit no
+common grid are composed on their own lattices first; a block is then moved once instead of each of its rounds.
 
-What is wrong with a composed law is paid at once, by its masses, so that a later stage has nothing to remember. With v
+The errors of a composed law are charged at once to its masses, so that later stages need not track them. With v
 the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a window [low, high) of n places,
 
-- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; v is no
-  more than Markov's bound on the tail that begins in its place, which is less far out;
-- what lies outside [low, high) has wrapped around. That only adds to V: the lower side takes its bound off every place,
+- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; v is at
+  most Markov's bound on the tail that begins at its place, which is the smaller of the two in the tails;
+- mass outside [low, high) has wrapped around. That only adds to V: the lower side subtracts its bound at every place,
 
       out = E_t e^(theta (S - high)) + E_t e^(theta' (low - S))      (Markov);
 
-- the upper side has lost it from its own place. Below the window it is raised to ``low``, where it weighs at most
+- the upper side misses it at its own place. Below the window it is raised to ``low``, where it weighs at most
   ``sum_{g < low} v e^(t (low - g)) <= E_t e^(theta (low - S))`` for any ``theta >= t``; above, it counts as infinite
   loss, and its P-mass ``sum_{g >= high} v e^(kappa - t g) <= e^(kappa - t high) E_t e^(theta (S - high))`` is charged
   to delta once for every time the block stands in the composition.
 
 Masses may be raised for an upper bound and lowered for a lower one, since delta increases in each of them. Losses are
-known up to a rounding ``slip``: the whole law is moved up (down) by as much, ``kappa`` by t times that, and the masses
+known up to a rounding ``slip``: the whole law is moved up (down) by that much, ``kappa`` by t times that, and masses
 are scaled by ``e^(t slip)``, because a tilted mass stands for ``e^(kappa - t g)`` times itself.
 """
 
@@ -50,12 +50,12 @@ WHOLE_PERIOD = 1024  # a law with no more places than this is kept whole
 
 
 def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
-    """The law of a sum of grid losses on a grid of the same gap.
+    """Return the law of a sum of grid losses on a grid of the same gap.
 
     Args:
-        laws: (law, count), all on the same h and tilt.
-        window: what to keep.
-        side: of the truth, on which the result is to be.
+        laws: (law, count), all with the same h and tilt.
+        window: range of losses to keep.
+        side: side of the truth on which the result must lie.
 
     Returns:
         The law, and the log of the P-mass that an upper bound has to count as infinite loss.
@@ -109,7 +109,7 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
 
 
 def coarsen(law: GridLaw, h: float, side: Side) -> GridLaw:
-    """The law spread (merged) on to a grid of gap h on which its heaviest atom lies."""
+    """Return the law spread (merged) onto a grid of gap h that contains its heaviest atom."""
     if not law.mass.any():
         return GridLaw(replace(law.mesh, h=h), 0, np.zeros(1))
     offset = float(law.losses[int(np.argmax(law.mass))])
@@ -124,13 +124,13 @@ def coarsen(law: GridLaw, h: float, side: Side) -> GridLaw:
 
 
 def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
-    """The law on one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
+    """Return the law on one mesh. Losses are used as computed; the result is moved to the safe side by their rounding.
 
-    A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
-    The offset of the law may be far larger than its losses, which are as far off as their sum with it is rounded.
+    A tilted mass at a loss that errs by ``slip`` stands for a P-mass off by a factor ``e^(t slip)``, also charged.
+    The offset of the law may be far larger than its losses, whose error is the rounding of their sum with it.
 
     Raises:
-        NotApplicableError: a mass, or a loss, left the range of a double.
+        NotApplicableError: a mass or a loss left the range of a double.
     """
     held = np.flatnonzero(law.mass)
     loss, mass = law.losses[held], law.mass[held]
@@ -169,7 +169,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
 
 
 def _sides(cell: npt.NDArray[np.intp], down: Array, p: Array, h: float, n: int) -> npt.NDArray[np.intp]:
-    """0 for atoms in the lower part of their cell, 1 for those in the upper one; see ``cells.langevin_cuts``."""
+    """Return 0 for atoms in the lower part of their cell, 1 for those in the upper; see ``cells.langevin_cuts``."""
     halves = np.bincount(2 * cell + (down > 0.5 * h), p, 2 * n).reshape(n, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         cuts = langevin_cuts(np.log(halves[:, 1]) - np.log(halves[:, 0]), np.full(n, h))

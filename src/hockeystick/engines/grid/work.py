@@ -1,7 +1,6 @@
 """Costs of the steps of the grid in units of work, and the memory that one law may take.
 
-A step that the budget does not allow is not begun: the interval found so far is the answer, or another engine is
-asked.
+A step that the budget does not allow is not begun: the interval found so far is the answer, or another engine runs.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from hockeystick.numerics.budget import left as left
 from hockeystick.values.errors import NotApplicableError
 
 WORK = "a finer grid would take too long"
-"""Why an interval is wider than was asked: no finer mesh could be afforded."""
+"""Reason for an interval wider than requested: the budget allows no finer mesh."""
 
 MEMORY = "the grid is as fine as the memory limit allows"
-"""Why an interval is wider than was asked: a finer mesh has too many places."""
+"""Reason for an interval wider than requested: a finer mesh has too many places."""
 
 MAX_RANGE = 1 << 22  # places of one law: about 300 MB while it is made
 
@@ -36,7 +35,7 @@ class TooLongError(NotApplicableError):
 
 
 def begin(units: float, step: str) -> None:
-    """Take a step's work from the budget.
+    """Deduct the work of a step from the budget.
 
     Raises:
         TooLongError: the budget does not allow it.
@@ -46,10 +45,10 @@ def begin(units: float, step: str) -> None:
 
 
 def check_range(places: float, what: str) -> None:
-    """Raise unless a law of so many places may be stored.
+    """Raise unless a law of this many places may be stored.
 
     Raises:
-        NotApplicableError: it would take too much memory.
+        NotApplicableError: it would need too much memory.
     """
     if not places <= MAX_RANGE:
         size = f"{places:.0e}" if math.isfinite(places) else "infinitely many"
