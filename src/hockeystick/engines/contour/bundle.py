@@ -1,33 +1,33 @@
-"""Many different Poisson-sampled Gaussian rounds as one factor of the characteristic function.
+"""Bundles: many different Poisson-sampled Gaussian rounds as one factor of the characteristic function.
 
 A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one direction. Its characteristic function is
-``m(z) = prod m_i(z)^(k_i)``, and everything that a contour asks of a round is a sum over kinds:
+``m(z) = prod m_i(z)^(k_i)``, and everything that a contour needs from a round is a sum over kinds:
 
-- **values:** ``K = sum k_i K_i``; where ``|K_i - K_i'| <= e_i``, K errs by at most ``sum k_i e_i``, and by what its own
-  summation rounds off. With ``D_i = m_i(t + is) / m_i(t) - 1`` and bounds E_i on its error and c_i on the relative one
-  of ``m_i(t)`` (``engines/core/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by what E_i does to the logarithm
-  (:func:`hockeystick.pairs.transform.safe_log_one_plus`) and by at most ``-log(1 - c_i)``, a real number that all
-  points share: as a factor of the whole sum it is told apart from the rest, which the sum makes larger.
-- **envelope:** a product of numbers is at most the product of bounds on each: ``log |m(t + is) / m(t)| <= sum k_i
+- **values:** ``K = sum k_i K_i``; where ``|K_i - K_i'| <= e_i``, K errs by at most ``sum k_i e_i`` plus the rounding
+  of the sum itself. With ``D_i = m_i(t + is) / m_i(t) - 1`` and bounds E_i on its error and c_i on the relative one
+  of ``m_i(t)`` (``engines/core/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by the effect of E_i on the
+  logarithm (:func:`hockeystick.pairs.transform.safe_log_one_plus`) and by at most ``-log(1 - c_i)``, a real number
+  common to all points: it is a factor of the whole sum, kept separate from the other errors, which the sum amplifies.
+- **envelope:** a product is at most the product of the bounds on its factors: ``log |m(t + is) / m(t)| <= sum k_i
   log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/core/line.py``, on boxes).
 - **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Line.highest``).
-  Where one per cent does, kinds near one another are bounded together (:attr:`Bundle.above`): ``e^(K_i(t))`` is an
-  f-divergence of the two laws of a round, with ``f(x) = x^(1+t)``, or ``x^-t``, which is convex. It grows with mu, as
-  ``x -> a x + (1 - a^2)^(1/2) N``, N normal, takes the laws for mu to those for ``a mu``, ``0 < a < 1``, and no map of
-  the outcome makes an f-divergence larger; and with the rate, in which the mixture is linear and the divergence convex,
-  least where the rate is 0.
+  Where one per cent is sharp enough, similar kinds are bounded together (:attr:`Bundle.above`): ``e^(K_i(t))`` is an
+  f-divergence of the two laws of a round, with ``f(x) = x^(1+t)``, or ``x^-t``, which is convex. It increases in mu, as
+  ``x -> a x + (1 - a^2)^(1/2) N``, N normal, maps the laws for mu to those for ``a mu``, ``0 < a < 1``, and no map of
+  the outcome increases an f-divergence; and in the rate, in which the mixture is linear and the divergence convex with
+  its minimum at rate 0.
 
 Where a value of ``m_i`` may be 0 within its error, another one v stands in for its logarithm, for which
 ``|m_i^k - e^(k v)| <= |e^(k v)| (e^(2k) - 1)`` holds (``safe_log_one_plus``). From ``|a_i - b_i| <= |b_i| (e^(e_i) -
-1)`` follow ``|a_i| <= |b_i| e^(e_i)`` and, by changing one factor after the other, ``|prod a_i - prod b_i| <= prod
+1)`` follow ``|a_i| <= |b_i| e^(e_i)`` and, by replacing one factor after the other, ``|prod a_i - prod b_i| <= prod
 |b_i| (e^(sum e_i) - 1)``, which is how an error of K enters the sum of a contour.
 
-**Summation.** ``sum k_i v_i`` over n kinds is added up row by row within chunks, and chunk by chunk: each term meets
-less than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
-[Hig02], Section 4.2), but for a factor next to 1 that the charge has room for.
+**Summation.** ``sum k_i v_i`` over n kinds is added row by row within chunks, and chunk by chunk: each term undergoes
+fewer than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
+[Hig02], Section 4.2), up to a factor near 1 that the charge has room for.
 
-The kinds are laid out side by side by number of nodes, as the plans of the core are (``engines/core/rows.py``), in
-chunks that fit the cache: no array is ever larger than NUMBERS doubles or one row.
+Kinds are grouped by number of nodes, like the plans of the core (``engines/core/rows.py``), in chunks that fit the
+cache: no array is ever larger than NUMBERS doubles or one row.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Bundle:
 
     Args:
         rows: the kinds and their counts.
-        among: the number of rounds to which a remainder is shared out; those of the bundle if ``None``.
+        among: the number of rounds among which a remainder is divided; those of the bundle if ``None``.
     """
 
     rows: Rows
@@ -75,21 +75,21 @@ class Bundle:
 
     bundles: ClassVar[bool] = True
     most_evaluations: ClassVar[int] = 200_000_000
-    """Elementary functions that a line of it may take, more than others: so many kinds may take longer."""
+    """Limit on the elementary functions of a line, higher than for other rounds: so many kinds may take longer."""
 
     @property
     def highest_tilt(self) -> float:
-        """Infinite: a line exists at every tilt."""
+        """Highest tilt with a line: infinite, as a line exists at every tilt."""
         return math.inf
 
     @cached_property
     def few(self) -> Bundle:
-        """A bundle of few kinds with about the same cumulants, which certifies nothing about this one."""
+        """Return a bundle of few kinds with about the same cumulants, which certifies nothing about this one."""
         return Bundle(stand_ins(self.rows))
 
     @cached_property
     def above(self) -> Bundle:
-        """A bundle of fewer kinds whose K(t) is at least this one's, and little more, at each t > 0; or this one.
+        """Return a bundle of fewer kinds with a K(t) at least as large, and little larger, at each t > 0; or this one.
 
         All kinds of a cell have the largest mu and the largest rate of the cell.
         """
@@ -106,19 +106,19 @@ class Bundle:
 
     @property
     def total(self) -> float:
-        """The number of rounds to which a remainder is shared out."""
+        """Return the number of rounds among which a remainder is divided."""
         return float(self.rows.count.sum()) if self.among is None else self.among
 
     def line(self, t: float, reach: float, tolerance: float) -> BundleLine:
-        """The line through t, whose remainders are below ``tolerance`` for all rounds together."""
+        """Return the line through t, whose remainders are below ``tolerance`` for all rounds together."""
         return BundleLine(self, t, tolerance)
 
     def envelope(self, t: float, count: int) -> BundleEnvelope:
-        """The envelope at t, wanted to about 1/count."""
+        """Return the envelope at t, to a precision of about 1/count."""
         return BundleEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t): the sum of those of the kinds; ``inf`` where one has none."""
+        """Upper bound on K(t): the sum of the bounds of the kinds; ``inf`` if one has none."""
         found = self.rows.count * self.uppers(t, slack)
         if not np.isfinite(found).all():
             return math.inf
@@ -135,15 +135,15 @@ class Bundle:
     def lines(
         self, t: float, tolerance: float, points: int = 1, right: float | None = None
     ) -> Iterator[tuple[Places, Line]]:
-        """The lines of the kinds by chunks of as many nodes, each with the places of its kinds among all.
+        """Yield the lines of the kinds in chunks with equally many nodes, each with the indices of its kinds.
 
-        Kinds that would need too many nodes are in none of them. The nodes of a kind do not depend on the other kinds.
+        Kinds that would need too many nodes are skipped. The nodes of a kind do not depend on the other kinds.
 
         Args:
             t: tilt.
-            tolerance: what the remainders of m of all rounds may be together, relative to it.
-            points: of the line.
-            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them.
+            tolerance: limit on the remainders of m over all rounds together, relative to m.
+            points: number of points of the line.
+            right: a tilt above t at which upper bounds are also needed, as sharp as those of :meth:`upper`.
         """
         law, grid = self._laid(t, tolerance, right)
         needed = grid.needed[:, 0]
@@ -160,14 +160,14 @@ class Bundle:
                     yield some, Line.of(law.at(some), grid.at(some), t * ones, (right or t) * ones, int(count))
 
     def _laid(self, t: float, tolerance: float, right: float | None = None) -> tuple[Law, Grid]:
-        """The laws of one round of each kind, and their nodes: what one may be off by is a share of that of all."""
+        """Return the laws of one round of each kind, and their nodes; all rounds share the tolerance equally."""
         law, ones = Law.of(self.rows), np.ones((len(self.rows), 1))
         inner = tolerance / self.total
         with np.errstate(all="ignore"):
             return law, Grid.of(law, t * ones, (right or t) * ones, inner * ones, max(LOOSEST / self.total, inner))
 
     def sizes(self, t: float, tolerance: float) -> float:
-        """The nodes of all kinds, about; infinite where one would need too many."""
+        """Approximate number of nodes of all kinds; infinite if one would need too many."""
         if not len(self.rows):
             return 0.0
         needed = self._laid(t, tolerance)[1].needed[:, 0]
@@ -179,7 +179,7 @@ class BundleLine:
     """K of a bundle on Re z = t.
 
     Attributes:
-        common: bound on a real error that all values have alike, beside their own; infinite until there are values.
+        common: bound on a real error shared by all values, besides their own; infinite until values are computed.
     """
 
     def __init__(self, bundle: Bundle, t: float, tolerance: float) -> None:
@@ -187,13 +187,13 @@ class BundleLine:
         self.common = math.inf
 
     def cost(self, count: int) -> float:
-        """Elementary evaluations, about, of so many points."""
+        """Approximate number of elementary evaluations for this many points."""
         factors = math.sqrt(count) + count / FACTORED
         nodes = self._bundle.sizes(self._t, self._tolerance)
         return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, npt.NDArray[np.float64]]:
-        """K and its error at each ``s = j step``, but for ``common``; infinite where a kind needs too many nodes."""
+        """Return K and its error (without ``common``) at each ``s = j step``; infinite if a kind has too many nodes."""
         outer = math.isqrt(count - 1) + 1
         inner = -(-count // outer)
         summed = _Summed(count)
@@ -208,10 +208,10 @@ class BundleLine:
 
 
 class _Summed:
-    """The sums over the kinds, chunk by chunk.
+    """Sums over the kinds, accumulated chunk by chunk.
 
     Attributes:
-        seen: how many kinds there are in them.
+        seen: number of kinds added so far.
     """
 
     def __init__(self, count: int) -> None:
@@ -221,7 +221,7 @@ class _Summed:
         self.seen = self._chunks = self._longest = 0
 
     def add(self, times: Array, line: Line, ratios: ComplexArray, errors: Array) -> None:
-        """Add the kinds of a line, each so many times, from the ratios of their m with bounds on the errors."""
+        """Add the kinds of a line, each ``times`` times, from the ratios of their m with bounds on the errors."""
         k, own = safe_log_one_plus(ratios, errors)
         k *= times[:, None]
         own *= times[:, None]
@@ -236,25 +236,25 @@ class _Summed:
 
     @property
     def _units(self) -> float:
-        """By what share of its terms a sum may be off."""
+        """Bound on the rounding of a sum, relative to the sum of the sizes of its terms."""
         return UNIT_ROUNDOFF * (self._longest + self._chunks + 4)
 
     @property
     def all_common(self) -> float:
-        """Bound on a real error that all values have alike."""
+        """Bound on a real error shared by all values."""
         return (self._common + self._units * self._size) * (1 + SPARE)
 
     def all(self) -> tuple[ComplexArray, Array]:
-        """K of all of them, and its error but for what all values have alike."""
+        """Return K of all kinds, and its error without the part shared by all values."""
         values = self._values + self._total
         errors = self._errors + self._units * self._sizes + 4 * UNIT_ROUNDOFF * np.abs(values)
         return values, errors * (1 + SPARE)
 
 
 class BundleEnvelope:
-    """Bound on how fast the characteristic function of a bundle falls off.
+    """Bound on the decay of the characteristic function of a bundle.
 
-    An edge is dear: a search looks at one at a time.
+    An edge is expensive: a search evaluates one at a time.
     """
 
     def __init__(self, bundle: Bundle, t: float, count: int) -> None:
@@ -262,7 +262,7 @@ class BundleEnvelope:
         self._known: dict[float, float] = {}
 
     def guessed(self, edges: Array) -> Array:
-        """An estimate of :meth:`log_bound`, from the few kinds that represent all."""
+        """Estimate of :meth:`log_bound`, from the few kinds that represent all."""
         out = np.zeros(len(edges))
         for boxes, count in self._few:
             for at, edge in enumerate(edges.tolist()):
@@ -272,7 +272,7 @@ class BundleEnvelope:
 
     @cached_property
     def _few(self) -> list[tuple[Boxes, Array]]:
-        """Boxes and counts of the stand-ins for all kinds; edges come one by one."""
+        """Return the boxes and counts of the stand-ins for all kinds; edges come one by one."""
         few = self._bundle.few
         with np.errstate(all="ignore"):
             lines = few.lines(self._t, self._tolerance)
@@ -280,23 +280,23 @@ class BundleEnvelope:
 
     @property
     def cost(self) -> float:
-        """The nodes of all kinds, or next to nothing where there is no bound."""
+        """Number of nodes of all kinds, or nearly 0 if there is no bound."""
         nodes = self._bundle.sizes(self._t, self._tolerance)
         return nodes if math.isfinite(nodes) else 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``; kinds of too many nodes add nothing."""
+        """Upper bounds on ``log |m(t + is)| / m(t)`` for ``s >= edges[i]``; kinds with too many nodes count as 0."""
         out = np.array([self._by_leaders(edge) + self._of(self._parts[1], edge) for edge in edges.tolist()])
         return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: a share of them is lost in the sum
 
     def by_leaders(self, edges: Array) -> Array:
-        """The :meth:`log_bound` of the fastest-decaying kinds alone: all factors are at most 1."""
+        """Return the :meth:`log_bound` of the fastest-decaying kinds alone; valid as all factors are at most 1."""
         out = np.array([self._by_leaders(edge) for edge in edges.tolist()])
         return np.minimum.accumulate(out) * (1 - SPARE)
 
     @cached_property
     def _parts(self) -> tuple[Bundle, Bundle]:
-        """The kinds with the largest ``k log(1 + q^2 (e^(mu^2) - 1))``, their K(1), and the others."""
+        """Split off the kinds with the largest ``k log(1 + q^2 (e^(mu^2) - 1))``, their K(1), from the others."""
         rows, total = self._bundle.rows, self._bundle.total
         square = np.square(rows.mu)
         falls = rows.count * np.logaddexp(0.0, 2 * rows.log_rate + square + np.log(-np.expm1(-square)))
@@ -307,13 +307,13 @@ class BundleEnvelope:
         return Bundle(rows.at(leaders), total), Bundle(rows.at(~leaders), total)
 
     def _by_leaders(self, edge: float) -> float:
-        """The bound by the leading kinds from one edge on, which is looked at twice where they alone do not do."""
+        """Return the bound by the leading kinds from one edge on; stored, as a bound by all kinds may need it again."""
         if edge not in self._known:
             self._known[edge] = self._of(self._parts[0], edge)
         return self._known[edge]
 
     def _of(self, bundle: Bundle, edge: float) -> float:
-        """The sum of the bounds of the kinds of a part."""
+        """Return the sum of the bounds of the kinds of a part."""
         out = 0.0
         for which, line in bundle.lines(self._t, self._tolerance):
             with np.errstate(all="ignore"):
@@ -323,7 +323,7 @@ class BundleEnvelope:
 
 
 def bundle_of(kinds: Sequence[tuple[float, float, int]], add: bool) -> Bundle:
-    """The bundle of kinds given by mu, rate and count.
+    """Return the bundle of kinds given by mu, rate and count.
 
     >>> bundle_of([(1.0, 0.01, 100), (0.5, 0.02, 50)], add=False).upper(2.0, 1e-6)  # doctest: +ELLIPSIS
     0.070...

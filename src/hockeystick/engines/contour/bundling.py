@@ -1,4 +1,4 @@
-"""Compositions whose many sampled Gaussian rounds a contour takes as one bundle (``engines/contour/bundle.py``)."""
+"""Compositions whose many sampled Gaussian rounds a contour treats as one bundle (``engines/contour/bundle.py``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLACK = 1e-2  # of a bound on K: a direction that is left out by less is rare, a
 
 
 def is_bundle(transform: Transform) -> TypeGuard[Bundle]:
-    """True if a characteristic function belongs to a bundle; the module of bundles may not be loaded yet."""
+    """True if a characteristic function is that of a bundle; works without loading the module of bundles."""
     return getattr(transform, "bundles", False)
 
 
@@ -24,9 +24,9 @@ class Bundled(NamedTuple):
     """A composition with one factor for many of its kinds.
 
     Attributes:
-        transforms: the characteristic functions and counts; that of the bundle, the last, has the count 1.
-        bundle: that factor.
-        others: the rounds beside the bundle.
+        transforms: the characteristic functions and counts; that of the bundle comes last, with count 1.
+        bundle: the bundle.
+        others: the rounds outside the bundle.
     """
 
     transforms: list[tuple[Transform, int]]
@@ -34,7 +34,7 @@ class Bundled(NamedTuple):
     others: list[tuple[DominatingPair, int]]
 
     def steering(self) -> Composition:
-        """A composition of few kinds with about the same cumulants."""
+        """Return a composition of few kinds with about the same cumulants."""
         rows = self.bundle.few.rows
         made = PoissonAddPair if rows.add[0] else PoissonRemovePair
         few = zip(*(column.tolist() for column in (rows.mu, rows.rate, rows.count)), strict=True)
@@ -42,7 +42,7 @@ class Bundled(NamedTuple):
 
 
 def bundled(composition: Composition) -> Bundled | None:
-    """The composition with its sampled Gaussians bundled; ``None`` where these are few, or too many rounds."""
+    """Return the composition with its sampled Gaussians bundled; ``None`` if they are few, or too many rounds."""
     split = composition.bundle
     if split is None:
         return None

@@ -54,7 +54,7 @@ class Cut:
         return float(self.edges[0])
 
     def log_tail(self, counts: Array, step: float) -> float:
-        """Log of the bound on the remainder, relative to ``e^(K(t) - t eps)``."""
+        """Return the log of the bound on the remainder, relative to ``e^(K(t) - t eps)``."""
         return float(log_tails(self.edges, counts @ self.bounds, step)[0]) + SPARE
 
 
@@ -66,23 +66,23 @@ def cut(
     variance: float,
     most: int,
 ) -> Cut:
-    """Return the place where the sum is cut.
+    """Return the height at which the sum is cut.
 
     Args:
         transforms: characteristic functions and counts.
         t: tilt.
-        step: of the sum.
-        depth: log of what may be left out, relative to ``e^(K(t) - t eps)``.
-        variance: about that of the tilted law.
-        most: points allowed.
+        step: step of the sum.
+        depth: log of the remainder allowed, relative to ``e^(K(t) - t eps)``.
+        variance: approximate variance of the tilted law.
+        most: number of points allowed.
 
-    The search looks at a few edges at a time. It is in one of four states: *short*, all tails are above the depth, and
-    it leaps on by what the last two bounds promise; *overshot*, already the first edge is deep enough and lies far
-    beyond the last one that was too short, and it looks at the edges in between; *found*, the first edge whose tail is
-    deep enough is the cut; *hopeless*, an edge would take more points than are allowed, or the looks are used up.
+    The search evaluates a few edges at a time. It is in one of four states: *short*, all tails are above the depth, and
+    it leaps ahead by extrapolation of the last two bounds; *overshot*, the first edge is already deep enough but lies
+    far beyond the last one that was too short, and the edges in between are evaluated; *found*, the first edge whose
+    tail is deep enough is the cut; *hopeless*, an edge needs more points than allowed, or the attempts are used up.
 
     Raises:
-        NotApplicableError: the bounds do not fall far enough within that many points, or it is too dear to find out.
+        NotApplicableError: the bounds do not fall far enough within that many points, or are too expensive.
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])
@@ -116,10 +116,10 @@ def cut(
 
 
 def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: float, most: int) -> None:
-    """Raise where no edge can have the depth, which the tails of sampled Laplace rounds tell before their grids.
+    """Raise if no edge can reach the depth, as the tails of sampled Laplace rounds show before their grids are built.
 
-    The bounds of such a round stay above a floor, as its atoms do not fall off. With rho at its least throughout, all
-    that is left out from any edge on is no less than from the farthest one that is allowed.
+    The bounds of such a round stay above a floor, as the transform of its atoms does not decay. With rho at its least
+    throughout, the remainder from any edge on is at least that from the farthest edge allowed.
 
     Raises:
         NotApplicableError: the bounds cannot fall far enough within that many points.
@@ -133,10 +133,10 @@ def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: f
 
 
 def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
-    """Return the place where the sum is cut, by one edge at a time: those of a bundle of many kinds are dear.
+    """Return the height at which the sum is cut, by one edge at a time: edges of a large bundle are expensive.
 
-    The edge is looked for where the few kinds that stand in for all have the depth. A little farther on the leading
-    kinds alone may have it; otherwise all are looked at, and the edge is moved on until they have it.
+    The search starts where the few kinds that stand in for all reach the depth. A little farther on the leading kinds
+    alone may reach it; otherwise all kinds are evaluated, and the edge is moved on until they reach it.
 
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points.
@@ -182,7 +182,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:
-    """Factor of the next edge: log rho is modelled as minus a power of the edge."""
+    """Factor to the next edge; log rho is modelled as minus a power of the edge."""
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])
@@ -192,7 +192,7 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
 
 
 def log_tails(edges: Array, log_rho: Array, step: float) -> Array:
-    """Log of the bound on all terms from each edge on."""
+    """Return the log of the bound on all terms from each edge on."""
     ends = np.zeros(len(edges))
     np.divide(1.0, edges[1:], out=ends[:-1])
     pieces = log_rho + np.log((step / np.square(edges) + 1 / edges - ends) / math.pi)

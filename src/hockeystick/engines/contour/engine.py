@@ -5,16 +5,16 @@ Poisson summation the trapezoid rule of step ``2 pi / P`` is exactly
 
     S = (1 / P) sum_j e^(F(t + 2 pi i j / P)) = sum_m e^(t P m) delta(eps + P m) .
 
-Every alias is positive, so S is an upper bound at any step. The excess is at most (delta <= 1 to the left, a Chernoff
-bound at the tilt t + theta to the right)
+Every alias is positive, so S is an upper bound at any step. As delta <= 1 to the left, and by a Chernoff bound at the
+tilt t + theta to the right, the excess is at most
 
     1 / (e^(tP) - 1)  +  e^(K(t+theta) - (t+theta) eps) peak(t+theta) / (e^(theta P) - 1),   peak(t) = t^t /
     (1+t)^(1+t) .
 
-The sum is cut where what is left out is bound to be small (``engines/contour/cut.py``). Each value of K comes with a
+The sum is cut where the remainder is provably small (``engines/contour/cut.py``). Each value of K comes with a
 bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
 
-Where it is laid is decided in ``engines/contour/path.py``; the sum is in ``engines/contour/sweep.py``.
+``engines/contour/path.py`` chooses the place of the contour; ``engines/contour/sweep.py`` computes the sum.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class ContourEngine:
     """Certified epsilon and log delta of one direction with finite losses.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
-        bundling: whether many different sampled Gaussian rounds are taken as one factor (``contour/bundle.py``).
-        longest: most points of the contour behind :meth:`log_delta`.
+        composition: pairs and counts; the caller handles mass at infinite loss.
+        bundling: whether many different sampled Gaussian rounds are treated as one factor (``contour/bundle.py``).
+        longest: largest number of points of the contour behind :meth:`log_delta`.
 
     Raises:
-        NotApplicableError: a pair without a characteristic function, or none that falls off.
+        NotApplicableError: a pair without a characteristic function, or none that decays.
     """
 
     def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
@@ -82,9 +82,9 @@ class ContourEngine:
         self._counts = [count for _, count in self._transforms]
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
 
-        Where only a coarse interval is asked and there is no contour, a Chernoff bound: ``K(t) - t eps + log peak(t)``.
+        If only a coarse interval is requested without a contour: the Chernoff bound ``K(t) - t eps + log peak(t)``.
         """
         gap = gap or DEFAULT_GAP
         return self._narrower(lambda engine: engine._log_delta(epsilon, gap), gap)
@@ -105,11 +105,11 @@ class ContourEngine:
             )
 
     def at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
-        """Interval of log delta at an epsilon, and the contour behind it, which serves the epsilons around it too.
+        """Return an interval for log delta at an epsilon, and its contour, which also applies to nearby epsilons.
 
-        After each contour the search is in one of four states: *narrow*, which ends it; *blind*, the guide did not see
-        as far as the tilt, and a deeper one takes its place; *shallow*, delta lay deeper than was thought, and the next
-        contour leaves out less; *too coarse*, and the next one is sharper.
+        After each contour the search is in one of four states: *narrow*, which ends it; *blind*, the nodes of the guide
+        did not reach as far as the tilt, and a deeper guide replaces it; *shallow*, delta was smaller than expected,
+        and the next contour leaves out less; *too coarse*, and the next one is sharper.
 
         Raises:
             NotApplicableError: there is no contour.
@@ -165,17 +165,17 @@ class ContourEngine:
         return _labelled(best, best.upper - best.lower <= gap, aim.saddle, reason), terms
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
 
-        Where only a coarse interval is asked and there is no contour, the epsilon of the Chernoff bound.
+        If only a coarse interval is requested and there is no contour, the epsilon of the Chernoff bound.
         """
         gap = gap or DEFAULT_GAP
         return self._narrower(lambda engine: engine._epsilon_or_bound(log_delta, gap), gap)
 
     def _narrower(self, ask: Callable[[ContourEngine], Interval], gap: float) -> Interval:
-        """The answer; where a bundle keeps it from the gap, with that of its kinds one by one where they are few.
+        """Return the answer; if a bundle of few kinds misses the gap, try the kinds one by one and keep the narrower.
 
-        A kind by itself is charged for its rounding more exactly, and its bounds fall off faster.
+        The rounding of a single kind is charged more precisely, and its bounds decay faster.
         """
         try:
             found = ask(self)
@@ -197,7 +197,7 @@ class ContourEngine:
 
     @property
     def _one_by_one(self) -> ContourEngine | None:
-        """The engine without a bundle; ``None`` where it is this one, or its kinds are too many."""
+        """Return the engine without a bundle; ``None`` if that is this one, or its kinds are too many."""
         if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
             return None
         return ContourEngine(self.composition, bundling=False, longest=self._longest)
@@ -216,9 +216,9 @@ class ContourEngine:
             return Interval(0.0, bound, bound + slip, f"only a Chernoff bound applies: {error}", "contour")
 
     def _coarser(self, ask: Callable[[float], Interval], gap: float) -> Interval:
-        """The answer at that gap or, where there is no contour, at the first wider one that has it.
+        """Return the answer at this gap or, if there is no contour, at the first wider gap that has one.
 
-        Only where no other engine has an interval: rounds of which moments alone are known, at tilts that are limited.
+        Used only where no other engine has an interval: rounds known by moments alone, at limited tilts.
         """
         try:
             return ask(gap)
@@ -235,7 +235,7 @@ class ContourEngine:
 
     @property
     def _left_to_others(self) -> bool:
-        """True if there is one kind of round, with atoms, or none with a smooth part: a little noise serves those."""
+        """True if there is one kind of round, with atoms, or none with a smooth part: smoothing handles those."""
         rounds = self.composition.rounds
         try:
             one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
@@ -284,7 +284,7 @@ class ContourEngine:
 
 
 class FirstPath(NamedTuple):
-    """A path laid for an epsilon that is only guessed; coarse where a fine one would be long, to see where it is."""
+    """A path laid for a guessed epsilon; coarse where a fine one would be long, in order to locate epsilon."""
 
     path: Path
     tilt: float
@@ -299,7 +299,7 @@ def first_path_of(
     gap: float,
     longest: int = MAX_POINTS,
 ) -> FirstPath:
-    """The first path for transforms, which a composition steers; one that is coarse has ``longest`` points at most."""
+    """Return the first path for transforms, steered by a composition; a coarse one has at most ``longest`` points."""
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
     aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
@@ -320,25 +320,25 @@ def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float
 
 
 def aim_of(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:
-    """The aim at the epsilon >= 0 where log delta is about the target."""
+    """Return the aim at the epsilon >= 0 where log delta is about the target."""
     floor = target - 50.0
     guide, tilt, limit = seeing_guide(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
     return Aim(guide, tilt, limit, guide.guess(target, tilt), target)
 
 
 def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
-    """The aim at an epsilon whose saddle point is the tilt, or lies beyond the limit."""
+    """Return the aim at an epsilon whose saddle point is the tilt, or lies beyond the limit."""
     chernoff = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
     return Aim(guide, tilt, limit, epsilon, max(min(chernoff, guide.log_delta(epsilon)), chernoff - 20.0))
 
 
 def tolerance_of(gap: float, epsilon: float, slope: float) -> float:
-    """Width of log delta that a relative gap of epsilon allows, by the slope of log delta; a guess at epsilon 0."""
+    """Return the width of log delta that a relative gap of epsilon allows, by the slope; a guess at epsilon 0."""
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 
 
 def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
-    """The characteristic functions of pairs, and their counts.
+    """Return the characteristic functions of pairs, and their counts.
 
     Raises:
         NotApplicableError: one of them is not known.
@@ -359,10 +359,10 @@ def seeing_guide(
     transforms: list[tuple[Transform, int]],
     place: Callable[[Guide], float],
 ) -> tuple[Guide, float, float]:
-    """A guide whose nodes reach as far as the tilt looks, the tilt, and up to where the guide may be believed.
+    """Return a guide whose nodes cover the law at the tilt, the tilt, and the limit up to which the guide is reliable.
 
-    K(t) is held against the certified bound. Where deeper nodes do not help, because a hump far out takes over
-    within a small step of t, the tilt stays below that step.
+    K(t) is compared with the certified bound. If deeper nodes do not help, because a hump in the tail takes over within
+    a small step of t, the tilt stays below that step.
     """
 
     def sees(guide: Guide, tilt: float) -> bool:
@@ -396,7 +396,7 @@ def _labelled_too_wide(found: Interval, reason: str) -> Interval:
 
 
 def _placed_at(log_delta: float) -> Callable[[Guide], float]:
-    """The saddle point of the epsilon >= 0 at which log delta takes a value."""
+    """Return a function: guide to the saddle point of the epsilon >= 0 at which log delta takes a value."""
 
     def place(guide: Guide) -> float:
         tilt = guide.tilt_for_delta(log_delta)

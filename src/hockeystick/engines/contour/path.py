@@ -1,9 +1,9 @@
-"""Place of a contour: tilt, period and reach that suit about one epsilon, and what a round of each kind has there.
+"""Place of a contour: tilt, period and reach for about one epsilon, and the values of one round of each kind there.
 
-The bounds hold at any tilt, period and reach, so that a path that was laid for some counts and some epsilon serves
-others too; it is narrow near its own. Less tilt than the saddle point's gives a shorter period where the right tail is
-heavy, and lets rounding weigh more: ``e^(K(t) - t eps)`` is what every error is multiplied by. Where the moment
-generating function explodes at some t (rare samples far out), the tilt stays below that.
+The bounds hold at any tilt, period and reach, so a path laid for some counts and some epsilon is valid for others too;
+its interval is narrow near its own. A tilt below the saddle point gives a shorter period where the right tail is heavy,
+but gives rounding more weight: every error is multiplied by ``e^(K(t) - t eps)``. If the moment generating function
+explodes at some t (rare outcomes in the tail), the tilt stays below that.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DEEPEST = -600.0  # log of what a double holds, with some to spare
 
 
 class LongLineError(NotApplicableError):
-    """There is a line, and its points would take longer than a question may."""
+    """There is a line, but its points would take longer than a query may."""
 
 
 class BlindError(NotApplicableError):
@@ -58,10 +58,10 @@ class Aim(NamedTuple):
     Attributes:
         guide: approximate cumulants.
         saddle: saddle point of epsilon.
-        limit: the tilt up to which the guide may be believed; ``None`` if that is not known.
+        limit: the tilt up to which the guide is reliable; ``None`` if unknown.
         epsilon: where to look.
-        depth: about log delta there.
-        tilts: that are tried, of the saddle point: heavier right tails want less tilt and a shorter period.
+        depth: approximate log delta there.
+        tilts: tilts to try, relative to the saddle point: heavier right tails need less tilt and a shorter period.
     """
 
     guide: Guide
@@ -73,28 +73,28 @@ class Aim(NamedTuple):
 
 
 class Path:
-    """Points ``t + i s_j`` of a vertical line, and what one round of each kind has there.
+    """Points ``t + i s_j`` of a vertical line, and the values of one round of each kind there.
 
     Args:
         transforms: characteristic function and count of each distinct round.
-        aim: where it is to be laid.
-        tolerance: wanted relative size of the remainders together.
-        longest: most points.
+        aim: where to lay the path.
+        tolerance: desired relative size of all remainders together.
+        longest: largest number of points.
 
     Attributes:
         t: tilt.
         theta: extra tilt that bounds the aliases to the right.
-        period: ``2 pi`` over the distance of the points.
-        s: shape (n,), their heights, the first of them 0.
+        period: ``2 pi`` over the distance between points.
+        s: shape (n,), heights of the points, starting with 0.
         values: shape (kinds, n), K of one round of each kind.
         errors: shape (kinds, n), bounds on the errors of K.
         common: shape (kinds,), bounds on further errors of K that are real and the same at all points.
         right: shape (kinds,), upper bounds on ``K(t + theta)``.
-        beyond: bounds on what the points leave out.
+        beyond: bounds on the terms beyond the last point.
 
     Raises:
-        NotApplicableError: it would be longer, or a remainder cannot be bounded.
-        BlindError: the limit is not known, and matters.
+        NotApplicableError: the path would be longer, or a remainder cannot be bounded.
+        BlindError: the limit is unknown, and matters.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Path:
 
     @cached_property
     def _weights(self) -> ComplexArray:
-        """``1 / (z (1 + z))`` at the points, all but the first counted twice."""
+        """Return ``1 / (z (1 + z))`` at the points, all but the first counted twice."""
         z = self.t + 1j * self.s
         weights: Any = 1 / (z * (1 + z))
         weights[1:] *= 2
@@ -160,10 +160,10 @@ class Path:
         return out
 
     def terms(self, counts: list[int]) -> Terms:
-        """The sum on the path for a composition; its counts need not be those for which the path was laid.
+        """Return the sum on the path for a composition; its counts need not be those for which the path was laid.
 
         Raises:
-            NotApplicableError: nothing but rounding is left.
+            NotApplicableError: the sum consists of rounding only.
         """
         times = np.array([float(count) for count in counts])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -190,15 +190,15 @@ class Path:
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = False) -> Array:
-    """Certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none.
+    """Certified upper bounds on K(t) of one round of each kind; ``inf`` if there is none.
 
     Args:
         transforms: characteristic functions and counts.
         t: tilt.
-        rough: whether bounds that are a little larger will do, which of many kinds are quicker.
+        rough: whether slightly larger bounds will do, which are faster for many kinds.
 
     Raises:
-        LongLineError: the work that the question may take is used up.
+        LongLineError: the work allowed for the query is used up.
     """
     kinds = sum(len(each.rows) if is_bundle(each) else 1 for each, _ in transforms)
     if not allows(BOUND * kinds):
@@ -214,13 +214,13 @@ def _above(transform: Transform) -> Transform:
 
 
 def summed(counts: list[int], each: Array) -> float:
-    """A certified upper bound on K of the composition from those of its rounds."""
+    """Certified upper bound on K of the composition, from the bounds of its rounds."""
     total = math.fsum(count * bound for count, bound in zip(counts, each.tolist(), strict=True))
     return total + SPARE * (1 + abs(total))
 
 
 def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
-    """A certified upper bound on K(t) of the composition; ``inf`` where there is none."""
+    """Certified upper bound on K(t) of the composition; ``inf`` if there is none."""
     return summed(_counts(transforms), uppers(transforms, t))
 
 
@@ -231,14 +231,13 @@ def _counts(transforms: list[tuple[Transform, int]]) -> list[int]:
 def placed(
     transforms: list[tuple[Transform, int]], aim: Aim, wanted: float, tolerance: float
 ) -> tuple[float, float, float, Array]:
-    """Tilt, extra tilt, period, and the bounds on K that make the period long enough.
+    """Return the tilt, the extra tilt, the period, and the bounds on K that make the period long enough.
 
-    The guide may be blind to a hump far out that takes over at the extra tilt; then one with less of it is tried, as
-    long as the guide has hopes for it.
+    The guide may miss a hump in the tail that takes over at the extra tilt; then smaller extra tilts are tried, as long
+    as the guide predicts an improvement.
 
-    The search ends where the guide hopes for no shorter period than the best one that is certified, or where what it
-    hoped for is about what is needed; it raises :class:`BlindError` where the guide was wrong and a deeper one is to be
-    had.
+    The search ends when the guide predicts no shorter period than the best certified one, or when its prediction is
+    about the period needed; it raises :class:`BlindError` if the guide was wrong and a deeper one is available.
     """
     best = 0.0, 0.0, math.inf, np.array([])
     limit = aim.limit or math.inf
@@ -259,14 +258,14 @@ def placed(
 
 
 def highest_tilt(transforms: list[tuple[Transform, int]]) -> float:
-    """The tilt above which some characteristic function has no line."""
+    """Return the tilt above which some characteristic function has no line."""
     return min(transform.highest_tilt for transform, _ in transforms)
 
 
 def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
-    """Tilt, extra tilt for the right alias, and period as the guide has it: the shortest period among a few tilts.
+    """Return the tilt, extra tilt for the right alias, and period, as estimated by the guide: the shortest of a few.
 
-    Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
+    Less tilt gives rounding more weight; the tilt is reduced only as far as the tolerance allows.
     """
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
     tilts = np.array(aim.tilts) * saddle

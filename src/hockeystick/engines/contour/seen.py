@@ -1,15 +1,16 @@
-"""The contours of rounds without outcomes far out that are next to never seen.
+"""Contours of rounds without extremely improbable outcomes.
 
-With D' the delta of what is kept and l the mass of what is left out (``pairs/capped.py``, ``pairs/shortened.py``),
-``D' <= D <= D' + l``: the lower end of D' is one of D, the upper end is raised by l, and an epsilon with ``D' <= delta
-- l`` has ``D <= delta``.
+With D' the delta of the outcomes kept and l the mass of those left out (``pairs/capped.py``, ``pairs/shortened.py``),
+``D' <= D <= D' + l``: a lower end of D' is also one of D, an upper end is raised by l, and an epsilon with ``D' <=
+delta - l`` has ``D <= delta``.
 
-Few rounds at a small rate have a core whose transform falls off far up the line, and one jump in many thousand rounds
-that takes over the law at any tilt that suits the core; atoms far out do the same to a discrete law. Without what is
-next to never seen losses are small, for all that counts, and larger tilts are to be had, at which a period is as short.
+Few rounds at a small rate have a core whose transform decays only far up the line, and rare jumps, one in many thousand
+rounds, that dominate the law at any tilt that suits the core; atoms in the tail do the same to a discrete law. Without
+extremely improbable outcomes, the losses that matter are small, and larger tilts with equally short periods become
+available.
 
-How much may be left out follows from delta. Where delta is what is asked, the least Chernoff bound that the guide sees
-stands in for it; while the large losses are there it may be far above delta, so that it is looked again without them.
+The mass that may be left out follows from delta. If delta is the query, the guide's least Chernoff bound stands in for
+it; with the large losses present it may be far above delta, so it is computed again without them.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ BEYOND = "the losses that are kept do not add up to epsilon"  # reason for no co
 
 
 class SeenEngine:
-    """Certified epsilon and log delta of one direction: another engine's, without outcomes that are never seen.
+    """Certified epsilon and log delta of one direction, by another engine without extremely improbable outcomes.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
-        without: the rounds that are kept, where so much mass (its logarithm) may be left out.
-        engine: engine of the rounds that are kept.
+        composition: pairs and counts; the caller handles mass at infinite loss.
+        without: returns the rounds kept when a mass, given by its logarithm, may be left out.
+        engine: engine for the rounds kept.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class SeenEngine:
         self._composition, self._without, self._engine = composition, without, engine
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
 
         Raises:
             NotApplicableError: there is no such contour.
@@ -77,10 +78,10 @@ class SeenEngine:
         return replace(found, upper=upper, limited=None if upper - found.lower <= gap else found.limited or TOO_WIDE)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
 
         Raises:
-            NotApplicableError: there is no such contour, or too little of delta would be left of it.
+            NotApplicableError: there is no such contour, or too little of delta would be left.
         """
         gap = gap or DEFAULT_GAP
         low, high = log_delta

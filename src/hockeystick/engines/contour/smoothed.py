@@ -1,13 +1,13 @@
-"""Losses whose characteristic function does not fall off: a little Gaussian noise is added to them, and bounded.
+"""Smoothing: adds a little Gaussian noise to losses whose characteristic function does not decay; bounds its effect.
 
-Atoms have a characteristic function that returns again and again to its first size, so that no contour ends. Compose
-the rounds with one more, unsampled Gaussian noise of a small mu: its characteristic function falls off as fast as one
-likes, and with ``v = mu^2`` it changes delta by of the order of v. Let S be the loss of the rounds under P, of finite
+The characteristic function of atoms returns to its initial size again and again, so no contour ends. Compose the rounds
+with one more round of unsampled Gaussian noise of a small mu: its characteristic function decays as fast as desired,
+and with ``v = mu^2`` it changes delta by an amount of order v. Let S be the loss of the rounds under P, of finite
 mass, N_w normal with mean w / 2 and variance w (the loss of a Gaussian pair of mu^2 = w), and
 
     D(w) = E (1 - e^(eps - S - N_w))_+,
 
-so that D(0) is what is asked and D(w) what a contour answers. Write ``g(x) = (1 - e^(eps - x))_+``. The law of N_w
+so that D(0) is sought and a contour computes D(w). Write ``g(x) = (1 - e^(eps - x))_+``. The law of N_w
 satisfies the heat equation with drift 1/2, and ``g'/2 + g''/2`` is half a point mass at eps, so that
 
     D'(w) = 1/2 E psi_w(eps - S),    psi_w(y) = (2 pi w)^(-1/2) e^(-(y - w/2)^2 / 2w) = e^(y/2 - w/8) phi_w(y),
@@ -24,9 +24,9 @@ left side is at most ``e^-c int_0^1 u^(-1/2) du = 2 e^-c``, and the right side a
 the same.
 
 The two bounds are ``e^(v/2) (D(4v) - D(v))`` apart, about ``3/2 v`` times the density of the loss at eps, whatever the
-number of rounds; the contour's own ends (every error of it is charged there) enter on the safe side. The number of
-points of the contour grows with 1 / mu. Where the atoms of the composition are further apart than mu, the two are as
-far apart as the atoms weigh, and a finer mu is needed.
+number of rounds; the contour's own ends, which include all of its errors, enter on the safe side. The number of points
+of the contour grows with 1 / mu. If the atoms of the composition are further apart than mu, the two bounds differ by
+about the mass of an atom, and a smaller mu is needed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SHARE = 0.3  # of the asked width of log delta, for which the first noise is cho
 OWN = 0.03  # of the asked width, that each contour's own interval may have
 ATTEMPTS = 4  # at a noise that reaches the gap
 COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
-"""Times the noise, tried in turn where its contour would be too long: the second still reaches the gap, about."""
+"""Multiples of the noise, tried in turn if its contour would be too long; the second still about reaches the gap."""
 
 MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for what is around it
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
@@ -61,19 +61,19 @@ COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is be
 ROUGH = 0.01  # width of log delta that is asked at a guessed place
 HOPELESS = 0.2  # relative width at a look, from which on others are not worth their time
 TOO_WIDE = "the noise added to smooth the losses keeps the interval wider than the requested gap"
-"""Why an interval is wider than was asked."""
+"""Reason for an interval wider than requested."""
 
 SMALLEST_GAP = 1e-11  # that a contour is asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Smoothed:
-    """The contours with the noise v and 4v, which answer at all epsilons near the one for which they were laid.
+    """The contours with noise v and 4v, valid at all epsilons near the one for which they were laid.
 
     Attributes:
-        once: with the variance v.
-        fourfold: with the variance 4v.
-        variance: the noise's, v.
+        once: contour with variance v.
+        fourfold: contour with variance 4v.
+        variance: variance v of the noise.
     """
 
     once: Terms
@@ -81,7 +81,7 @@ class Smoothed:
     variance: float
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """The two ends of the module's docstring; in the middle the extrapolation to no noise at all."""
+        """Return the two bounds of the module docstring, and between them the extrapolation to no noise."""
         once, fourfold = self.once.log_delta(epsilon), self.fourfold.log_delta(epsilon)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             factor = math.exp(0.5 * self.variance) * (1 + 8 * UNIT_ROUNDOFF)
@@ -97,10 +97,10 @@ class Smoothed:
 
 
 class SmoothedEngine:
-    """Certified epsilon and log delta of one direction by contours of the rounds and a little noise.
+    """Certified epsilon and log delta of one direction, by contours of the rounds with a little noise.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
+        composition: pairs and counts; the caller handles mass at infinite loss.
 
     Raises:
         NotApplicableError: a pair without a characteristic function.
@@ -115,7 +115,7 @@ class SmoothedEngine:
         return ContourEngine(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
 
         Raises:
             NotApplicableError: there is no contour.
@@ -125,7 +125,7 @@ class SmoothedEngine:
         return found if found.upper - found.lower <= gap else replace(found, limited=TOO_WIDE)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
 
         Raises:
             NotApplicableError: there is no contour.
@@ -152,9 +152,9 @@ class SmoothedEngine:
         return replace(best, limited=None if narrow else TOO_WIDE, engine="contour")
 
     def laid(self, epsilon: float, gap: float) -> Smoothed:
-        """Contours around an epsilon whose ends are about ``gap`` apart in log delta there.
+        """Return contours around an epsilon whose ends are about ``gap`` apart in log delta there.
 
-        The noise is first that which a smooth law of the loss would need, and then what the width found asks for.
+        The first noise is what a smooth law of the loss would need; later ones follow from the width found.
 
         Raises:
             NotApplicableError: there is no contour.

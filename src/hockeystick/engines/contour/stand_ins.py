@@ -1,8 +1,8 @@
-"""A few kinds of sampled Gaussian rounds that steer a contour in the place of many; they certify nothing.
+"""A few kinds of sampled Gaussian rounds that steer a contour in place of many; they certify nothing.
 
-Kinds near one another lie in boxes, each of which is replaced by its middle: as many rounds, and the same
-``sum k q^2 (e^(mu^2) - 1)``, which is about ``2 K(1)``. What such a box is off by at other tilts is of second order in
-its width.
+Similar kinds lie in boxes, each of which is replaced by its middle, with equally many rounds and the same
+``sum k q^2 (e^(mu^2) - 1)``, which is about ``2 K(1)``. The error of a box at other tilts is of second order in its
+width.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ STEEPEST = 600.0  # exponent that a double can hold
 
 
 def stand_ins(rows: Rows, most: int = STAND_INS) -> Rows:
-    """A few kinds with about the cumulants of many.
+    """Return a few kinds with about the same cumulants as many.
 
-    The box in which the logarithms of the parameters spread most, squared and weighted by its part of the variance, is
-    cut in its middle until none spreads much.
+    The box whose log parameters have the largest squared spread, weighted by its share of the variance, is cut at its
+    middle until no spread is large.
 
     Args:
         rows: the kinds and their counts, all of one direction.
-        most: how many are returned at most.
+        most: largest number of kinds returned.
     """
     mu, rate, count = rows.mu, rows.rate, rows.count
     logs = np.stack([np.log(mu), rows.log_rate])

@@ -7,7 +7,7 @@ and a sum is the product of a matrix of ``sqrt(n)`` columns and two vectors:
 
 Rounding: the phases as for one epsilon; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of
 the sum of the moduli in any order (Higham 2002 [Hig02], Section 3.6). The
-remainders (aliases, what is cut off) are functions of epsilon in closed form, valid at every real epsilon.
+remainders (aliases, terms cut off) are functions of epsilon in closed form, valid at every real epsilon.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LARGEST = 700.0  # exponent that a double can hold
 
 
 class Certificate(NamedTuple):
-    """Between what delta lies, as ``e^scale`` times a number; numbers, or arrays of one shape.
+    """Bounds on delta, each ``e^scale`` times a number; numbers, or arrays of one shape.
 
     Attributes:
-        low: what it is at least; of no use unless positive.
-        high: what it is at most.
-        scale: ``K_top - t eps``, which may be far beyond the exponents of a double.
+        low: lower bound; useless unless positive.
+        high: upper bound.
+        scale: ``K_top - t eps``, which may far exceed the exponents of a double.
         slip: bound on the rounding of the scale.
     """
 
@@ -50,7 +50,7 @@ class Certificate(NamedTuple):
     slip: Any
 
     def moved(self, log: Any, side: Side) -> Any:
-        """An end of log delta from the logarithm of ``low`` or ``high``, moved outward by all its roundings."""
+        """Return an end of log delta from the log of ``low`` or ``high``, moved outward by all its roundings."""
         sign = float(side)  # NumPy would ask an enumeration for a dozen attributes that it does not have
         return log + sign * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + sign * self.slip
 
@@ -58,15 +58,15 @@ class Certificate(NamedTuple):
 def enclosed(
     k_top: Any, t: Any, epsilon: Any, value: Any, error: Any, tail: Any, log_left: Any, log_right: Any
 ) -> Certificate:
-    """The certificate of a sum on a contour: numbers, or arrays of one shape.
+    """Return the certificate of a sum on a contour: numbers, or arrays of one shape.
 
     Args:
-        k_top: what K is relative to.
+        k_top: reference value of K.
         t: tilt.
         epsilon: where delta is sought.
-        value: S there, as computed, times ``e^(t eps - K_top)``, as all that follows.
+        value: S there, as computed; like all arguments below, times ``e^(t eps - K_top)``.
         error: bound on the rounding of S.
-        tail: bound on what is cut off or left out of it.
+        tail: bound on the terms cut off or left out of S.
         log_left: log of the bound on the aliases to the left, of delta itself.
         log_right: the same to the right.
     """
@@ -81,16 +81,16 @@ class Terms:
     """The sum on one contour.
 
     Attributes:
-        s: shape (n,), equidistant heights, the first of them 0.
+        s: shape (n,), equidistant heights, starting with 0.
         terms: shape (n,), ``e^(K(t + is) - K_top) / (z (1 + z))``, all but the first counted twice.
         k_error: shape (n,), bound on the error of K.
-        k_top: what K is relative to.
+        k_top: reference value of K.
         t: tilt.
         period: P.
         right: extra tilt that bounds the aliases to the right, and a bound on K there.
-        log_tail: log of what is cut off, relative to ``e^(K(t) - t eps)``.
-        slack: bound on what the terms themselves are off by besides, summed, relative to the same.
-        common: bound on an error of K that is real and the same at all points, and no part of ``k_error``.
+        log_tail: log of the bound on the terms cut off, relative to ``e^(K(t) - t eps)``.
+        slack: bound on the sum of further errors of the terms, relative to the same.
+        common: bound on an error of K that is real and the same at all points, not included in ``k_error``.
     """
 
     s: Array
@@ -106,10 +106,10 @@ class Terms:
     _errors: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
     def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
-        """Between what delta lies: all that the sum may be off by and all that it misses, at one epsilon or at many.
+        """Return bounds on delta that include all errors and remainders of the sum, at one epsilon or at many.
 
-        An error c of K that all points share is a factor ``e^c`` of the sum and of what is cut off or left out, but not
-        of the aliases A: with ``|c| <= common``, ``e^c V - A >= e^-common (V - e^common A)`` for ``V >= 0``.
+        An error c of K that all points share is a factor ``e^c`` of the sum and of the terms cut off or left out, but
+        not of the aliases A: with ``|c| <= common``, ``e^c V - A >= e^-common (V - e^common A)`` for ``V >= 0``.
 
         Args:
             epsilon: a number, or an array.
@@ -139,7 +139,7 @@ class Terms:
         return self.log_delta(np.array([epsilon])).first("contour")
 
     def _sums(self, epsilon: Array) -> tuple[Array, float]:
-        """S at each epsilon, and a bound on its error that holds at all of them, times ``e^(t eps - K_top)``."""
+        """Return S at each epsilon, and a bound on all their errors, both times ``e^(t eps - K_top)``."""
         inner, outer, rows = self._blocks
         # a product of a matrix and a vector for each epsilon: one of two matrices would wait for threads
         values = [np.exp(-1j * at * outer) @ (rows @ np.exp(-1j * at * inner)) for at in epsilon.tolist()]
@@ -148,7 +148,7 @@ class Terms:
 
     @cached_property
     def _blocks(self) -> tuple[Array, Array, ComplexArray]:
-        """Heights within a block, those where blocks begin, and the terms, of shape (blocks, within)."""
+        """Return the heights within a block, the first heights of blocks, and the terms, of shape (blocks, within)."""
         n = len(self.s)
         block = math.isqrt(n) + 1
         padded = np.zeros(-(-n // block) * block, dtype=np.complex128)
@@ -170,14 +170,14 @@ class Terms:
 def solved(
     log_delta: Callable[[Array], Ends], target: tuple[float, float], guess: float, slope: float, gap: float
 ) -> Interval:
-    """Epsilons at which the certified ends of log delta are on the right sides of a target.
+    """Return the epsilons at which the certified ends of log delta are on the right sides of a target.
 
     Args:
-        log_delta: ends at epsilons.
-        target: log delta, known up to an interval.
-        guess: about where the answer is.
-        slope: about ``-d log delta / d eps`` there.
-        gap: width wanted, relative to epsilon.
+        log_delta: function that returns certified ends at epsilons.
+        target: log delta, given as an interval.
+        guess: approximate answer.
+        slope: approximate ``-d log delta / d eps`` there.
+        gap: requested width, relative to epsilon.
     """
     ends = cache(lambda epsilon: log_delta(np.array([epsilon])).first(""))
     high = upper_end(lambda epsilon: ends(epsilon).upper, target[0], guess, slope, gap)
@@ -188,10 +188,10 @@ def solved(
 
 
 def cut_exp(x: Any) -> Any:
-    """``e^x`` within the range of a double: of an array, or of a number, with whose like Python reckons far quicker."""
+    """Return ``e^x`` within the range of a double; x is an array, or a number, for which Python is far faster."""
     return np.exp(np.minimum(x, LARGEST)) if isinstance(x, np.ndarray) else float(np.exp(min(float(x), LARGEST)))
 
 
 def log_expm1(x: float) -> float:
-    """``log(e^x - 1)`` for x > 0, also where the exponential is beyond the range of a double."""
+    """Return ``log(e^x - 1)`` for x > 0, also if the exponential is beyond the range of a double."""
     return x + math.log(-math.expm1(-x))
