@@ -1,4 +1,4 @@
-"""Aim of a proof: a table of K in doubles, which gives tilts and guesses. All of it is chosen, nothing charged."""
+"""Aim of a proof: a table of K in doubles, which gives tilts and guesses. Everything is chosen, nothing charged."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Aim:
 
     Args:
         rounds: the rounds.
-        epsilon: about the epsilon that is asked about, or none.
-        log_delta: about the log of the delta that is asked about, or none.
+        epsilon: approximate epsilon of the query, or ``None``.
+        log_delta: approximate log of the delta of the query, or ``None``.
     """
 
     def __init__(self, rounds: ExactRounds, epsilon: float | None, log_delta: float | None) -> None:
@@ -62,7 +62,7 @@ class Aim:
         self._log_peaks = self._tilts * np.log(self._tilts) - (1 + self._tilts) * np.log1p(self._tilts)
 
     def _at(self, tilts: Array) -> Array:
-        """K."""
+        """Return K at tilts."""
         total = self._mu_squared * tilts * (1 + tilts) / 2
         with np.errstate(all="ignore"):
             for law, count in self._laws:
@@ -70,16 +70,16 @@ class Aim:
         return total
 
     def _log_single(self, epsilon: float) -> float:
-        """About log delta where more than one loss is next to impossible."""
+        """Approximate log delta if more than one loss is extremely improbable."""
         with np.errstate(divide="ignore"):
             return float(np.log(sum(count * law.excess(epsilon) for law, count in self._laws)))
 
     def _least(self, bounds: Array) -> Tilt:
-        """The tilt of the least of some bounds."""
+        """Return the tilt of the least of some bounds."""
         return self._tilt(int(np.clip(np.argmin(np.where(np.isfinite(bounds), bounds, np.inf)), 1, len(bounds) - 2)))
 
     def _tilt(self, n: int) -> Tilt:
-        """The n-th tilt."""
+        """Return the n-th tilt."""
         low, middle, high = (float(k) for k in self._cumulants[n - 1 : n + 2])
         h = math.log(RATIO)
         bend = (high - 2 * middle + low) / h**2 - (high - low) / (2 * h)  # t^2 K''
@@ -87,21 +87,21 @@ class Aim:
         return Tilt(t, middle, max(bend, 1e-3 * abs(middle), 1e-300) / t**2 if math.isfinite(bend) else 1.0)
 
     def tilt(self, epsilon: float) -> Tilt:
-        """The saddle point of an epsilon, where ``K(t) - t eps - log t - log(1 + t)`` is least."""
+        """Return the saddle point of an epsilon, where ``K(t) - t eps - log t - log(1 + t)`` is least."""
         return self._least(self._exponents(epsilon))
 
     def _exponents(self, epsilon: float) -> Array:
-        """``K(t) - t eps - log t - log(1 + t)``."""
+        """Return ``K(t) - t eps - log t - log(1 + t)`` at all tilts."""
         return self._cumulants - self._tilts * epsilon - np.log(self._tilts) - np.log1p(self._tilts)
 
     def tilt_for_delta(self, log_delta: float) -> Tilt:
-        """The tilt of the least Chernoff bound on epsilon at a delta."""
+        """Return the tilt of the least Chernoff bound on epsilon at a delta."""
         return self._least((self._cumulants + self._log_peaks - log_delta) / self._tilts)
 
     def epsilon(self, log_delta: float) -> float:
-        """About the epsilon at a delta: by the saddle point formula at the tilt of the least Chernoff bound.
+        """Approximate epsilon at a delta, by the saddle point formula at the tilt of the least Chernoff bound.
 
-        Where K is small there one loss is nearly all that counts.
+        If K is small there, a single loss nearly determines delta.
         """
         at = self.tilt_for_delta(log_delta)
         found = max((at.cumulant + _log_saddle(at) - log_delta) / at.tilt, 0.0)
@@ -114,7 +114,7 @@ class Aim:
         return found
 
     def log_delta(self, epsilon: float) -> float:
-        """About log delta at an epsilon, by the saddle point formula and, where K is small, by single losses."""
+        """Approximate log delta at an epsilon, by the saddle point formula and, where K is small, by single losses."""
         at = self.tilt(epsilon)
         found = min(at.cumulant - at.tilt * epsilon + _log_saddle(at), 0.0)
         if at.cumulant < RARE and not self._mu_squared:
@@ -123,9 +123,9 @@ class Aim:
         return found
 
     def line(self, epsilon: float, wanted: float) -> tuple[Tilt, float]:
-        """A line, and the tilt of its right alias: aliases as small as ``e^wanted`` at a short period P.
+        """Return a line, and the tilt of its right alias, with aliases as small as ``e^wanted`` at a short period P.
 
-        At less tilt P may be shorter, as ``y - t`` is larger; but terms are larger, and take more nodes and bits.
+        At a lower tilt P may be shorter, as ``y - t`` is larger; but terms are larger, and need more nodes and bits.
         """
         heights = self._cumulants + self._log_peaks - self._tilts * epsilon
         heights = np.where(np.isfinite(heights), heights, np.inf)
@@ -143,23 +143,23 @@ class Aim:
 
 
 def _log_saddle(at: Tilt) -> float:
-    """``log S - K(t) + t eps``: S is about ``e^(K(t) - t eps) / (t (1 + t)) (2 pi F''(t))^(-1/2)``."""
+    """Return ``log S - K(t) + t eps``, where S is about ``e^(K(t) - t eps) / (t (1 + t)) (2 pi F''(t))^(-1/2)``."""
     t = at.tilt
     return -math.log((1 + t) * math.sqrt(2 * math.pi * (t * t * at.variance + 1 + (t / (1 + t)) ** 2)))
 
 
 def _share(at: Tilt) -> float:
-    """The weight of the saddle point formula, which grows with K."""
+    """Return the weight of the saddle point formula, which grows with K."""
     return at.cumulant**2 / (4 + at.cumulant**2)
 
 
 class Law:
-    """A law of finitely many losses that stands for a round's, in doubles.
+    """A law of finitely many losses that represents that of a round, in doubles.
 
     Args:
         loss: the losses.
         log_mass: logs of their masses, up to a factor.
-        hump: log of what m(t) has beyond the losses, or none.
+        hump: log of the part of m(t) beyond the losses, or ``None``.
     """
 
     def __init__(self, loss: Array, log_mass: Array, hump: Callable[[Array], Array] | None = None) -> None:
@@ -167,18 +167,18 @@ class Law:
         self.square = float(np.sum(np.exp(self._log_mass) * loss * loss))  # the mean square of the loss
 
     def cumulant(self, t: Array) -> Array:
-        """K of a round."""
+        """Return K of a round."""
         out: Array = np.logaddexp.reduce(t[:, None] * self._loss + self._log_mass, axis=1)
         return np.logaddexp(out, self._hump(t)) if self._hump else out
 
     def excess(self, epsilon: float) -> float:
-        """Delta of one round."""
+        """Return delta of one round."""
         gains = -np.expm1(np.minimum(epsilon - self._loss, 0.0))
         return float(np.sum(np.exp(self._log_mass) * gains))
 
 
 def _gaussian(item: SampledGaussian) -> Law:
-    """A sampled Gaussian round: a few outcomes and, beyond them, the hump about ``(1 + t) mu``."""
+    """Law of a sampled Gaussian round: a few outcomes and, beyond them, the hump about ``(1 + t) mu``."""
     mu, q = float(item.mu), float(item.rate)
     rises, falls = item.direction is not Direction.ADD, item.direction is not Direction.REMOVE
     u, v = (np.log1p(q * np.expm1(np.minimum(mu * (x - mu / 2), LARGEST))) for x in (NODES, -NODES))
@@ -194,7 +194,7 @@ def _gaussian(item: SampledGaussian) -> Law:
 
 
 def _laplace(theta: Fraction) -> Law:
-    """Laplace noise: two atoms, and some places between for the density ``e^((l - theta)/2) / 4``."""
+    """Law of Laplace noise: two atoms, and some places between for the density ``e^((l - theta)/2) / 4``."""
     loss = float(theta) * PLACES
     weight = np.full(len(loss), math.log(0.25 * float(loss[1] - loss[0])))
     weight[[0, -1]] = math.log(0.5)
@@ -202,7 +202,7 @@ def _laplace(theta: Fraction) -> Law:
 
 
 def _atoms(law: FiniteLaw | DiscreteNoise) -> Law:
-    """Atoms."""
+    """Law of a round whose losses are atoms."""
     outcomes = law.outcomes(DEEP)[0]
     loss = np.array([float(outcome.loss.mid()) for outcome in outcomes])
     return Law(loss, np.array([float(outcome.p.log().mid()) for outcome in outcomes]))

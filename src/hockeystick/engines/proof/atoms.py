@@ -1,4 +1,4 @@
-"""Rounds whose losses are atoms, in balls: finitely many outcomes, and discrete Gaussian noise."""
+"""Rounds whose losses are atoms, in ball arithmetic: finitely many outcomes, and discrete Gaussian noise."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Outcome(NamedTuple):
 
 
 def exponential_ball(number: Exponential) -> Ball:
-    """A ball around ``sum a e^b``, all b different and no a of 0, of nearly as many bits as the precision.
+    """Return a ball around ``sum a e^b``, all b different and all a nonzero, with nearly as many bits as the precision.
 
-    By the theorem of Lindemann and Weierstrass such a sum is 0 only where it has no term, so that some precision
-    suffices: it is doubled until the radius is small beside the number.
+    By the Lindemann-Weierstrass theorem such a sum is 0 only if it has no terms, so some precision suffices: it is
+    doubled until the radius is small relative to the number.
 
     Raises:
-        NotApplicableError: the sum is so near 0 that no precision up to ``MOST_BITS`` tells.
+        NotApplicableError: the sum is so near 0 that no precision up to ``MOST_BITS`` separates it from 0.
     """
     wanted, working = ctx.prec - SPARE_BITS, ctx.prec
     while working <= MOST_BITS:
@@ -53,40 +53,40 @@ class FiniteLaw:
     direction: Direction | None
 
     def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
-        """The finite losses that P can show, with their masses; nothing is left out, for any ``log_mass``."""
+        """Return the finite losses possible under P, with their masses; nothing is left out, for any ``log_mass``."""
         with_, without = (self._masses(law) for law in (self.law.with_, self.law.without))
         return _paired(with_, without, self.law.rate, self.direction), arb(0)
 
     def _masses(self, law: tuple[Exponential, ...]) -> list[Ball]:
-        """The masses of one law; exactly 0 where an outcome is impossible."""
+        """Return the masses of one law; exactly 0 where an outcome is impossible."""
         masses = [exponential_ball(mass) for mass in law]
         total = sum(masses, arb(0))
         return [mass / total for mass in masses]
 
     @property
     def infinite_mass(self) -> Fraction:
-        """``P(L = +inf)``: without the record nothing is seen that cannot be seen on a sampled batch."""
+        """Return ``P(L = +inf)``; any outcome possible without the record is possible on a sampled batch."""
         return Fraction(0) if self.direction is Direction.ADD else self.law.rate * self.law.failure
 
     @property
     def largest(self) -> Fraction | None:
-        """The largest finite loss, where it is a fraction."""
+        """Return the largest finite loss if it is a fraction, else ``None``."""
         return self.law.largest if self.law.rate == 1 else None
 
     def size(self, log_mass: float) -> int:
-        """The number of outcomes, at most."""
+        """Upper bound on the number of outcomes."""
         return len(self.law.with_)
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteNoise:
-    """Noise on whole numbers with ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, at a distance against 0.
+    """Integer noise with ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, centred at a distance versus at 0.
 
     Attributes:
-        distance: by how much the two centres differ.
-        variance: the parameter of the noise, squared.
+        distance: distance between the two centres.
+        variance: square of the noise parameter.
         rate: probability with which a record enters a batch.
-        direction: of the two where rate < 1, else none.
+        direction: direction of the pair if rate < 1, else ``None``.
     """
 
     distance: int
@@ -95,7 +95,7 @@ class DiscreteNoise:
     direction: Direction | None
 
     def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
-        """The outcomes nearest to either centre, and a bound on the mass of others under P: about ``e^log_mass``."""
+        """Return the outcomes nearest to either centre, and a bound, about ``e^log_mass``, on the rest under P."""
         law, reach = self._law(log_mass)
         places = range(-reach, self.distance + reach + 1)
         with_, without = [law[abs(x - self.distance)] for x in places], [law[abs(x)] for x in places]
@@ -103,10 +103,10 @@ class DiscreteNoise:
         return out, (1 - sum((outcome.p for outcome in out), arb(0))).upper().max(arb(0))
 
     def _law(self, log_mass: float) -> tuple[list[Ball], int]:
-        """The masses of 0, 1, 2, ... and the distance from the centre beyond which they are next to nothing.
+        """Return the masses of 0, 1, 2, ... and the distance from the centre beyond which they are negligible.
 
-        The sum of all ``f(k) = e^(-k^2 / 2 s^2)`` is that of those up to a number K on either side and of the rest, at
-        most ``2 f(K + 1) / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbours falls.
+        The sum of all ``f(k) = e^(-k^2 / 2 s^2)`` is the sum over ``|k| <= K`` plus a remainder of at most ``2 f(K + 1)
+        / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbouring terms decreases.
         """
         reach = self._reach(log_mass)
         last, variance = max(reach + self.distance, self._reach(-ctx.prec * math.log(2))), ball(self.variance)
@@ -116,16 +116,16 @@ class DiscreteNoise:
         return [size / whole for size in sizes], reach
 
     def _reach(self, log_mass: float) -> int:
-        """About how far out the noise has a probability of ``e^log_mass``."""
+        """Approximate distance at which the noise has a probability of ``e^log_mass``."""
         return math.ceil(math.sqrt(2 * max(-log_mass, 1.0) * float(self.variance))) + 1
 
     def size(self, log_mass: float) -> int:
-        """The number of outcomes."""
+        """Return the number of outcomes."""
         return 2 * self._reach(log_mass) + self.distance
 
 
 def _paired(with_: list[Ball], without: list[Ball], rate: Fraction, direction: Direction | None) -> list[Outcome]:
-    """The finite losses of a round whose batch has the law ``with_`` at a rate (``pairs/sampled/poisson.py``)."""
+    """Return the finite losses of a round whose batch has law ``with_`` at a rate (``pairs/sampled/poisson.py``)."""
     q = ball(rate)
     p = with_ if direction is None else [(1 - q) * out + q * in_ for in_, out in zip(with_, without, strict=True)]
     pairs = zip(without, p, strict=True) if direction is Direction.ADD else zip(p, without, strict=True)

@@ -1,4 +1,4 @@
-"""Nested boxes below the density of a loss, which bound its characteristic function from some height on.
+"""Nested boxes below the density of a loss, which bound its characteristic function from a given height on.
 
 Let the density of the loss under a tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds at most
 ``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <= env(u) =
@@ -21,8 +21,8 @@ class Boxes:
     """The level sets of the largest hill below a density that falls off on both sides of its top.
 
     Args:
-        heights: balls, to be below the density on each of the pieces of a range of losses, one after the other.
-        lengths: balls, to be below the lengths of the pieces.
+        heights: balls that are at most the density on each of the consecutive pieces of a range of losses.
+        lengths: balls that are at most the lengths of the pieces.
     """
 
     def __init__(self, heights: list[Ball], lengths: list[Ball]) -> None:
@@ -43,6 +43,6 @@ class Boxes:
 
 
 def _envelope(u: Ball) -> Ball:
-    """env(u)."""
+    """Return env(u)."""
     high = (-u * u / 6).exp().max(arb(LOBE))
     return high.min(1 / u) if u > 1 else high

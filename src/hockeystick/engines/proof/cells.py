@@ -1,28 +1,28 @@
-"""Laws of a loss on a grid in whole numbers, from above and from below: rounded, multiplied, cut and made coarser.
+"""Upper and lower laws of a loss on a grid in whole numbers: rounded, multiplied, cut and coarsened.
 
-A mass is a whole number of parts ``2^-bits`` of 1, and a cell n of a grid of fineness f stands for ``n unit 2^-f``. Let
+A mass is a whole multiple of ``2^-bits``, and cell n of a grid of fineness f stands for ``n unit 2^-f``. Let
 D(eps) be ``E (1 - e^(eps - L))_+`` of a list of rounds, whose losses are L under P; an infinite loss counts 1.
 
-**From above.** A law on the grid is *above* rounds if its D is at least theirs at every real eps. As D of two
-independent lists together is the mean of D of the one at eps less a loss of the other, a law above each of them gives
-one above both. Each of these steps keeps a law above:
+**From above.** A law on the grid is *above* a list of rounds if its D is at least theirs at every real eps. As D of two
+independent lists together is the mean of D of one list at eps minus a loss of the other, laws above each of them
+compose to a law above both. A law stays above under each of these steps:
 
 - a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
-- a loss x between a and b is split, the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b and the rest to a:
+- a loss x between a and b is split, with the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b and the rest to a:
   mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of that (Jensen).
 
-Masses are kept as upper bounds on those of such a law, whose own masses never sum to more than 1: what is lost of a sum
-is then at most what is lost of either. The law of a sum of independent losses is a product of polynomials, the
-coefficients rounded up; one above 1 is 1, so that no rounding, however coarse, makes numbers longer than ``bits``.
+The masses stored are upper bounds on those of such a law, whose own masses never sum to more than 1: the lost mass of a
+sum is then at most the sum of the lost masses. The law of a sum of independent losses is a product of polynomials with
+coefficients rounded up; one above 1 becomes 1, so that no rounding, however coarse, makes numbers longer than ``bits``.
 
-**From below.** A cell is a name for a set of outcomes. With any map from the outcomes of all rounds to cells, and any
-set E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here is a sum over the rounds of
-rounded losses, pairs of neighbouring cells joined now and then, so that the masses of cells under P and under Q are
-products of polynomials each; those of P are rounded down, those of Q up. Cells that are left out are in no E.
+**From below.** A cell represents a set of outcomes. With any map from the outcomes of all rounds to cells, and any set
+E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here is the sum of the rounded losses
+of the rounds, with pairs of neighbouring cells merged from time to time, so that the masses of cells under P and under
+Q are products of polynomials; those of P are rounded down, those of Q up. Cells that are left out are in no E.
 
-Both are off by about the variance of what is rounded times half the density of the loss at eps: of second order in the
-grid. Rounds are composed by squares, each cut where next to nothing is left and put on a grid as coarse as its width
-asks for, so that rounding is done about as often as the number of rounds has binary digits.
+The error of both is about the variance of the rounding times half the density of the loss at eps: of second order in
+the grid. Rounds are composed by repeated squaring, each square being cut where masses become negligible and moved to a
+grid as coarse as its width allows, so that losses are rounded about once per binary digit of the number of rounds.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Scale:
 
     Attributes:
         unit: spacing of the grid of fineness 0, an exact ball above 0.
-        bits: of a mass under P.
-        q_bits: of a mass under Q.
+        bits: number of bits of a mass under P.
+        q_bits: number of bits of a mass under Q.
     """
 
     unit: Ball
@@ -54,32 +54,32 @@ class Scale:
     q_bits: int
 
     def spacing(self, fine: int) -> Ball:
-        """The spacing of a grid, exact up to the precision."""
+        """Return the spacing of a grid, exact up to the precision."""
         return self.unit * arb(2) ** -fine
 
 
 def parts_above(value: Ball, bits: int) -> int:
-    """The least number of parts ``2^-bits`` that is certainly at least a ball; at least 0."""
+    """Return the least multiple of ``2^-bits`` that is certainly at least a ball; at least 0."""
     return max(int((value.upper() * arb(2) ** bits).ceil().unique_fmpz()), 0)
 
 
 def parts_below(value: Ball, bits: int) -> int:
-    """The largest number of parts ``2^-bits`` that is certainly at most a ball, or 0."""
+    """Return the largest multiple of ``2^-bits`` that is certainly at most a ball, or 0."""
     return max(int((value.lower() * arb(2) ** bits).floor().unique_fmpz()), 0)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The laws from above and from below of some rounds, on one grid.
+    """Upper and lower laws of some rounds, on one grid.
 
     Attributes:
-        scale: of masses and cells.
+        scale: scale of masses and cells.
         fine: fineness of the grid.
         first: the lowest cell.
-        above: masses from above of this cell and those that follow.
-        lost: mass from above at infinity.
-        p: masses from below under P, as many.
-        q: masses from below under Q, as many.
+        above: masses of the upper law in this cell and those that follow.
+        lost: mass of the upper law at infinity.
+        p: masses of the lower law under P in the same cells.
+        q: masses of the lower law under Q in the same cells.
     """
 
     scale: Scale
@@ -92,7 +92,7 @@ class Cells:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], offset: Ball, scale: Scale, fine: int, lost: Ball) -> Cells:
-        """The losses of one round less an offset; a mass of ``lost`` counts as infinite."""
+        """Return the laws of one round's losses minus an offset; a mass of ``lost`` counts as infinite loss."""
         spacing, above, p, q = scale.spacing(fine), Counter[int](), Counter[int](), Counter[int]()
         whole = -(-spacing).expm1()
         for outcome in outcomes:
@@ -111,11 +111,11 @@ class Cells:
 
     @property
     def length(self) -> int:
-        """The number of cells."""
+        """Return the number of cells."""
         return len(self.above)
 
     def times(self, other: Cells) -> Cells:
-        """The laws of the sum of two independent losses on one grid; the lost masses add up."""
+        """Return the laws of the sum of two independent losses on one grid; the lost masses add up."""
         bits, q_bits = self.scale.bits, self.scale.q_bits
         above = [min(-(-mass >> bits), 1 << bits) for mass in _product(self.above, other.above)]
         p = [mass >> bits for mass in _product(self.p, other.p)]
@@ -123,7 +123,7 @@ class Cells:
         return Cells(self.scale, self.fine, self.first + other.first, above, self.lost + other.lost, p, q)
 
     def coarser(self) -> Cells:
-        """The laws on every second cell: from above the others are split, from below they join the one before."""
+        """Return the laws on every second cell; the upper law splits the others, the lower joins them to the last."""
         bits = self.scale.bits + MORE_BITS
         with precision(bits + MORE_BITS):  # the share of a cell that goes up
             share = 1 / (1 + (-self.scale.spacing(self.fine)).exp())
@@ -140,10 +140,10 @@ class Cells:
         return Cells(self.scale, self.fine - 1, self.first // 2, out, self.lost, *joined)
 
     def cut(self, parts: int) -> Cells:
-        """The cells without those at either end that weigh no more than so many parts together.
+        """Return the laws without the cells at each end whose total mass is at most ``parts``.
 
-        From above the upper ones are lost, and the lower ones raised to the lowest cell that is left; from below they
-        are in no E.
+        In the upper law, the cells at the upper end are lost, and those at the lower end raised to the lowest cell that
+        is left; in the lower law they are in no E.
         """
         top, lost = _end(self.above[::-1], parts)
         last = self.length - top
@@ -155,7 +155,7 @@ class Cells:
 
 
 def _end(masses: Sequence[int], parts: int) -> tuple[int, int]:
-    """The number of masses at the beginning that weigh no more than so many parts together, not all, and their sum."""
+    """Return the largest number of leading masses, short of all, with a sum of at most ``parts``; and that sum."""
     count = total = 0
     for mass in masses[:-1]:
         if total + mass > parts:
@@ -165,7 +165,7 @@ def _end(masses: Sequence[int], parts: int) -> tuple[int, int]:
 
 
 def _product(one: list[int], other: list[int]) -> list[int]:
-    """The coefficients of the product of two polynomials, zeros at the end included."""
+    """Return the coefficients of the product of two polynomials, including zeros at the end."""
     first = fmpz_poly(one)
     found = first * first if one is other else first * fmpz_poly(other)
     out = [int(value) for value in found.coeffs()]
@@ -173,14 +173,14 @@ def _product(one: list[int], other: list[int]) -> list[int]:
 
 
 def fitting(law: Cells, most: int) -> Cells:
-    """The laws on the finest grid, of those from their own on, on which they have no more cells than that."""
+    """Return the laws on the finest grid, no finer than their own, on which they have at most this many cells."""
     while law.length > most:
         law = law.coarser()
     return law
 
 
 def together(one: Cells, other: Cells, most: int, parts: int) -> Cells:
-    """The laws of the sum of two independent losses, cut and put on a grid on which they fit."""
+    """Return the laws of the sum of two independent losses, cut and moved to a grid on which they fit."""
     same = one is other
     while one.fine > other.fine:
         one = one.coarser()
@@ -190,13 +190,13 @@ def together(one: Cells, other: Cells, most: int, parts: int) -> Cells:
 
 
 def power(law: Cells, count: int, most: int, parts: Callable[[int], int]) -> Cells:
-    """The laws of the sum of so many independent losses.
+    """Return the laws of the sum of ``count`` independent losses.
 
     Args:
-        law: of one of them.
-        count: how many, at least 1.
-        most: cells of a law.
-        parts: what may be cut from each end of the law of a sum of so many.
+        law: laws of one of them.
+        count: number of losses, at least 1.
+        most: largest number of cells of a law.
+        parts: function that returns the mass that may be cut from each end of the law of a sum of so many losses.
     """
     out, done = law, 1
     for digit in bin(count)[3:]:

@@ -14,8 +14,8 @@ Phi is the standard normal distribution, q the rate, x0 the outcome at which the
 **Laplace.** With theta = distance / scale, the law of one loss under P is ``e^((l - theta)/2) nu(dl)`` with nu the
 atoms 1/2 at -theta and theta and the density 1/4 between (``pairs/laplace.py``: ``e^-(theta - x) / 2`` in x, ``l = 2x -
 theta``), and ``int e^(wl) nu(dl) = e^(theta w) (1 + 1/(2w)) / 2 + e^(-theta w) (1 - 1/(2w)) / 2``. So of k_i rounds of
-theta_i each, k in all with T the sum of all theta, the law of the sum is ``e^((l - T)/2) nu(dl)``, the transform of nu
-being a sum over all j with ``0 <= j_i <= k_i``, J the sum of them,
+theta_i each, k in total with T the sum of all theta, the law of the sum is ``e^((l - T)/2) nu(dl)``, where the
+transform of nu is a sum over all j with ``0 <= j_i <= k_i``, J the sum of them,
 
     2^-k sum_j [prod C(k_i, j_i)] e^(l_j w) sum_c K_Jc (2w)^-c ,  l_j = T - 2 sum j_i theta_i ,
     K_Jc = [y^c] (1 + y)^(k-J) (1 - y)^J .
@@ -29,8 +29,8 @@ For Re w > 0 ``e^(l_j w) w^-c`` is the transform of ``(l_j - l)_+^(c-1) / (c-1)!
 ``h_0 = 2 sinh(D/2)``: in parts twice, ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms cancel; balls show how much
 is left.
 
-**Small sums.** Of rounds with finitely many outcomes delta(eps) is the sum of ``(p - e^eps q)_+`` over all outcomes of
-all rounds, those that differ in order alone taken together.
+**Small sums.** For rounds with finitely many outcomes, delta(eps) is the sum of ``(p - e^eps q)_+`` over all outcomes
+of all rounds; outcomes that differ only in order are combined.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ MOST_TERMS = 20_000  # of a sum of Laplace rounds, or over outcomes
 
 
 class ClosedForm:
-    """delta(eps) by its formula, with as many bits as it takes.
+    """delta(eps) by its formula, with as many bits as needed.
 
     Args:
-        rounds: what :meth:`applies` to.
+        rounds: rounds for which :meth:`applies` is true.
     """
 
     name = "closed form"
@@ -80,7 +80,7 @@ class ClosedForm:
 
     @staticmethod
     def applies(rounds: ExactRounds) -> bool:
-        """True if the rounds are Gaussians alone, one sampled Gaussian, few Laplace rounds, or a small sum."""
+        """True if the rounds are Gaussians only, one sampled Gaussian, few Laplace rounds, or a small sum."""
         kinds = bool(rounds.mu_squared), rounds.sampled, rounds.laplace, rounds.finite, rounds.discrete
         if sum(map(bool, kinds)) != 1 or rounds.discrete:
             return False
@@ -92,7 +92,7 @@ class ClosedForm:
         return bool(rounds.mu_squared) or rounds.sampled.total() == 1
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Ends that agree to 64 bits, or 0 and an upper end where delta is too small for any double to lie between.
+        """Return ends that agree to 64 bits, or 0 and an upper end if delta is too small for any double in between.
 
         Raises:
             NotApplicableError: no precision gives them.
@@ -110,10 +110,10 @@ class ClosedForm:
 
 
 def gaussian(mu: Ball, epsilon: Ball) -> Ball:
-    """delta(eps) of N(mu, 1) against N(0, 1).
+    """Return delta(eps) of N(mu, 1) versus N(0, 1).
 
-    With ``a = eps/mu - mu/2`` and ``b = a + mu``, ``e^eps Phi(-b) = phi(a) R(b)`` with the Mills ratio R: far out the
-    two exponents on the left would cancel.
+    With ``a = eps/mu - mu/2`` and ``b = a + mu``, ``e^eps Phi(-b) = phi(a) R(b)`` with the Mills ratio R: in the
+    tail the two exponents on the left would cancel.
     """
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if b > FAR_OUT:
@@ -122,7 +122,7 @@ def gaussian(mu: Ball, epsilon: Ball) -> Ball:
 
 
 def sampled(item: SampledGaussian, epsilon: Ball) -> Ball:
-    """delta(eps) of one sampled round, eps >= 0."""
+    """Return delta(eps) of one sampled round, eps >= 0."""
     return _FORMULAS[item.direction](ball(item.mu), ball(item.rate), epsilon)
 
 
@@ -159,7 +159,7 @@ class LaplaceSum:
     """The formula for Laplace rounds.
 
     Args:
-        laplace: how many rounds there are of each theta.
+        laplace: number of rounds of each theta.
     """
 
     def __init__(self, laplace: Counter[Fraction]) -> None:
@@ -176,7 +176,7 @@ class LaplaceSum:
             self._terms.append((place, sum(js), ways))
 
     def delta(self, epsilon: Ball) -> Ball:
-        """The ball around delta(eps), eps >= 0; exactly 0 at an exact eps from the largest loss on."""
+        """Return a ball around delta(eps), eps >= 0; exactly 0 at an exact eps from the largest loss on."""
         if epsilon.is_exact() and epsilon.fmpq() >= fmpq(self._largest.numerator, self._largest.denominator):
             return arb(0)
         total = arb(0)
@@ -189,7 +189,7 @@ class LaplaceSum:
         return total * ((epsilon - ball(self._largest)) / 2).exp() * arb(2) ** -self._count
 
     def _parts(self, half: Ball) -> list[Ball]:
-        """``h_c(2 half)`` for c = 0 to the number of rounds."""
+        """Return ``h_c(2 half)`` for c from 0 to the number of rounds."""
         out, power = [2 * half.sinh(), 4 * (half / 2).sinh() ** 2], half
         for c in range(2, self._count + 1):
             out.append(out[c - 2] - 2 * power)
@@ -198,12 +198,12 @@ class LaplaceSum:
 
 
 def _ways(outcomes: int, count: int) -> int:
-    """The number of unordered results of so many rounds."""
+    """Return the number of unordered results of ``count`` rounds."""
     return math.comb(count + outcomes - 1, outcomes - 1)
 
 
 def excess(laws: Counter[FiniteLaw], epsilon: Ball) -> Ball:
-    """delta(eps) of a small sum."""
+    """Return delta(eps) of a small sum."""
     results = [(arb(1), arb(1))]  # masses under P and Q
     for law, count in laws.items():
         some = _results([(outcome.p, outcome.q) for outcome in law.outcomes(0.0)[0]], count)
@@ -213,7 +213,7 @@ def excess(laws: Counter[FiniteLaw], epsilon: Ball) -> Ball:
 
 
 def _results(outcomes: list[tuple[Ball, Ball]], count: int) -> list[tuple[Ball, Ball]]:
-    """The masses of all results of so many rounds, of which so many have the first outcome, and so on."""
+    """Return the masses of all unordered results of ``count`` rounds, one for each vector of outcome counts."""
     (p, q), *rest = outcomes
     if not rest:
         return [(p**count, q**count)]

@@ -1,4 +1,4 @@
-"""Delta by a trapezoid sum on a vertical line, every quantity a ball.
+"""Delta by a trapezoid sum on a vertical line, entirely in ball arithmetic.
 
 With K the sum of log m over all rounds, ``F(z) = K(z) - eps z - log z - log(1 + z)``, t > 0 and the step ds of s, P =
 2 pi / ds, by Poisson summation
@@ -11,7 +11,7 @@ With K the sum of log m over all rounds, ``F(z) = K(z) - eps z - log z - log(1 +
 
   since delta <= 1 to the left and ``delta(x) <= e^(K(y) - y x) peak(y)`` for every y > t to the right.
 - cut: if ``|m(t + is)| <= rho m(t)`` for all s >= S, for each kind of rounds (``lines.py``), and rho^k is the product
-  of all, what the sum leaves out beyond S is at most, as ``|z (1 + z)| >= s^2``,
+  over all rounds, the remainder of the sum beyond S is, as ``|z (1 + z)| >= s^2``, at most
 
       e^(K(t) - t eps) rho^k / pi (ds / S^2 + 1 / S) .
 
@@ -41,14 +41,14 @@ ROUGH = -5.0  # log of remainders where a factor counts
 
 
 class Contour:
-    """The sum of the module, for epsilons near one for which it was laid.
+    """The sum of the module docstring, for epsilons near the one for which it was laid.
 
     Args:
         rounds: the rounds, some of them smooth, without discrete Gaussian noise.
-        aim: of the rounds.
+        aim: aim for the rounds.
         epsilon: where to look.
-        log_delta: about log delta there.
-        tolerance: wanted size of the remainders relative to delta.
+        log_delta: approximate log delta there.
+        tolerance: desired size of the remainders relative to delta.
 
     Raises:
         NotApplicableError: the sum would be too long.
@@ -83,15 +83,15 @@ class Contour:
             self._terms = terms
 
     def _cut(self, along: list[tuple[Line, int]], depth: float, variance: float) -> int:
-        """The number of points, beyond which little enough is left out.
+        """Return the number of points beyond which the remainder is small enough.
 
         Args:
             along: the lines with their counts.
-            depth: log of how small the rest may be, in units of ``e^(K(t) - t eps)``.
-            variance: about that of the sum of the losses under the tilted law.
+            depth: log of the remainder allowed, in units of ``e^(K(t) - t eps)``.
+            variance: approximate variance of the sum of the losses under the tilted law.
 
         Raises:
-            NotApplicableError: it lies further out.
+            NotApplicableError: the cut lies beyond the largest number of points.
         """
         depth = min(depth, -1.0)
         lost = min(0.3 * math.exp(depth / sum(times for _, times in along)), MOST_LOST)
@@ -106,7 +106,7 @@ class Contour:
         raise NotApplicableError("the plan has too few rounds for a proof: the sum would be too long")
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Proved ends of delta at any epsilon; near one another about the contour's own."""
+        """Return proved ends of delta at any epsilon; they are close together near the epsilon of the contour."""
         with precision(self._bits):
             turns = powers(acb(0, -epsilon * arb(self._step)).exp(), len(self._terms))
             scale = (-arb(self._t) * epsilon).exp()
@@ -121,17 +121,17 @@ class Contour:
 
 
 def log_moment(rounds: ExactRounds, t: float) -> Ball:
-    """A ball around K(t)."""
+    """Return a ball around K(t)."""
     along = lines(rounds, t, ROUGH - math.log(rounds.number))
     return sum((count * line.moment.log() for line, count in along), arb(0))
 
 
 def log_peak(y: Ball) -> Ball:
-    """``log peak(y)``."""
+    """Return ``log peak(y)``."""
     return y * y.log() - (1 + y) * (1 + y).log()
 
 
 def chernoff(rounds: ExactRounds, t: float) -> Ball:
-    """A ball around ``K(t) + log peak(t)``: ``log delta(eps)`` is at most this less ``t eps``."""
+    """Return a ball around ``K(t) + log peak(t)``; ``log delta(eps)`` is at most this minus ``t eps``."""
     with precision(GUARD_BITS + rounds.number.bit_length()):
         return log_moment(rounds, t) + log_peak(arb(t))

@@ -1,6 +1,6 @@
-"""Proved ends of delta and epsilon for one direction: which of three ways applies, and where it looks.
+"""Proved ends of delta and epsilon for one direction: choice among three methods, and of where to look.
 
-Floating point proposes (tilts, guesses of epsilon, where to stop), balls dispose: no end rests on an approximation.
+Floating point proposes (tilts, guesses of epsilon, where to stop), balls decide: no end depends on an approximation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WIDE = 1e-2  # relative width that a quick bound may have
 DEEPER = 40.0  # by which log delta is taken to be smaller where nothing is seen of it
 SMALLER_TILTS = 12  # each a quarter of the last
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
-"""Why an interval is wider than was asked."""
+"""Reason for an interval wider than requested."""
 
 
 class ProvedDelta(NamedTuple):
@@ -45,10 +45,10 @@ class ProofEngine:
     """Proved ends of delta and epsilon for one direction.
 
     Args:
-        rounds: exact rounds with finite losses; mass at infinite loss is the caller's.
+        rounds: exact rounds with finite losses; the caller handles mass at infinite loss.
 
     Raises:
-        NotApplicableError: discrete Gaussian noise beside rounds with a density.
+        NotApplicableError: discrete Gaussian noise together with rounds that have a density.
     """
 
     def __init__(self, rounds: ExactRounds) -> None:
@@ -60,7 +60,7 @@ class ProofEngine:
         self._closed = ClosedForm.applies(rounds)
 
     def _way(self, aim: Aim, epsilon: float, log_delta: float, tolerance: float, cells: int) -> Evaluator:
-        """Delta near an epsilon, its remainders as small as a tolerance, relative to delta."""
+        """Return a method for delta near an epsilon, with remainders as small as a tolerance relative to delta."""
         if self._closed:
             return ClosedForm(self._rounds)
         tolerance = max(min(tolerance, 1e-2), LEAST_TOLERANCE)
@@ -69,10 +69,10 @@ class ProofEngine:
         return GridLaws(self._rounds, epsilon, log_delta, aim.tilt(epsilon).tilt, tolerance, cells)
 
     def epsilon(self, target: Enclosure, gap: float | None) -> Interval:
-        """Ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
+        """Return ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
 
         Raises:
-            NotApplicableError: no way applies.
+            NotApplicableError: no method applies.
         """
         return self._epsilon(target, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
 
@@ -102,10 +102,10 @@ class ProofEngine:
         return Interval(lower, min(max(guess, lower), upper), upper, None if narrow else TOO_WIDE, name)
 
     def delta(self, epsilon: Ball, gap: float | None) -> ProvedDelta:
-        """Ends of delta_finite at an epsilon below the supremum.
+        """Return ends of delta_finite at an epsilon below the supremum.
 
         Raises:
-            NotApplicableError: no way applies.
+            NotApplicableError: no method applies.
         """
         return self._delta(epsilon, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
 
@@ -134,7 +134,7 @@ class ProofEngine:
         return ProvedDelta(best, name, None if narrow else TOO_WIDE)
 
     def epsilon_bound(self, target: Enclosure) -> Interval:
-        """Quick ends of epsilon: the upper one is ``(K(t) + log peak(t) - log target) / t`` at a good tilt."""
+        """Return quick ends of epsilon; the upper one is ``(K(t) + log peak(t) - log target) / t`` at a good tilt."""
         if self._closed or not self._rounds.smooth:
             return self._epsilon(target, WIDE, QUICK, 1)
         log_delta = float(target.lower.log().mid())
@@ -143,7 +143,7 @@ class ProofEngine:
         return Interval(0.0, upper, upper)
 
     def delta_bound(self, epsilon: Ball) -> ProvedDelta:
-        """Quick ends of delta: the upper one is Chernoff's at a good tilt."""
+        """Return quick ends of delta; the upper one is the Chernoff bound at a good tilt."""
         if self._closed or not self._rounds.smooth:
             return self._delta(epsilon, WIDE, QUICK, 1)
         at = float(epsilon.mid())
@@ -151,7 +151,7 @@ class ProofEngine:
         return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
 
     def _chernoff(self, t: float) -> tuple[float, Ball]:
-        """Chernoff's exponent at a tilt, or at the first smaller one at which it is finite: any tilt bounds."""
+        """Return the Chernoff exponent at a tilt, or at the first smaller one where it is finite; any tilt is valid."""
         for _ in range(SMALLER_TILTS):
             try:
                 exponent = chernoff(self._rounds, t)
@@ -164,5 +164,5 @@ class ProofEngine:
 
 
 def _more(cells: int, excess: float) -> int:
-    """The cells at which a width, which falls with their square, is no longer so many times too large."""
+    """Return the number of cells that removes an excess factor of a width, which falls with the number squared."""
     return math.ceil(cells * min(FINER * math.sqrt(excess), FINEST)) if excess < math.inf else 2 * cells

@@ -1,15 +1,15 @@
-"""Rounds with atoms alone, however many and of however many losses: delta between two laws on a grid.
+"""Purely atomic rounds, any number of them and of losses: delta between two laws on a grid.
 
-Both are made in whole numbers, rounding on the safe side at every step (``cells.py`` has the inequalities). With
-A_n the mass of the cells from n on and B_n what Q has of them, ``e^-loss`` times each,
+Both laws are computed in whole numbers, with rounding to the safe side at every step (``cells.py`` gives the
+inequalities). With A_n the mass of the cells from n on and B_n their mass under Q, ``e^-loss`` times each,
 
     delta(eps) <= lost + A_n - e^eps B_n + sum over cells in doubt of (1 - e^(eps - loss))_+ of their masses ,
 
-where the cells from n on have losses that certainly exceed eps, and those in doubt neither certainly exceed it nor are
-certainly at most eps. From below it is ``P(E) - e^eps Q(E)`` with E the cells from n on, for any n.
+where the cells from n on have losses that certainly exceed eps, and cells in doubt have losses neither certainly above
+eps nor certainly at most eps. The lower bound is ``P(E) - e^eps Q(E)`` with E the cells from n on, for any n.
 
-Where all losses of the rounds are a first one plus whole multiples of one number, and the grid takes them all, both
-ends differ by roundings alone. That this is so is guessed in floating point: no end rests on it.
+If all losses of the rounds equal a first one plus integer multiples of one number, and the grid contains them all, the
+ends differ by rounding only. This property is guessed in floating point; no end depends on it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Kind(NamedTuple):
     """Rounds of one law.
 
     Attributes:
-        outcomes: those of one round that have a finite loss.
-        left_out: what P has of finite losses beside them, at most.
-        times: how many rounds.
-        offset: the loss of the heaviest outcome, about.
+        outcomes: outcomes of one round with a finite loss.
+        left_out: upper bound on the P-mass of all other finite losses.
+        times: number of rounds.
+        offset: approximate loss of the heaviest outcome.
     """
 
     outcomes: list[Outcome]
@@ -58,15 +58,15 @@ class Kind(NamedTuple):
 
 
 class GridLaws:
-    """Two laws between which delta of some rounds lies.
+    """Two laws that bound delta of some rounds from both sides.
 
     Args:
-        rounds: rounds with atoms alone.
+        rounds: purely atomic rounds.
         epsilon: where to look.
-        log_delta: about log delta there.
-        tilt: about how fast log delta falls there.
-        tolerance: wanted size of roundings relative to delta.
-        length: cells of a law.
+        log_delta: approximate log delta there.
+        tilt: approximate rate at which log delta falls there.
+        tolerance: desired size of roundings relative to delta.
+        length: number of cells of a law.
 
     Raises:
         NotApplicableError: they would take too long, or delta is too small.
@@ -104,7 +104,7 @@ class GridLaws:
             self._lay(reduce(lambda one, other: together(one, other, length, whole), laws))
 
     def _lay(self, law: Cells) -> None:
-        """The masses of the cells from each on, and of those Q's share."""
+        """Compute the total mass of the cells from each cell on, and its share under Q."""
         bits, q_bits = law.scale.bits, law.scale.q_bits
         self._law, self._spacing = law, law.scale.spacing(law.fine)
         self._parts, self._q_parts = arb(2) ** -bits, arb(2) ** -q_bits
@@ -118,7 +118,7 @@ class GridLaws:
         self._log_p, self._log_q = _logs(self._p, bits), _logs(self._q, q_bits)
 
     def upper(self, epsilon: Ball) -> Ball:
-        """An upper end of delta at an epsilon."""
+        """Upper bound on delta at an epsilon."""
         law, odds = self._law, epsilon.exp()
         place = (epsilon - self._offset) / self._spacing - law.first
         last = law.length
@@ -131,30 +131,30 @@ class GridLaws:
         return total.upper()
 
     def lower(self, epsilon: Ball) -> Ball:
-        """A lower end of delta at an epsilon: E is the best of the sets of cells from some cell on, about."""
+        """Lower bound on delta at an epsilon; E is approximately the best set of cells from some cell on."""
         with np.errstate(over="ignore"):
             best = int(np.argmax(np.exp(self._log_p) - np.exp(float(epsilon.mid()) + self._log_q)))
         found = self._parts * self._p[best] - epsilon.exp() * self._q_parts * self._q[best]
         return found.lower().max(arb(0))
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Both ends of delta at an epsilon."""
+        """Return both ends of delta at an epsilon."""
         with precision(self._bits):
             return Enclosure(self.lower(epsilon), self.upper(epsilon))
 
 
 def _tails(masses: list[Ball] | list[int]) -> list[Ball]:
-    """The sums of the masses from each on; the last is empty."""
+    """Return the sums of the masses from each one on; the last sum is empty."""
     return [0, *accumulate(reversed(masses))][::-1]
 
 
 def _logs(tails: list[int], bits: int) -> npt.NDArray[np.float64]:
-    """About the logarithms of masses, minus infinity where there is none."""
+    """Approximate logarithms of masses, minus infinity where a mass is 0."""
     return np.array([math.log(mass) - bits * math.log(2) if mass else -math.inf for mass in tails])
 
 
 def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Kind:
-    """Rounds of which outcomes that weigh nothing beside a mass, of logarithm ``cut``, are left out."""
+    """Return rounds without the outcomes that are negligible relative to a mass of logarithm ``cut``."""
     least = arb(cut).exp() / len(outcomes)
     kept = [outcome for outcome in outcomes if not outcome.p < least]
     left_out += sum((outcome.p for outcome in outcomes if outcome.p < least), arb(0))
@@ -163,7 +163,7 @@ def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Ki
 
 
 def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
-    """The spacing of a grid, and its fineness where the losses of each kind are whole multiples of it apart, else none.
+    """Return a grid spacing, and its fineness if losses of one kind differ by whole multiples of it, else ``None``.
 
     Any spacing above 0 is sound.
     """
@@ -183,7 +183,7 @@ def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
 
 
 def _fineness(kind: Kind, unit: Ball, finest: int | None, length: int) -> int:
-    """The fineness of the grid on which the losses of one round are put."""
+    """Return the fineness of the grid on which the losses of one round are placed."""
     losses = [float(outcome.loss.mid()) for outcome in kind.outcomes]
     width = max(losses) - min(losses)
     if not width > 0:

@@ -1,7 +1,7 @@
-"""m(t + is) of one round on the line Re z = t, in balls, and a bound on how it falls off.
+"""Values of m(t + is) of one round on the line Re z = t, in ball arithmetic, and a bound on their decay.
 
-m(z) = E_P e^(zL) over the finite losses L of a round. A *line* has ``moment``, m(t); ``values``, m at equidistant s >=
-0 with all remainders; and ``log_decay``, an upper bound on ``log |m(t + is) / m(t)|`` from some s on.
+m(z) = E_P e^(zL) over the finite losses L of a round. A *line* provides ``moment``, m(t); ``values``, m at equidistant
+s >= 0 with all remainders; and ``log_decay``, an upper bound on ``log |m(t + is) / m(t)|`` from some s on.
 
 **Sampled Gaussians.** ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v = log g(-x)``, phi the standard
 normal density; L is u (remove), -u (add) or u - v (replace-one), and ``m(t + is) = int H``, ``H = phi e^(A + isL)``,
@@ -53,7 +53,7 @@ LAPLACE_PIECES = 64  # of the smooth part of Laplace noise
 
 
 class Line:
-    """m of one round on the line Re z = t: of a law whose m has a closed form, and need not fall off.
+    """m of one round on the line Re z = t, for a law whose m has a closed form and need not decay.
 
     Attributes:
         moment: m(t).
@@ -66,11 +66,11 @@ class Line:
         self.moment = self._at(acb(self._t)).real
 
     def _at(self, z: ComplexBall) -> ComplexBall:
-        """m(z)."""
+        """Return m(z)."""
         raise NotImplementedError
 
     def values(self, step: float, count: int) -> list[ComplexBall]:
-        """``m(t + i j step)`` for j < count."""
+        """Return ``m(t + i j step)`` for j < count."""
         return [self._at(acb(self._t, arb(step) * j)) for j in range(count)]
 
     def log_decay(self, s: float, lost: float) -> Ball:
@@ -78,18 +78,18 @@ class Line:
 
         Args:
             s: the height.
-            lost: share of the density of the loss that need not be used.
+            lost: share of the density of the loss that may remain unused.
         """
         return arb(0)
 
 
 def lines(rounds: ExactRounds, t: float, log_tolerance: float) -> list[tuple[Line, int]]:
-    """The lines of all kinds of rounds at a tilt, with counts.
+    """Return the lines of all kinds of rounds at a tilt, with counts.
 
     Args:
         rounds: the rounds, without discrete Gaussian noise.
         t: tilt > 0.
-        log_tolerance: log of the remainders wanted of one round's m, relative to m(t).
+        log_tolerance: log of the desired remainders of one round's m, relative to m(t).
     """
     out: list[tuple[Line, int]] = [(SampledLine(one, t, log_tolerance), count) for one, count in rounds.sampled.items()]
     out += [(LaplaceLine(theta, t), count) for theta, count in rounds.laplace.items()]
@@ -108,7 +108,7 @@ class GaussianLine(Line):
         return (self._v * z * (1 + z) / 2).exp()
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """The modulus itself."""
+        """Return the log modulus itself, which decreases."""
         return -self._v * arb(s) ** 2 / 2
 
 
@@ -130,7 +130,7 @@ class LaplaceLine(Line):
         return (theta * z).exp() / 2 + (-theta * (1 + z)).exp() / 2 * (1 + ((theta * twice).exp() - 1) / twice)
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """By boxes below the density between the atoms."""
+        """Upper bound by boxes below the density between the atoms."""
         return self._boxes.log_decay(s)
 
 
@@ -149,7 +149,7 @@ class Nodes(NamedTuple):
     """Nodes ``low + n dx`` at the height Y; any choice is sound.
 
     Attributes:
-        low, dx, number: of the nodes.
+        low, dx, number: first node, spacing and number of nodes.
         lift: Y.
         share: 1 - w.
     """
@@ -167,7 +167,7 @@ class SampledLine(Line):
     Args:
         item: the round.
         t: tilt >= 0.
-        log_tolerance: log of the remainders that are wanted, relative to m(t).
+        log_tolerance: log of the desired remainders, relative to m(t).
 
     Raises:
         NotApplicableError: it would take too long.
@@ -198,7 +198,7 @@ class SampledLine(Line):
         self._boxes: Boxes | None = None
 
     def _exponents(self, x: Ball | ComplexBall) -> tuple[ComplexBall, ComplexBall]:
-        """A and L."""
+        """Return A and L."""
         half = self._mu * self._mu / 2
         u = (1 - self._rate + self._rate * (self._mu * x - half).exp()).log()
         if not self._rises:
@@ -209,7 +209,7 @@ class SampledLine(Line):
         return u + self._t * loss, loss
 
     def _chosen(self, mu: float, q: float, t: float, depth: float) -> Nodes:
-        """Nodes whose remainders should be about ``e^-depth``."""
+        """Choose nodes whose remainders should be about ``e^-depth``."""
         lifts = LIFTS * min((LIFT_FALLING if self._falls else LIFT) / mu, math.sqrt(depth))
         dip = -t * np.log(np.cos(mu * lifts)) if self._falls else 0 * lifts
         if not self._rises:
@@ -244,7 +244,7 @@ class SampledLine(Line):
         return upper(2 * log_size.exp() / (2 * arb.pi() * lift / arb(self._nodes.dx)).expm1())
 
     def _outside(self) -> Ball:
-        """Bound on what the nodes left out weigh, for all s."""
+        """Bound on the contribution of the nodes left out, for all s."""
         low, dx, number, lift, share = self._nodes
         t, q, first = self._t, self._rate, arb(low)
         last = first + arb(dx) * (number - 1)
@@ -260,7 +260,7 @@ class SampledLine(Line):
         return upper((arb(lift) ** 2 / 2).exp() * ratio * (normal_tail(-first) + above))
 
     def values(self, step: float, count: int) -> list[ComplexBall]:
-        """``m(t + i j step)`` for j < count."""
+        """Return ``m(t + i j step)`` for j < count."""
         if self._nodes.number * count > MOST_PRODUCTS:
             raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
         sums = phase_sums(self._weights, [arb(step) * loss for loss in self._losses], count)
@@ -268,13 +268,13 @@ class SampledLine(Line):
         return [acb(sums[0].real + self._error), *(value + around for value in sums[1:])]
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """By boxes below the density, laid at the first call."""
+        """Upper bound by boxes below the density, which the first call computes."""
         if self._boxes is None:
             self._boxes = self._below(lost)
         return self._boxes.log_decay(s)
 
     def _below(self, lost: float) -> Boxes:
-        """Boxes below the density of the tilted loss, above which about a share ``lost`` of it lies."""
+        """Return boxes below the density of the tilted loss that leave about a share ``lost`` of it uncovered."""
         mu, q, t = self._mu, self._rate, self._t
         bend = mu * mu / 4 if not self._falls or not self._rises else mu * mu * 9 / 8
         if self._rises:

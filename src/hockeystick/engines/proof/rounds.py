@@ -1,4 +1,4 @@
-"""The rounds of one direction in exact numbers, kept as rationals until a precision is chosen."""
+"""Rounds of one direction in exact numbers, kept as rationals until a precision is chosen."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExactRounds:
         mu_squared: sum of count * mu^2 over the unsampled Gaussians (Dong, Roth, Su 2022 [DRS22], Corollary 3.3).
         sampled: Poisson-sampled Gaussians.
         laplace: unsampled Laplace noise, by theta = distance / scale.
-        finite: laws of finitely many losses, of which some may be infinite.
+        finite: laws of finitely many losses, some of which may be infinite.
         discrete: discrete Gaussian noise.
     """
 
@@ -47,7 +47,7 @@ class ExactRounds:
 
     @classmethod
     def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
-        """The rounds of one direction, from each kind and how often it is run."""
+        """Return the rounds of one direction, from the kinds and their counts."""
         out = cls()
         for item, count in kinds:
             match item:
@@ -71,21 +71,21 @@ class ExactRounds:
 
     @property
     def atomic(self) -> list[tuple[FiniteLaw | DiscreteNoise, int]]:
-        """The rounds whose losses are atoms, with counts."""
+        """Return the rounds whose losses are atoms, with counts."""
         return [*self.finite.items(), *self.discrete.items()]
 
     @property
     def empty(self) -> bool:
-        """True if there is no round at all."""
+        """True if there are no rounds."""
         return not (self.smooth or self.atomic)
 
     @property
     def number(self) -> int:
-        """The number of rounds, and one more."""
+        """Return the number of rounds plus one."""
         return 1 + sum(kind.total() for kind in (self.sampled, self.laplace, self.finite, self.discrete))
 
     def finite_mass(self) -> Ball:
-        """The probability that no round has infinite loss, as a ball."""
+        """Return the probability that no round has infinite loss, as a ball."""
         out = arb(1)
         for law, count in self.finite.items():
             out *= ball(1 - law.infinite_mass) ** count
@@ -93,7 +93,7 @@ class ExactRounds:
 
     @property
     def exact_infinite_mass(self) -> Fraction | None:
-        """``P(some round has infinite loss)``, where it is a fraction of a reasonable length."""
+        """Return ``P(some round has infinite loss)`` if it is a fraction of a reasonable length, else ``None``."""
         failing = {law: count for law, count in self.finite.items() if law.infinite_mass}
         if sum(failing.values()) > MAX_EXACT:
             return None
@@ -107,7 +107,7 @@ class ExactRounds:
 
     @property
     def rational_supremum(self) -> Fraction | None:
-        """The largest finite loss, where it is a rational number."""
+        """Return the largest finite loss if it is a rational number, else ``None``."""
         largest = [(law.largest, count) for law, count in self.finite.items()]
         largest += list(self.laplace.items())
         if self.mu_squared or self.sampled or self.discrete or any(loss is None for loss, _ in largest):
@@ -115,7 +115,7 @@ class ExactRounds:
         return sum((count * loss for loss, count in largest if loss is not None), Fraction(0))
 
     def supremum(self) -> Ball:
-        """The largest finite loss of bounded rounds."""
+        """Return the largest finite loss of bounded rounds."""
         out = arb(0)
         for kind in (self.sampled, self.discrete):  # of a record added: g >= 1 - q
             for item, count in kind.items():

@@ -1,4 +1,4 @@
-"""The epsilon at a delta, from proved ends of delta."""
+"""Search for the epsilon at a delta, from proved ends of delta."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ class Evaluator(Protocol):
 
     @property
     def name(self) -> str:
-        """The way by which delta is proved."""
+        """Name of the method that proves delta."""
         ...
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Proved ends of delta at an epsilon >= 0."""
+        """Return proved ends of delta at an epsilon >= 0."""
         ...
 
 
 def epsilon_between(evaluator: Evaluator, target: Enclosure, guess: float, slope: float) -> tuple[float, float]:
-    """Doubles between which epsilon lies, at which the ends of delta are on the right side of the target.
+    """Return doubles that bound epsilon, at which the ends of delta are on the right side of the target.
 
-    delta falls with eps: ``delta(upper) <= target`` and ``delta(lower) > target`` put the truth between. Where none is
-    found the end is infinite, or 0.
+    delta falls with eps: if ``delta(upper) <= target`` and ``delta(lower) > target``, the truth lies between. An end
+    that is not found is infinite, or 0.
 
     Args:
-        evaluator: of delta.
+        evaluator: evaluates delta.
         target: ends of the target delta.
-        guess: where to begin.
-        slope: about ``-d log delta / d eps`` there.
+        guess: starting point.
+        slope: approximate ``-d log delta / d eps`` there.
     """
     root, slope, low, high = _root(evaluator, target.lower, guess, slope)
     found = evaluator.delta(arb(root))
@@ -69,16 +69,16 @@ def epsilon_between(evaluator: Evaluator, target: Enclosure, guess: float, slope
 
 
 def _log_ratio(x: Ball, y: Ball) -> float:
-    """About log(x / y), from 0 to 1; 1 where neither tells a step."""
+    """Approximate log(x / y), clipped to the range from 0 to 1; 1 if x and y give no usable step."""
     if not (x > 0 and y > 0):
         return 1.0
     return min(max(float((x / y).log().mid()), 0.0), 1.0)
 
 
 def _root(evaluator: Evaluator, target: Ball, guess: float, slope: float) -> tuple[float, float, float, float]:
-    """About the epsilon >= 0 at which delta meets the target, ``-d log delta / d eps`` there, and a bracket.
+    """Approximate the epsilon >= 0 at which delta meets the target, ``-d log delta / d eps`` there, and a bracket.
 
-    Secant steps on the logarithm within the bracket that the values so far leave; any answer is sound.
+    The method is secant steps on the logarithm within the bracket left by the values so far; any answer is sound.
     """
     epsilon, low, high, first = guess, 0.0, math.inf, slope
     before: tuple[float, float] | None = None
