@@ -8,8 +8,8 @@ independent lists together is the mean of D of one list at eps minus a loss of t
 compose to a law above both. A law stays above under each of these steps:
 
 - a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
-- a loss x between a and b is split, with the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b and the rest to a:
-  mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of that (Jensen).
+- a loss x between a and b is split, with the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b, the rest to
+  a: mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of that (Jensen).
 
 The masses stored are upper bounds on those of such a law, whose own masses never sum to more than 1: the lost mass of a
 sum is then at most the sum of the lost masses. The law of a sum of independent losses is a product of polynomials with
