@@ -1,1 +1,1 @@
-"""From dominating pairs to numbers: each direction and its mass at infinity apart, the maximum last."""
+"""Numbers from dominating pairs: each direction and its mass at infinity separately, the maximum last."""

@@ -1,4 +1,4 @@
-"""Certified bounds of a plan by an engine: each direction and its mass at infinity apart, the maximum last.
+"""Certified bounds of a plan by an engine: each direction and its mass at infinity separately, the maximum last.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over
 the finite losses only (their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its
@@ -100,9 +100,9 @@ def _certified_delta(directions: Directions, epsilon: float, gap: float | None, 
 
 
 def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
-    """The larger of both directions of Gaussian rounds, which the core takes side by side (``engines/core/ask.py``).
+    """Larger of both directions of Gaussian rounds, which the core computes side by side (``engines/core/ask.py``).
 
-    ``None`` for other rounds, and where the interval is wider than the gap times the size of its upper end.
+    ``None`` for other rounds, and if the interval is wider than the gap times the size of its upper end.
     """
     if not directions.tight:
         return None
@@ -158,8 +158,8 @@ def worst_direction(
 ) -> tuple[Direction, Interval]:
     """Return the larger lower end and the larger upper end, which bound the larger of the truths, and the direction.
 
-    The first direction is computed at the wanted gap. For another one a glance at a coarse gap suffices if it lies
-    below the result so far, or if it was limited itself: a narrower gap would be limited, too.
+    The first direction is computed at the requested gap. For another one, a glance at a coarse gap suffices if it lies
+    below the result so far, or if the glance was limited itself: a narrower gap would be limited, too.
     """
     (direction, leader), *others = directions
     with share(FIRST if others else 1.0):
@@ -180,7 +180,7 @@ def worst_direction(
 
 
 def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -> Interval:
-    """A coarse answer of an engine, or the Renyi bound where it has none: it may show one direction milder."""
+    """Coarse answer of an engine, or the Renyi bound if it has none; it may show that one direction is milder."""
     try:
         return ask(engine)
     except NotApplicableError:
@@ -245,7 +245,7 @@ def _subject(rounds: RenyiComposition) -> Gathered:
 def _from_above(
     rounds: RenyiComposition, found: Interval, ask: Callable[[Composition, EngineFactory], Interval]
 ) -> Interval:
-    """The answer by a pair in place of curves, or the Renyi bound of all rounds if that is lower; named after it."""
+    """Answer by a pair in place of curves, or the Renyi bound of all rounds if that is lower; named accordingly."""
     rough = ask(cast(Composition, rounds), RenyiEngine)  # needs moments only
     if rough.upper < found.upper:
         return rough
@@ -253,12 +253,12 @@ def _from_above(
 
 
 def _at_most(found: Interval, rough: Interval) -> Interval:
-    """The answer by pairs, with a bound from sharper moments as its upper end if that is lower; named after it."""
+    """Answer by pairs, with a bound from sharper moments as its upper end (and name) if that is lower."""
     return replace(found.at_most(rough.upper), engine=rough.engine) if rough.upper < found.upper else found
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Epsilon of one direction; at delta 0 that of all kinds, without an engine."""
+    """Epsilon of one direction; at delta 0, that of all kinds, without an engine."""
     if rounds.moments is not None:
         found = _epsilon(replace(rounds, moments=None), delta, gap, engine)
         return _at_most(found, _epsilon_of(cast(Composition, rounds.moments), delta, gap, RenyiEngine))
@@ -279,7 +279,7 @@ def _asked(
     engine: EngineFactory,
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
 ) -> Interval:
-    """The answer for all kinds; for many, the lower end of the milder and the upper end of the worse gathered side."""
+    """Answer for all kinds; if many, from the lower end of the milder to the upper end of the worse gathered side."""
     if not rounds.many:
         return ask(rounds.exact, gap, engine)
     found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
@@ -298,7 +298,7 @@ def _asked(
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
-    """The answer of a contour for all kinds, if that engine may be used and is sharper than the gathered kinds.
+    """Answer of a contour for all kinds, if that engine may be used and is sharper than the gathered kinds.
 
     Without remaining work no contour is begun: finding its tilt alone takes half a second for all kinds.
     """
@@ -379,7 +379,7 @@ def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: Engi
 
 
 def _beyond(rounds: Gathered, epsilon: float) -> bool:
-    """True if no finite loss of the rounds exceeds epsilon; the sum of all is formed only if it may decide."""
+    """True if no finite loss of the rounds exceeds epsilon; the sum of all losses is computed only if it may decide."""
     if not rounds.exact.bounded:
         return False
     from hockeystick.numerics.decimals import decimal  # imported late, as below: common plans have unbounded losses

@@ -1,7 +1,7 @@
-"""Delta of a plan at many epsilons: each direction and its mass at infinity apart, the maximum last.
+"""Delta of a plan at many epsilons: each direction and its mass at infinity separately, the maximum last.
 
-The certificate for one epsilon in ``certified.py`` holds here for many. One :class:`~hockeystick.engines.curve.Curve` a
-direction replaces the engine, and keeps its sections from one question to the next.
+The certificate for one epsilon in ``certified.py`` holds here for many. One :class:`~hockeystick.engines.curve.Curve`
+per direction replaces the engine, and keeps its sections from one query to the next.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DirectionCurve:
 
     Args:
         composition: pairs and counts.
-        gap: widest relative width of delta wanted."""
+        gap: largest relative width of delta allowed."""
 
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition, self._gap = composition, gap
@@ -140,14 +140,14 @@ class DirectionCurve:
 
 
 def _log_less(a: Array, b: float) -> Array:
-    """Doubles below ``log(e^a - e^b)``; minus infinity unless a exceeds b by 1."""
+    """Return doubles below ``log(e^a - e^b)``; minus infinity unless a exceeds b by 1."""
     over = np.maximum(a, b + 1)
     left: Array = over + np.log(-np.expm1(b - over)) - SUM_ERROR * (1 + np.abs(over))
     return np.where(a > b + 1, left, -math.inf)
 
 
 def _log_sum(a: Array, b: float, side: Side | None) -> Array:
-    """``log(e^a + e^b)``, moved to that side by its rounding."""
+    """Return ``log(e^a + e^b)``, moved to the given side by its rounding."""
     total: Array = np.logaddexp(a, b)
     return total if side is None else total + side * SUM_ERROR * (1 + np.abs(total))
 
@@ -199,7 +199,7 @@ class SidedCurve:
 
     Args:
         directions: rounds in each direction.
-        gap: widest relative width of delta wanted of either; ``None`` for the engines' defaults.
+        gap: largest relative width of delta allowed of either; ``None`` for the engines' defaults.
 
     Attributes:
         above: curves of the dominating pairs in each direction.
@@ -223,7 +223,7 @@ class SidedCurve:
 
     @property
     def tight(self) -> bool:
-        """True if both sides are of the same pairs."""
+        """True if both sides belong to the same pairs."""
         return self.above is self.below
 
     @cached_property
@@ -244,7 +244,7 @@ class SidedCurve:
         return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])
 
     def _curve(self, composition: Composition) -> DirectionCurve:
-        """The curve of a composition, shared by equal ones, so that sections are computed once."""
+        """Return the curve of a composition, shared by equal ones, so that sections are computed once."""
         for known in self._made:
             if known.composition == composition:
                 return known

@@ -1,4 +1,4 @@
-"""Epsilon at many deltas: all roots searched together, on a curve whose sections serve them all.
+"""Epsilon at many deltas: all roots are searched together, on a curve whose sections apply to all of them.
 
 Only the last evaluation is certified: an upper end is an epsilon at which the certified upper bound of log delta is at
 most the target, a lower end one at which the certified lower bound exceeds it.

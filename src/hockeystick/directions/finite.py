@@ -1,4 +1,4 @@
-"""Base of published methods: each direction and its mass at infinite loss apart, the maximum last.
+"""Base of published methods: each direction and its mass at infinite loss separately, the maximum last.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method answers for the finite
 losses of one direction. Cases that need no method (no rounds, a target below p, an epsilon beyond the largest loss) are
@@ -23,7 +23,7 @@ EFFORT = 1.6
 """Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
 
 NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
-"""Reason for an interval that is the whole range."""
+"""Reason for an interval that covers the whole range."""
 
 
 class Ends(NamedTuple):

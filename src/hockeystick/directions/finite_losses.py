@@ -1,6 +1,6 @@
-"""delta of the finite losses of one direction: by an engine, and next to the largest loss.
+"""Delta of the finite losses of one direction: by an engine, or near the largest loss without one.
 
-Rounds that may lose everything have an infinite loss with some probability; it is added elsewhere
+Rounds with catastrophic failures have an infinite loss with some probability; it is added elsewhere
 (``certified.py``, ``curve.py``); :func:`log_sum` and :func:`log_less` add and subtract by logarithms.
 """
 

@@ -1,4 +1,4 @@
-"""One number for a trade-off function: the tight mu of Gaussian differential privacy, and its regret.
+"""Summary of a trade-off function in one number: the tight mu of Gaussian differential privacy, and its regret.
 
 Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
 unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the error rates,
@@ -6,17 +6,17 @@ unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alph
     mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
     regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .
 
-The supremum also covers the points where one of the two is the least rate: if no test of a plan has both so large, the
-other is smaller there.
+The supremum also covers the points where one of the two rates is the least rate: if no test of a plan has both that
+large, the other is smaller there.
 
 **Upper end of mu.** Upper bounds of delta at finitely many epsilons put f above a polygon, the maximum of lines. On
 each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu must suffice at the
-corners, and at the least rate. If a line of the other side is the higher one at the least rate, it stays so: all
+corners, and at the least rate. If a line of the other half is the higher one at the least rate, it stays so: all
 corners belong to the other side, and this one has only the end. **Lower end**: mu at those points, with f replaced by
 an upper bound.
 
-**Regret.** Along a diagonal ``v = alpha - beta`` the curves f and G_mu are met at one alpha each, convex in v; regret
-is the largest difference. Between two diagonals f's is at most the chord, G's at least its tangents (slope
+**Regret.** A diagonal ``v = alpha - beta`` meets each of the curves f and G_mu at one alpha, convex in v; the regret is
+the largest difference. Between two diagonals f's is at most the chord, G's at least its tangents (slope
 ``1 / (1 + |G'|)``), and the difference is largest at an end or where the tangents cross.
 
 SciPy's normal distribution function and its inverse get a slack of 1e-12, far above their error.
@@ -60,10 +60,10 @@ class GaussianFit:
 
     Attributes:
         mu: certified interval of the smallest mu with ``f >= G_mu`` for error rates of at least ``least_rate``,
-            and where one of them is, however small the other; safe above.
+            and for points where one equals it, however small the other; the upper end is the safe one.
         regret: certified interval of the largest distance, in both error rates at once, by which the plan may be better
             than ``G_mu`` at ``mu.upper``; below 0.01 mu alone is nearly complete.
-        least_rate: see mu.
+        least_rate: smallest error rate covered (see mu).
     """
 
     mu: Bound
@@ -129,7 +129,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
 
 
 def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[float, float]:
-    """Certified ends of the mu that suffices where the rate that is small in a direction is the least one."""
+    """Certified ends of the mu that suffices where the rate that is small in a direction equals the least rate."""
     from scipy.special import ndtri
 
     missed = trade_off.rates(np.array([rate]), RATE_GAP, direction)[1]
@@ -138,7 +138,7 @@ def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[floa
 
 
 def _mus(rate: Array, reached: Array) -> Array:
-    """Mu of a Gaussian whose test reaches a true-positive rate at a false-positive rate."""
+    """Return the mu of a Gaussian whose test attains a true-positive rate at a false-positive rate."""
     from scipy.special import ndtri
 
     certain = (reached >= 1.0) | (rate <= 0.0)
@@ -175,7 +175,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
 
 
 def _of_different_slopes(b: Array, u: Array) -> list[int]:
-    """Lines ``u_i + b_i alpha``; of neighbours with equal rounded slopes, the lowest."""
+    """Indices of lines ``u_i + b_i alpha``, keeping only the lowest of neighbours with equal rounded slopes."""
     kept: list[int] = []
     for i, (slope, height) in enumerate(zip(b.tolist(), u.tolist(), strict=True)):
         if not kept or slope != b[kept[-1]]:
@@ -207,7 +207,7 @@ def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
 
 
 def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> Bound:
-    """Regret against G = 0: the rate at which f is the diagonal, between rates surely above and below."""
+    """Regret against G = 0: the rate at which f meets the diagonal, between rates certainly above and below."""
     fnr = _least_rates(above)
     low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
     high = float(np.maximum(rate, _least_rates(below).upper).min())

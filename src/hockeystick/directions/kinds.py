@@ -15,7 +15,7 @@ from hockeystick.values.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class FromAbove:
-    """Kind of rounds without a lower bound, since no record need be in as many of them as are composed.
+    """Kind of rounds without a lower bound, since no record need take part in all of the composed rounds.
 
     Attributes:
         kind: kind with its lower bounds.

@@ -45,7 +45,7 @@ def delta_bound(
 
 
 def log_left(delta: float, infinite: float) -> float:
-    """log of delta less a smaller mass at infinite loss, the difference rounded down."""
+    """Return the log of delta minus a smaller mass at infinite loss, the difference rounded down."""
     return math.log(next_down(delta - infinite))
 
 

@@ -18,10 +18,10 @@ and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` a
     the line through ``(b_(i-1), u_(i-1))`` and ``(b_i, l_i)``,
     and above the line through ``(b_(i+1), l_(i+1))`` and ``(b_(i+2), u_(i+2))``
 
-(slope -1 takes the place of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
+(slope -1 replaces that of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
 larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
 an end of the interval or where the lines cross. So the *vertices* (ends and crossings) represent all b. Beyond the last
-b, ``h >= 0``, with which both expressions fall: the last b with h = 0 is a vertex too.
+b, ``h >= 0``, for which both expressions decrease: the last b with h = 0 is a vertex too.
 
 **Two pairs.** If the dominating pair of a round is not attained by an instance (``pairs/sides.py``), the trade-off
 function of the plan is the minimum over its instances. It is at least that of the pairs above, whose h and h' bound
@@ -122,7 +122,7 @@ class TradeOff:
         return self._budget.left <= 0
 
     def nodes(self, direction: Direction) -> Nodes:
-        """Return the present nodes of delta in a direction."""
+        """Return the current nodes of delta in a direction."""
         return self._of[direction]
 
     def refine(self, direction: Direction, near: Index) -> None:
@@ -144,7 +144,7 @@ class TradeOff:
 
         Args:
             fpr: false-positive rates in [0, 1], shape (n,).
-            gap: relative width wanted of the smaller of the two.
+            gap: requested relative width of the smaller of the two.
             steep_in: direction of the steep end by default; that of the flat one exchanges the two error rates.
 
         A rate is *wide* until its interval is narrow enough, or *stalled* after several rounds with hardly any gain.
@@ -186,7 +186,7 @@ class TradeOff:
         return self.flat if direction is self.steep else self.steep
 
     def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
-        """Return :meth:`rates` by the present nodes; the two error rates swap if ``steep_in`` is the flat end's
+        """Return :meth:`rates` by the current nodes; the two error rates swap if ``steep_in`` is the flat end's
         direction."""
         steep, flat = self._of[steep_in], self._of[self._other(steep_in)]
         tpr, fnr = [], []
@@ -214,8 +214,8 @@ class TradeOffs:
     """Trade-off functions of a plan, one for each ordering of two neighbours; the plan's is their minimum.
 
     Attributes:
-        above: those of the dominating pairs, whose lower ends are below the truth.
-        below: those of the instances, whose upper ends are above the truth. Both are equal if pairs are tight.
+        above: functions of the dominating pairs, whose lower ends are below the truth.
+        below: functions of the instances, whose upper ends are above the truth. Both are equal if pairs are tight.
     """
 
     above: tuple[TradeOff, ...]
@@ -264,7 +264,7 @@ def _worst_rates(trade_offs: Sequence[TradeOff], fpr: Array, gap: float) -> tupl
 
 
 def _least(start: Array, slope: Array, at: Array) -> tuple[Array, Index]:
-    """``min_i start_i + slope_i at`` and the index i of the minimum; shape of ``at``."""
+    """Return ``min_i start_i + slope_i at`` and the index i of the minimum, in the shape of ``at``."""
     out, where = np.empty(len(at)), np.empty(len(at), dtype=np.intp)
     batch = max(1, CHUNK // len(start))
     for first in range(0, len(at), batch):

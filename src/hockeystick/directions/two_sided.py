@@ -1,4 +1,4 @@
-"""Certified intervals as results, for accountants that have both ends."""
+"""Certified intervals as results, for accountants that compute both ends."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
 
 
 def refuse_contradiction(lower: float, upper: float) -> None:
-    """Refuse a lower end, of pairs below, that is above the upper end of the pairs above.
+    """Refuse a lower end, of the pairs below, that exceeds the upper end of the pairs above.
 
     Raises:
-        InvalidInputError: it is.
+        InvalidInputError: the lower end exceeds the upper end.
     """
     if lower > upper:
         raise InvalidInputError(
@@ -75,7 +75,7 @@ def refuse_contradiction(lower: float, upper: float) -> None:
 
 
 def raised(found: Interval, lower: float, log_lower: float, why: str) -> Interval:
-    """Return the interval with another lower end; of delta also with that of its logarithm.
+    """Return the interval with another lower end; for delta, also with that of its logarithm.
 
     Raises:
         InvalidInputError: that end is above the upper end, so that the pairs of a round contradict each other.
