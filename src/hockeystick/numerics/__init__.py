@@ -1,1 +1,1 @@
-"""Numbers without privacy: log-space, quadrature, Fourier powers, normal tails, directed rounding."""
+"""Numerical methods independent of privacy: log-space, quadrature, Fourier powers, normal tails, directed rounding."""

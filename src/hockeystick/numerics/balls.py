@@ -1,7 +1,7 @@
 """Ball arithmetic: exact numbers in, proved inequalities out. Needs python-flint (Johansson 2017 [Joh17]).
 
-A ball is a midpoint and a radius; every operation returns one that holds all results for all arguments in its operands.
-A comparison is true only where it holds for all of them.
+A ball is a midpoint and a radius; every operation returns a ball that contains all results for all arguments in its
+operands. A comparison is true only if it holds for all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ComplexBall: TypeAlias = Any
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Midpoints of this many bits inside the block."""
+    """Context manager: midpoints have this many bits inside the block."""
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -33,15 +33,15 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def ball(value: Fraction | int) -> Ball:
-    """A ball around an exact number."""
+    """Return a ball around an exact number."""
     return arb(fmpq(value.numerator, value.denominator))
 
 
 def above(x: Ball) -> float:
-    """A double that no point of the ball exceeds; the least one, up to a step.
+    """Return a double that no point of the ball exceeds; the least one, up to a step.
 
     Raises:
-        ArithmeticError: the ball is not a number.
+        ArithmeticError: the ball is NaN.
     """
     if x.is_nan():
         raise ArithmeticError("a ball that is not a number has no upper end")
@@ -52,41 +52,41 @@ def above(x: Ball) -> float:
 
 
 def below(x: Ball) -> float:
-    """A double that exceeds no point of the ball."""
+    """Return a double that exceeds no point of the ball."""
     return 0.0 - above(-x)
 
 
 def upper(x: Ball) -> Ball:
-    """The upper end of the ball, exact."""
+    """Return the upper end of the ball, exact."""
     return x.upper()
 
 
 def spread(radius: Ball) -> Ball:
-    """The ball around 0 that holds all numbers of modulus at most a bound."""
+    """Return the ball around 0 that contains all numbers of modulus at most a bound."""
     return arb(0, upper(abs(radius)))
 
 
 MOST_PARTS = 1 << 14
-"""Parts of a continued fraction that are formed at the most; with fewer than are wanted its ball is wider."""
+"""Largest number of terms of a continued fraction; where more would be needed, the ball is wider."""
 
 FAR_OUT = 1 << 14
-"""Standard deviations from where on a normal tail is its density times its Mills ratio: the complementary error
-function of balls loses bits from there on, and is known to none of them from 2^18 on."""
+"""Standard deviations beyond which a normal tail is computed as density times Mills ratio: the complementary error
+function of balls loses bits from there on, and all of them from 2^18 on."""
 
 
 def normal_tail(x: Ball) -> Ball:
-    """``Phi(-x)``, the standard normal mass above x."""
+    """Return ``Phi(-x)``, the standard normal mass above x."""
     if x > FAR_OUT:
         return (-x * x / 2).exp() / (2 * arb.pi()).sqrt() * mills_ratio(x)
     return (x / arb(2).sqrt()).erfc() / 2
 
 
 def mills_ratio(x: Ball) -> Ball:
-    """``Phi(-x)`` over the standard normal density at x, for x > 1: ``1/(x + 1/(x + 2/(x + 3/(x + ...))))``.
+    """Return ``Phi(-x)`` over the standard normal density at x > 1: ``1/(x + 1/(x + 2/(x + 3/(x + ...))))``.
 
-    All parts of Laplace's continued fraction (Olver et al. 2010 [OLBC10], 7.9.1) are positive, so that its convergents
-    lie above and below it in turn. Two that follow each other differ by about ``n! x^(-2n)``: n is such that this is
-    below the precision far out; nearer the ball is wide.
+    All terms of Laplace's continued fraction (Olver et al. 2010 [OLBC10], 7.9.1) are positive, so its convergents lie
+    alternately above and below it. Consecutive ones differ by about ``n! x^(-2n)``: n is chosen so that this is below
+    the precision in the tail; for smaller x the ball is wide.
     """
     count = min(int(ctx.prec / (2 * max(float(abs(x).lower().log()), 0.1))) + 2, MOST_PARTS)
 
@@ -100,9 +100,9 @@ def mills_ratio(x: Ball) -> Ball:
 
 
 def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
-    """``base^0, base^1, ...``, count of them.
+    """Return the first ``count`` powers ``base^0, base^1, ...``.
 
-    Each comes from two of half its size: a box that is turned many times in a row grows by up to sqrt 2 a turn.
+    Each is the product of two of half the exponent, since a box grows by up to sqrt 2 with each successive rotation.
     """
     out = [acb(1), base]
     for j in range(2, count):
@@ -111,9 +111,9 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
 
 
 def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
-    """``sum_x w_x e^(i j a_x)`` for j < count, the angles real or complex.
+    """Return ``sum_x w_x e^(i j a_x)`` for j < count, with real or complex angles.
 
-    With ``j = j1 B + j2``, B about sqrt(count), a power is a product of two, and the sums are one product of matrices.
+    With ``j = j1 B + j2``, B about sqrt(count), each power is a product of two, and the sums are one matrix product.
     """
     width = math.isqrt(count - 1) + 1
     near = [powers((acb(0, 1) * angle).exp(), width + 1) for angle in angles]

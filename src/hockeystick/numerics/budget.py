@@ -1,9 +1,9 @@
-"""The budget of a question: how much work it may take, so that it ends, and ends alike on every machine.
+"""Budget of a query: a limit on its work, so that it ends, and ends alike on every machine.
 
-Work is counted in units of about a nanosecond on one core, by the sizes of what is done and not by a clock. Whoever
-answers a question opens a budget; the loops below that can be long ask :func:`allows` before they begin a step, and
-leave the step out where they must not: the interval found so far is the answer, or a cheaper bound is. A budget within
-another one takes from both. Without any budget every single step of at most :data:`QUESTION` units is allowed.
+Work is counted in units of about a nanosecond on one core, from the sizes of the computations and not by a clock. The
+code that answers a query opens a budget; potentially long loops below it call :func:`allows` before each step, and
+skip the step if it is not allowed: then the interval found so far, or a cheaper bound, is the answer. A nested budget
+draws on both. Without any budget, every single step of at most :data:`QUESTION` units is allowed.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from contextvars import ContextVar, Token
 from typing import Self
 
 QUESTION = 1.6e9
-"""Units that one question to an engine may take: two seconds or so."""
+"""Units allowed for one query to an engine: about two seconds."""
 
 CALL = 2.0 * QUESTION
-"""Units that one public call may take: as many as the two directions of a plan."""
+"""Units allowed for one public call: those of the two directions of a plan."""
 
 USED_UP = "the call reached its work limit"
-"""Reason for an interval that is wider than it might be."""
+"""Reason for an interval that is wider than necessary."""
 
 _open: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 class Budget:
-    """Units of work, open as long as a ``with`` block lasts; several blocks, one after another, share them.
+    """Units of work, available inside a ``with`` block; several consecutive blocks share them.
 
     Args:
-        units: that may be taken within.
+        units: number of units available.
 
     Attributes:
-        left: units that are left.
+        left: number of units left.
     """
 
     __slots__ = ("_before", "_token", "left")
@@ -53,24 +53,24 @@ class Budget:
 
 
 def question() -> Budget:
-    """The budget of a public call; of a call within a call what that one has left."""
+    """Return the budget of a public call; within another call, the units that one has left."""
     around = _open.get()
     return Budget(CALL if around is None else around.left)
 
 
 def share(part: float) -> Budget:
-    """A part of what is left; the rest stays for what comes after."""
+    """Return a budget with a part of the units left; the rest is kept for later steps."""
     return Budget(part * left())
 
 
 def left() -> float:
-    """Units that are left."""
+    """Return the number of units left."""
     budget = _open.get()
     return QUESTION if budget is None else budget.left
 
 
 def allows(units: float) -> bool:
-    """True if a step of so many units may be taken, which are taken from the budget then.
+    """True if a step of this many units is allowed; they are then deducted from the budget.
 
     >>> with Budget(10.0):
     ...     [allows(6.0), allows(6.0), allows(4.0)]

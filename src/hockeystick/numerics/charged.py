@@ -1,4 +1,4 @@
-"""The seam through which a certificate takes each of its charges, so that each has a name."""
+"""The hook through which every charge of a certificate passes, so that each has a name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def charged(name: str, value: Any) -> Any:
-    """A charge as it was computed; tests put another function in its place, which drops or halves one by its name.
+    """Return a charge unchanged; tests replace this function by one that drops or halves a charge by its name.
 
     >>> charged("step", 1e-9)
     1e-09

@@ -1,4 +1,4 @@
-"""Parameters as the numbers that people write: the exact decimal in place of the double next to it."""
+"""Parameters as people write them: the exact decimal instead of the nearest double."""
 
 from hockeystick.values.exact import decimal
 

@@ -1,8 +1,8 @@
-"""Forward differences of a sequence of positive numbers, in decimal arithmetic with as many digits as they cancel.
+"""Forward differences of a positive sequence, in decimal arithmetic with enough digits for their cancellation.
 
 ``D_l = sum_i (-1)^(l-i) C(l, i) a_i`` loses about as many digits as D_l is smaller than ``2^l a_l``, hundreds where a
 law is close to another. For moments ``a_i = E X^i`` with ``E X = 1`` it is ``E (X - 1)^l``, hence at least
-``D_2^(l/2)`` for even l, which says how many digits are needed. What rounding may have taken is added in any case.
+``D_2^(l/2)`` for even l, which determines how many digits are needed. A bound on the rounding is always added.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -
 
 
 def _digits(terms: Callable[[int], Sequence[Decimal]], most: int) -> int:
-    """``log10 (2^most a_most / D_2^(most/2))`` and some more."""
+    """Number of digits needed: ``log10 (2^most a_most / D_2^(most/2))`` and some more."""
     with localcontext(Context(prec=MOST_DIGITS // 2, Emin=MIN_EMIN, Emax=MAX_EMAX)):
         zeroth, first, second = terms(2)
         variance = second - 2 * first + zeroth
@@ -53,8 +53,9 @@ def _digits(terms: Callable[[int], Sequence[Decimal]], most: int) -> int:
 def _differences(row: Sequence[Decimal], digits: int) -> list[Decimal]:
     """Upper bounds on the even differences.
 
-    Each a_i errs by at most ``(2 (i + 1)^2 + 4 |log a_i|) 10^(1-digits)`` of itself and each of the l subtractions on
-    the way by ``10^(1-digits)`` of a number that is at most ``2^l a_l``; the weights of ``D_l`` add up to ``2^l``.
+    Each a_i has a relative error of at most ``(2 (i + 1)^2 + 4 |log a_i|) 10^(1-digits)``, and each of the l
+    subtractions errs by ``10^(1-digits)`` of a number that is at most ``2^l a_l``; the weights of ``D_l`` sum to
+    ``2^l``.
     """
     largest = row
     unit = Decimal(10) ** (1 - digits)

@@ -1,30 +1,30 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-Three ways, the cheapest one that is exact enough:
+There are three methods, of which the cheapest that is accurate enough is used:
 
 - term by term, as ``-2 sin^2(sL/2) + i sin sL``;
 - by factors: ``s_j = a + b`` with about sqrt(n) different a and b, and ``e^(i(a+b)L) - 1 = E_a + E_b + E_a E_b`` for
-  ``E_a = e^(iaL) - 1``, so that the sums are a product of matrices. As ``|E| <= 2``, all three parts together are at
+  ``E_a = e^(iaL) - 1``, so that the sums are a matrix product. As ``|E| <= 2``, all three parts together are at
   most ``2 (|E_a| + |E_b|)``; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of
-  the sizes (Higham 2002 [Hig02], Section 3.6), in blocks of BLOCK, which are then added up;
+  the sizes (Higham 2002 [Hig02], Section 3.6), in blocks of BLOCK, which are then summed;
 - by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
   nearest ``L / D``, ``d = L - b D`` and ``a_j = s_j D / 2 = pi j / n``,
 
       e^(i s_j L) = e^(2 pi i j b / n) sum_r (i a_j)^r / r! (2 d / D)^r ,
 
   so that the sum is one n-point transform for each r of the moments ``mu_r(b) = sum w (2d/D)^r``. With j <= n/2, hence
-  ``a <= pi/2``, and ``|2d/D| <= 1`` what the series leaves out is at most ``a^R / R! sum w |2d/D|^R`` for R terms (the
-  remainder of ``e^(i y)`` is at most ``|y|^R / R!``). The cell b = 0 needs no transform, and its term r = 0 is taken
-  off by the -1: what hardly moves costs no accuracy.
+  ``a <= pi/2``, and ``|2d/D| <= 1`` the remainder of the series is at most ``a^R / R! sum w |2d/D|^R`` for R terms (the
+  remainder of ``e^(i y)`` is at most ``|y|^R / R!``). The cell b = 0 needs no transform, and its term r = 0 is
+  cancelled by the -1: losses near 0 cost no accuracy.
 
-The series is cut where what is left is a hundredth of the tolerance, or after TERMS terms.
+The series is cut where the remainder is a hundredth of the tolerance, or after TERMS terms.
 
-Rounding of the third way: every entry of a transform errs by at most e times the 1-norm of its input
-(``numerics/fourier.py``); a power of 2d/D and the coefficients err by 4r units each, a moment by the additions that one
-of its BLOCK and the number of blocks in its cell, or FOLD for each layer of a sum (the 1-norm after r
-products is that of the moments or more). Terms are added up from the last, a few at a time, so that the term r meets
-at most r + 8 roundings, and two for each time that the sum so far, at most twice the 1-norm, is added to. ``s |L|``
-times a few units is added for the phases, which the rounding of D moves too.
+Rounding of the third method: every entry of a transform errs by at most e times the 1-norm of its input
+(``numerics/fourier.py``); a power of 2d/D and the coefficients err by 4r units each, a moment by BLOCK
+additions and one for each block in its cell, or by FOLD for each layer of a sum (the 1-norm after r products is at
+least that of the moments). Terms are summed from the last, a few at a time, so that term r undergoes at most r + 8
+roundings, and two for each addition to the sum so far, which is at most twice the 1-norm. ``s |L|`` times a few units
+is added for the phases, which also depend on the rounding of D.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ LONGEST = 1 << 21  # points of a transform
 
 
 def cost(terms: int, count: int) -> float:
-    """The number of elementary evaluations, about, that the cheaper way takes."""
+    """Approximate number of elementary evaluations of the cheaper method."""
     return min(float(terms) * count, TERMS * (4.0 * count + terms))
 
 
 def moved_sum(
     loss: Array, weight: Array, step: float, count: int, tolerance: float
 ) -> tuple[ComplexArray, Array] | None:
-    """The sum at ``s_j = j step`` for j < count, and a bound on the absolute error that this adds.
+    """Return the sum at ``s_j = j step`` for j < count, and a bound on the absolute error of its computation.
 
-    Errors of the given weights and losses are the caller's. ``None`` where the sum cannot be had to about the tolerance
-    at a reasonable price.
+    The caller handles errors of the given weights and losses. ``None`` if the sum cannot be computed to about the
+    tolerance at a reasonable cost.
     """
     if count == 1:  # s = 0 alone, as bounds on the real line ask: every term is e^0 - 1
         return np.zeros(1, dtype=np.complex128), np.zeros(1)
@@ -85,7 +85,7 @@ def moved_sum(
 
 
 def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
-    """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, term by term, by sines and cosines."""
+    """Return values at ``s_j = j step``, shape (count,), and bounds on their errors, by sines and cosines."""
     loss, weight = _padded(loss), _padded(weight)
     blocks = len(loss) // BLOCK
     shares = weight.reshape(blocks, 1, BLOCK)
@@ -112,7 +112,7 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
 
 
 def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
-    """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, as a product of matrices."""
+    """Return values at ``s_j = j step``, shape (count,), and bounds on their errors, as a matrix product."""
     loss, weight = _padded(loss), _padded(weight)
     blocks, inner = len(loss) // BLOCK, math.isqrt(count - 1) + 1
     outer = -(-count // inner)
@@ -128,13 +128,13 @@ def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[Com
 
 
 def _padded(x: Array) -> Array:
-    """The numbers with zeros behind them that fill the last block."""
+    """Return the numbers, padded with zeros to fill the last block."""
     out: Array = np.concatenate((x, np.zeros(-len(x) % BLOCK)))
     return out
 
 
 def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, ComplexArray]:
-    """``e^(isL) - 1`` by nodes and heights, and the sums over the nodes of its weighted sizes and values."""
+    """Return ``e^(isL) - 1`` by nodes and heights, and the sums over the nodes of its weighted sizes and values."""
     half = np.multiply.outer(loss, 0.5 * s)
     sine = np.sin(half)
     out = np.empty(half.shape, dtype=np.complex128)
@@ -149,7 +149,7 @@ def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, 
 def by_transforms(
     loss: Array, weight: Array, step: float, count: int, tolerance: float = 0.0
 ) -> tuple[ComplexArray, Array]:
-    """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, by series and Fourier transforms."""
+    """Return values at ``s_j = j step``, shape (count,), and bounds on their errors, by Fourier transforms."""
     from scipy.fft import rfft
 
     from hockeystick.numerics.fourier import fast_length, transform_error
@@ -219,7 +219,7 @@ class _CellMoments:
 
 
 def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
-    """``weight factor^r`` for r < rows, and the next one."""
+    """Return ``weight factor^r`` for r < rows, and that for r = rows."""
     out = np.empty((rows, len(weight)))
     out[0] = weight
     for r in range(1, rows):
@@ -228,9 +228,9 @@ def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
 
 
 def layered_sum(x: Array) -> tuple[Array, int]:
-    """Sums along the last axis: it is folded again and again; and the number of layers.
+    """Return sums along the last axis, computed by repeated folding; and the number of layers.
 
-    A term meets at most FOLD additions in each layer, whatever their order.
+    A term undergoes at most FOLD additions in each layer, whatever their order.
     """
     layers = 1
     while x.shape[-1] > FOLD:
@@ -242,6 +242,6 @@ def layered_sum(x: Array) -> tuple[Array, int]:
 
 
 def blocked_sum(x: Array) -> float:
-    """The sum, to ``BLOCK`` roundings of the sum of the sizes: blocks are added up by NumPy, their sums exactly."""
+    """Return the sum to ``BLOCK`` roundings of the sum of the sizes: NumPy sums blocks, whose sums add up exactly."""
     whole = len(x) // BLOCK * BLOCK
     return math.fsum([*np.add.reduce(x[:whole].reshape(-1, BLOCK), axis=1).tolist(), *x[whole:].tolist()])

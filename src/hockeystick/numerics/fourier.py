@@ -1,7 +1,7 @@
 """Circular convolution powers of non-negative vectors, with a bound on the rounding error of every entry.
 
-Error law. Every output of an n-point fast Fourier transform is a sum over the inputs in which each input meets at most
-c roundings for each of log2 n levels (a complex product by a twiddle that is itself rounded, and an addition), so
+Error law. Every output of an n-point fast Fourier transform is a sum over the inputs in which each input undergoes at
+most c roundings for each of log2 n levels (a complex product by a twiddle that is itself rounded, and an addition), so
 
     |fl(X_j) - X_j| <= e ||x||_1,       e = (1 + c u)^(log2 n) - 1
 
@@ -9,9 +9,9 @@ entry by entry (Higham 2002 [Hig02], Section 24.1, kept entrywise instead of in 
 sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u for radix 2; c = 6 also covers the larger radices, a
 level of which counts for log2(radix) levels. Lengths are 5-smooth, so that Bluestein's algorithm is not used.
 
-The heaviest entry x_m of a vector with sum 1 is taken out: with the vector turned so that m = 0, ``X_j = 1 + w_j``,
-``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law that
-rarely leaves its mode (a small sampling rate on a coarse grid) loses nothing by being composed a billion times.
+The heaviest entry x_m of a vector with sum 1 is treated separately: with the vector rotated so that m = 0, ``X_j = 1 +
+w_j``, ``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law
+that rarely leaves its mode (a small sampling rate on a coarse grid) loses no accuracy in a billion compositions.
 
 A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform
 turns a bound on every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of
@@ -43,12 +43,12 @@ sums of subnormal numbers, which a transform of smaller values, times twiddles, 
 
 
 def transform_error(n: int) -> float:
-    """``e`` of the module docstring for an n-point transform."""
+    """Return ``e`` of the module docstring for an n-point transform."""
     return math.expm1(math.log2(max(n, 2)) * math.log1p(ROUNDINGS_PER_LEVEL * UNIT_ROUNDOFF))
 
 
 def fast_length(n: int) -> int:
-    """The next length, from n on, that has no prime factor above 5."""
+    """Return the least length >= n that has no prime factor above 5."""
     from scipy.fft import next_fast_len
 
     return int(next_fast_len(n, real=True))
@@ -59,10 +59,9 @@ class ConvolutionPower:
     """A circular convolution of powers.
 
     Attributes:
-        values: shape (n,), the convolution divided by ``exp(log_scale)``, to a relative error ``scale_error`` of all
-        entries
-            together and an absolute error ``error`` of each; entries may be negative by that.
-        origin: entry p stands for the sum of positions ``origin + p`` modulo n.
+        values: shape (n,), the convolution divided by ``exp(log_scale)``, with a relative error ``scale_error`` common
+            to all entries and an absolute error ``error`` of each, which may make entries negative.
+        origin: entry p is that at the sum of positions ``origin + p`` modulo n.
         error: bound on the absolute error of every entry of ``values``.
         log_scale: log of the product of ``||x||_1^k``.
         scale_error: bound on the error of ``log_scale``.
@@ -76,10 +75,10 @@ class ConvolutionPower:
 
 
 def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> ConvolutionPower:
-    """The n-periodic convolution of non-negative vectors, each to a power.
+    """Return the n-periodic convolution of non-negative vectors, each to a power.
 
     Args:
-        vectors: ``(x, k)``: x sits at positions 0, 1, ... (modulo n) and is convolved k times.
+        vectors: ``(x, k)``, where x is at positions 0, 1, ... (modulo n) and is convolved k times.
         n: period, 5-smooth.
     """
     from scipy.fft import irfft
@@ -124,9 +123,9 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
 
 
 def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
-    """The transform of x, turned so that its mode is at 0, less 1; and the mass away from the mode.
+    """Return the transform of x minus 1, with x rotated so that its mode is at 0; and the mass away from the mode.
 
-    The entry at 0 does not matter: it is whatever makes the sum 1.
+    The entry at 0 is not used: it is implied by the sum of 1.
     """
     from scipy.fft import rfft
 
@@ -139,7 +138,7 @@ def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
 
 
 def _folded(x: Array, n: int) -> Array:
-    """x wrapped around a circle of n places."""
+    """Return x wrapped around a circle of n places."""
     padded = np.concatenate([x, np.zeros(-len(x) % n)])
     folded: Array = padded.reshape(-1, n).sum(axis=0)
     return folded

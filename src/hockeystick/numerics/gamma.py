@@ -1,4 +1,4 @@
-"""The logarithm of the Gamma function in the right half-plane, by Stirling's series, with a bound on its error.
+"""Logarithm of the Gamma function in the right half-plane, by Stirling's series, with a bound on its error.
 
 For Re w > 0 and ``w' = w + N``
 
@@ -6,8 +6,8 @@ For Re w > 0 and ``w' = w + N``
                    - sum_(k<N) log(w + k) .
 
 In ``|arg w'| < pi/2`` the remainder is at most ``|B_18| / (18 * 17 |w'|^17)`` times ``sec^18(arg(w') / 2)`` (Olver,
-Lozier, Boisvert, Clark 2010 [OLBC10], 5.11(ii)). With ``|w'| >= 16`` and ``sec^2 <= 2`` that is below 1e-18, so that
-N = 0 where ``|w| >= 16`` already; elsewhere N is such that ``Re w' >= 16``.
+Lozier, Boisvert, Clark 2010 [OLBC10], 5.11(ii)). With ``|w'| >= 16`` and ``sec^2 <= 2`` that is below 1e-18, so
+N = 0 suffices if ``|w| >= 16``; otherwise N is chosen so that ``Re w' >= 16``.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)  # the constant of the series
 
 
 def log_gamma(real: float, imaginary: Array) -> tuple[ComplexArray, Array]:
-    """``log Gamma(real + i imaginary)`` for real > 0, continuous from the real axis on, and a bound on its error.
+    """Return ``log Gamma(real + i imaginary)`` for real > 0, continuous from the real axis, and a bound on its error.
 
-    Each rounding is charged with 8 units of the size of what it is a part of; an error of a unit of w moves the
-    logarithm by ``|w log w|`` units or so, which is charged too.
+    Each rounding is charged with 8 units of the size of the term in which it occurs; an error of one unit in w moves
+    the logarithm by about ``|w log w|`` units, which are also charged.
     """
     w = real + 1j * np.asarray(imaginary, dtype=np.float64)
     shift = max(math.ceil(LEAST - real), 0)

@@ -1,9 +1,9 @@
 """The lower convex hull of a polygon given by its kinks, for lower bounds on a grid.
 
-A curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log
-alpha_j`` that lies below the privacy curve of one round may replace it in a composition, whatever its total mass, as
-long as every mass is non-negative: with the other rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` is
-increasing in f. So masses may be repaired locally, by any change that lowers f. The masses are tilted, ``p_j e^(t
+If a curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log
+alpha_j`` lies below the privacy curve of one round, it may replace that curve in a composition, whatever its total
+mass, as long as every mass is non-negative: with the other rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2``
+is increasing in f. So masses may be repaired locally, by any change that lowers f. The masses are tilted, ``p_j e^(t
 g_j)``; moving mass between knots rescales it.
 """
 
@@ -27,10 +27,10 @@ SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
 class Lending:
-    """Moves of mass between neighbouring knots that bring outcomes, merged around each knot, onto it.
+    """Transfers of mass between neighbouring knots that move the outcome merged around each knot onto the knot.
 
     Args:
-        at: increasing losses of the knots, and of an empty one on either side to lend from, shape (n + 2,).
+        at: increasing losses of the knots, including an empty one on either side to borrow from, shape (n + 2,).
         t: tilt of the masses.
     """
 
@@ -41,7 +41,7 @@ class Lending:
         self._scale: Array = np.exp(np.minimum(t * gap, 700.0))
 
     def hull(self, p: Array, d: Array) -> Array | None:
-        """Masses at all knots, after the hull has taken back what is lent and not there; ``None`` if it takes too long.
+        """Return masses at all knots after the hull has removed negative ones; ``None`` if it takes too long.
 
         Args:
             p: shape (n,), the mass merged around each knot.
@@ -55,18 +55,18 @@ class Lending:
             total[:-2] += sign * lent
             total[2:] += sign * lifted
         hull = lower_hull(mass, self.at, self.t) if np.isfinite(mass).all() else None
-        # where much is lent on the moves nearly cancel: each errs by a few roundings of what passed through the knot
+        # where transfers nearly cancel, each errs by a few roundings of the mass that passed through the knot
         return None if hull is None else np.maximum(hull - 2 * CARE * passed, 0.0)
 
 
 def scaled(mass: Array, factor: Array | float) -> Array:
-    """``mass * factor`` without 0 * inf."""
+    """Return ``mass * factor``, avoiding 0 * inf."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.where(mass > 0, mass * factor, 0.0)
 
 
 def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
-    """The lower convex hull of the polygon with these kinks: no negative mass is left.
+    """Return the lower convex hull of the polygon with these kinks, which has no negative masses.
 
     Args:
         mass: shape (n,), tilted P-masses, some negative.
@@ -74,10 +74,10 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
         t: tilt of the masses.
 
     Returns:
-        Masses of the same shape, all non-negative; ``None`` if that takes too long or leads nowhere.
+        Masses of the same shape, all non-negative; ``None`` if that takes too long or fails.
 
-    Inside, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. At
-    either end it is merged with as many as it takes, and the one outcome that results is brought onto the grid.
+    In the interior, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve.
+    At either end it is merged with as many knots as necessary, and the resulting outcome is moved onto the grid.
     """
     held = np.flatnonzero(mass)
     negative = [int(i) for i in np.flatnonzero(mass < 0)]
@@ -114,7 +114,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
 
 
 def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) -> None:
-    """Spread the (negative) mass at knot i over knots low and high with Q-mass and P-mass kept."""
+    """Spread the (negative) mass at knot i over knots low and high, preserving Q-mass and P-mass."""
     below, above, whole = at[low] - at[i], at[i] - at[high], at[low] - at[high]
     to_high = math.expm1(below) / math.expm1(whole)
     to_low = math.exp(below) * math.expm1(above) / math.expm1(whole)
@@ -123,11 +123,11 @@ def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) ->
 
 
 def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> int:
-    """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
+    """Merge the knots above some m into one outcome of loss c, g_m <= c, and move that onto the grid.
 
-    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies
-    above is a line down to its crossing of 0, that is one outcome. It is merged with enough of knot m - 1 to have
-    loss g_m, or rounded down to g_m if there is not enough.
+    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is non-negative: the part above
+    is a line down to its zero, that is, one outcome. It is merged with enough mass of knot m - 1 to have loss g_m, or
+    rounded down to g_m if there is not enough.
 
     Returns:
         The new highest knot, -1 if there is none.
@@ -152,9 +152,9 @@ def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> 
 
 
 def _settle_bottom(mass: Numbers, bottom: int, top: int, at: Numbers, t: float) -> int:
-    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and bring that onto the grid.
+    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and move that onto the grid.
 
-    It is merged with enough of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
+    It is merged with enough mass of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
 
     Returns:
         The new lowest knot, -1 if there is none.

@@ -1,19 +1,19 @@
-"""Laws of a loss on a grid, and their sum near where it matters, with every error charged to one side.
+"""Laws of a loss on a grid, and their sum on the relevant window, with every error charged to one side.
 
 The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S -
 eps)`` with ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S: exact for every t > 0, while the
 rounding of a Fourier transform, relative to the total mass, is relative to a delta of any size. The window [low, high)
-holds eps and most of the tilted law. Three things are missing or too much in a circular sum, each charged:
+contains eps and most of the tilted law. A circular sum misses or adds three amounts, each charged:
 
-- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, f being past its peak there (upper bound
+- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, as f is past its peak there (upper bound
   only);
 - mass below ``low``, and mass at or above ``eps + W``, may be counted at a place where f > 0: at most its probability
   times the peak of f (lower bound only); mass between ``high`` and ``eps + W`` lands between ``low`` and ``eps``,
   where f = 0;
 - the Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``): ``error * sum f``.
 
-Probabilities of the tails are Markov's: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the very masses that were
-convolved.
+Tail probabilities are bounded by Markov's inequality: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the same masses
+that were convolved.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Mesh:
     kappa: float
 
     def moved(self, by: float) -> Mesh:
-        """The mesh whose losses are larger by ``by``, for masses that stay as they are."""
+        """Return the mesh with losses larger by ``by``, for unchanged masses."""
         return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
 
 
@@ -57,7 +57,7 @@ class GridLaw:
     """Finite losses on a grid: P-masses ``mass[i] e^(kappa - t g)`` at ``g = offset + (first + i) h``.
 
     For a bound, only P matters: ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass and every loss, so
-    masses may be scaled and moved to pay for rounding.
+    masses may be scaled and moved to cover rounding.
     """
 
     mesh: Mesh
@@ -66,11 +66,11 @@ class GridLaw:
 
     @property
     def losses(self) -> Array:
-        """The grid points that the masses belong to, of shape (n,)."""
+        """Return the grid points of the masses, of shape (n,)."""
         return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
 
     def log_moment(self, theta: float) -> float:
-        """``log sum mass e^(theta g)``: the cumulant generating function of the tilted masses; may be infinite."""
+        """Return ``log sum mass e^(theta g)``, the cumulant generating function of tilted masses; may be infinite."""
         with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite: no bound, as it is used
             exponent = theta * self.losses
             top = float(exponent[self.mass > 0].max(initial=-math.inf))
@@ -80,13 +80,13 @@ class GridLaw:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the largest loss that has mass."""
+        """Return the least and the largest loss with positive mass."""
         held = self.losses[np.flatnonzero(self.mass)[[0, -1]]]
         return float(held[0]), float(held[1])
 
     @property
     def log_mass(self) -> float:
-        """``log E e^(t L)``, L the loss on the grid."""
+        """Return ``log E e^(t L)``, L the loss on the grid."""
         return self.log_moment(0.0) + self.mesh.kappa
 
 
@@ -94,7 +94,7 @@ Counted = Sequence[tuple[GridLaw, int]]
 
 
 def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
-    """The circular convolution of all laws on n places, of which the first has index ``start``."""
+    """Return the circular convolution of all laws on n places, the first of which has index ``start``."""
     power = convolution_power([(law.mass, count) for law, count in laws], n)
     shift = (start - power.origin - sum(count * law.first for law, count in laws)) % n
     return replace(power, values=np.roll(power.values, -shift), origin=start)
@@ -102,7 +102,7 @@ def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The range [low, high) in which a sum is looked at, and the extra tilts by which its tails are bounded."""
+    """The range [low, high) in which a sum is computed, and the extra tilts that bound its tails."""
 
     low: float
     high: float
@@ -111,13 +111,13 @@ class Window:
 
 
 class Tail:
-    """Bounds on ``E_t [e^(theta sign (S - b)); sign S >= sign b] >= P_t(sign S >= sign b)``: Markov's, at a few tilts.
+    """Markov bounds on ``E_t [e^(theta sign (S - b)); sign S >= sign b] >= P_t(sign S >= sign b)`` at a few tilts.
 
     Args:
-        laws: of independent rounds, each normalised.
-        theta: the largest of the tilts that are tried.
+        laws: laws of independent rounds, each normalised.
+        theta: largest tilt tried.
         sign: +1 for the upper tail, -1 for the lower one.
-        least: no tilt below this is tried.
+        least: smallest tilt tried.
     """
 
     def __init__(self, laws: Counted, theta: float, sign: int, least: float = 0.0) -> None:
@@ -131,14 +131,14 @@ class Tail:
         self._end += 16 * UNIT_ROUNDOFF * size
 
     def log_beyond(self, b: float) -> float:
-        """log of the bound at b; at most 0, ``-inf`` beyond the last atom."""
+        """Return the log of the bound at b: at most 0, and ``-inf`` beyond the last atom."""
         b = self._sign * b
         if b > self._end:
             return -math.inf
         return min(0.0, self._least(b))
 
     def log_beyond_each(self, b: Array) -> Array:
-        """:meth:`log_beyond` at several places, without regard to the last atom."""
+        """Return :meth:`log_beyond` at several places, ignoring the last atom."""
         b = self._sign * b
         with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double, or infinite, is none
             bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
@@ -146,20 +146,20 @@ class Tail:
         return np.where(np.isnan(least), 0.0, least)
 
     def log_weight_beyond(self, b: float) -> float:
-        """log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom."""
+        """Return the log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom."""
         b = self._sign * b
         if b > self._end:
             return -math.inf
         return self._least(b)
 
     def _least(self, b: float) -> float:
-        """The least of the bounds; one that is no number, both its terms being infinite, is none."""
+        """Return the least of the bounds; a NaN, from two infinite terms, is ignored."""
         bounds = [log - float(theta) * b + 8 * UNIT_ROUNDOFF * abs(float(theta) * b) for theta, log in self._moments]
         return min((bound for bound in bounds if not math.isnan(bound)), default=math.inf)
 
 
 def log_markov(laws: Counted, theta: float) -> float:
-    """``log E_t e^(theta S)`` of the sum of independent laws, each normalised; rounded up, even to infinity."""
+    """Return ``log E_t e^(theta S)`` of the sum of independent normalised laws, rounded up, possibly to infinity."""
     parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
     sizes = [count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws]
     try:
@@ -172,10 +172,10 @@ class GridSum:
     """The composed law of one side.
 
     Args:
-        laws: (law, count), all on the same h and tilt.
-        window: what to keep of the sum.
-        side: of the truth, on which the answers are to be.
-        log_infinite: log of the P-mass at infinite loss, over all rounds, or left out by the laws of an upper bound.
+        laws: (law, count), all with the same h and tilt.
+        window: range of the sum to keep.
+        side: side of the truth on which the answers must lie.
+        log_infinite: log of the P-mass at infinite loss over all rounds, including mass that an upper bound left out.
     """
 
     def __init__(self, laws: Counted, window: Window, side: Side, log_infinite: float = -math.inf) -> None:
@@ -201,12 +201,12 @@ class GridSum:
 
     @property
     def seen(self) -> float:
-        """Places that one value of delta weighs, at most."""
+        """Upper bound on the number of places that enter one value of delta."""
         return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
 
     @property
     def noise(self) -> float:
-        """Bound on the error of delta at epsilon 0 by the Fourier transform, on a grid that is hardly tilted."""
+        """Bound on the error of delta at epsilon 0 from the Fourier transform, on a grid with little tilt."""
         return 0.0 if self._empty else len(self._values) * self._error * math.exp(min(self.log_norm, 700.0))
 
     @property
@@ -215,15 +215,15 @@ class GridSum:
         return FADE / self.t + math.log1p(1 / self.t)
 
     def log_delta(self, epsilon: float) -> float:
-        """Certified log of delta for this side, with the mass at infinite loss.
+        """Return certified log delta for this side, including the mass at infinite loss.
 
-        It is ``-inf`` where nothing is certified above 0.
+        It is ``-inf`` if no positive delta is certified.
         """
         finite = -math.inf if self._empty else self._log_finite(epsilon)
         return finite if math.isinf(self.log_infinite) else float(np.logaddexp(finite, self.log_infinite))
 
     def _log_finite(self, epsilon: float) -> float:
-        """Certified log of ``E (1 - e^(eps - S))_+``."""
+        """Return the certified log of ``E (1 - e^(eps - S))_+``."""
         t, h, n = self.t, self.h, len(self._values)
         slip = 32 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
         epsilon -= self.side * slip
@@ -252,9 +252,9 @@ class GridSum:
         return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip
 
     def _weighed(self, epsilon: float, first: int, last: int) -> tuple[float, float, float]:
-        """Sums over the places from ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
+        """Return sums over places ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
 
-        They are taken block by block, and the sums of blocks are added without rounding.
+        They are computed block by block, and the sums of blocks are added without rounding.
         """
         sums: list[tuple[float, float, float]] = []
         for start in range(first, last, BLOCK):
@@ -269,12 +269,12 @@ class GridSum:
         return total, weight, size
 
     def slope(self, epsilon: float) -> float:
-        """``-d log delta / d eps`` by a difference; 0 where there is nothing to see."""
+        """Approximate ``-d log delta / d eps`` by a difference; 0 if no positive delta is certified one step ahead."""
         step = max(2 * self.h, 1e-4 * epsilon)
         high, low = self.log_delta(epsilon), self.log_delta(epsilon + step)
         return (high - low) / step if low > -math.inf else 0.0
 
 
 def _log_weight(x: float, t: float) -> float:
-    """The logarithm of ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0."""
+    """Return the logarithm of ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0."""
     return -t * x + math.log(-math.expm1(-x))

@@ -1,4 +1,4 @@
-"""Gauss-Legendre rules, and how wide a panel may be for the rule to be exact to double precision.
+"""Gauss-Legendre rules, and the largest panel width for which a rule is exact to double precision.
 
 For f analytic and bounded by M on the Bernstein ellipse with parameter rho around a panel of half-width c, the m-point
 rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The
@@ -39,19 +39,19 @@ HALVES = {
         0.12462897125553407, 0.0951585116824926, 0.062253523938647456, 0.027152459411754176,
     )),
 }  # fmt: skip
-"""The positive nodes and their weights, by number of nodes: the doubles of NumPy's ``leggauss``. They are written down
-since importing NumPy's polynomials takes longer than a whole question, and so that they are alike on all machines."""
+"""The positive nodes and their weights, by number of nodes: the doubles of NumPy's ``leggauss``. They are stored here
+since importing NumPy's polynomials takes longer than a whole query, and so that they agree on all machines."""
 
 
 @cache
 def rule(nodes: int) -> tuple[Array, Array]:
-    """Nodes, in increasing order, and weights on [-1, 1]; of 4, 8 or 16 nodes."""
+    """Return nodes, in increasing order, and weights on [-1, 1], for 4, 8 or 16 nodes."""
     x, w = np.array(HALVES[nodes])
     return np.concatenate((-x[::-1], x)), np.concatenate((w[::-1], w))
 
 
 def relative_error_bound(nodes: int, half_width: float, growth: float) -> float:
-    """The bound of the module docstring, minimised over the ellipse.
+    """Return the bound of the module docstring, minimised over the ellipse.
 
     >>> relative_error_bound(8, HALF_WIDTH[8] / 4, growth=0.0) < 2**-56
     True

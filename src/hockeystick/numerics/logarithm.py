@@ -1,4 +1,4 @@
-"""Complex logarithm near 1, and the exponential with its first two terms removed."""
+"""Complex logarithm near 1, and the exponential without its first two terms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COEFFICIENTS = tuple(1 / math.factorial(n) for n in range(16, 1, -1))  # the nex
 
 
 def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
-    """``log |1 + w|``, the angle of 1 + w, and ``|1 + w|``; accurate for small w too (NumPy's complex log1p is not)."""
+    """Return ``log |1 + w|``, ``arg(1 + w)`` and ``|1 + w|``, accurate for small w (unlike NumPy's complex log1p)."""
     real, imaginary = w.real, w.imag
     size = np.hypot(1 + real, imaginary)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -25,7 +25,7 @@ def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
 
 
 def exp_beyond_first(x: Array) -> Array:
-    """``e^x - 1 - x``, to a few roundings of itself: by its series near 0, where the difference cancels.
+    """Return ``e^x - 1 - x`` to a few roundings, by its series near 0, where the difference cancels.
 
     Infinite beyond the range of a double.
     """
@@ -49,7 +49,7 @@ def exp_beyond_first(x: Array) -> Array:
 
 
 def beyond_first(x: float) -> float:
-    """``e^x - 1 - x`` of one number, as :func:`exp_beyond_first` has it of many: a tenth of the time."""
+    """Return ``e^x - 1 - x`` of one number, in a tenth of the time of :func:`exp_beyond_first`."""
     if not -0.5 < x < 0.5:
         return math.expm1(x) - x if x < LARGEST else math.inf
     series = COEFFICIENTS[0]
@@ -59,9 +59,9 @@ def beyond_first(x: float) -> float:
 
 
 def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
-    """``w (e^x - 1 - x)``, where w may underflow and e^x overflow, and the size of what it is computed from.
+    """Return ``w (e^x - 1 - x)``, where w may underflow and e^x overflow, and the size of its terms.
 
-    An error of log w moves it by that share of the size.
+    An error of log w moves the value by the same share of that size.
     """
     weight = np.exp(log_weight)
     out = weight * exp_beyond_first(np.minimum(x, 1.0))
@@ -72,8 +72,8 @@ def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
 
 
 def log_peak(t: float) -> float:
-    """``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``.
+    """Return ``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``.
 
-    For t of which the inverse is no double it is 0, which it is never above.
+    If the inverse of t exceeds the range of a double, return 0, which is an upper bound.
     """
     return -math.log1p(t) - t * math.log1p(1 / t)

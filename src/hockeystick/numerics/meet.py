@@ -1,4 +1,4 @@
-"""The epsilon at which a certified bound on log delta meets a target, outward until the bound itself is on its side."""
+"""Search for the epsilon at which a certified bound on log delta meets a target, moved outward until it is valid."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def upper_end(
     gap: float,
     supremum: float = math.inf,
 ) -> float:
-    """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one.
+    """Return an epsilon >= 0, near the least, at which a certified upper bound on log delta is at most the target.
 
-    Its states: *outward*, from the guess by steps that double, up while the bound is above the target or down while it
-    is not; *at an end*, the supremum of the loss (infinite where there is none) or 0, which are the answer where they
-    are reached; *between*, where the root of the bound is found; *beside*, up from that root until the bound itself is
-    at most the target, since roots are found to a tolerance.
+    Its states: *outward*, from the guess by doubling steps, up while the bound is above the target or down while it is
+    not; *at an end*, the supremum of the loss (infinite if there is none) or 0, which is the answer if it is reached;
+    *between*, where the root of the bound is found; *beside*, up from that root until the bound itself is at most the
+    target, since roots are found only to a tolerance.
     """
-    log_delta = cache(log_delta)  # the states begin where those before them ended
+    log_delta = cache(log_delta)  # each state begins where the previous one ended
     low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
     if log_delta(guess) > target:
         while log_delta(high) > target:
@@ -47,12 +47,12 @@ def upper_end(
 
 
 def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
-    """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
+    """Return an epsilon >= 0, near the greatest, at which a certified lower bound exceeds the target; 0 if none.
 
-    Searched downwards from an upper end: far from there a lower bound may be worth nothing. The slope tells how far: a
-    first step within the gap that certifies is the answer. Else its states are those of the upper end turned round:
-    *outward*, down by steps that double until the bound is above the target; *at an end*, 0; *between*; *beside*, down
-    from the root until the bound itself exceeds the target.
+    The bound is on log delta. The search goes down from an upper end, since far from it a lower bound may be useless.
+    The slope gives the first step: if it is within the gap and certifies, it is the answer. Else the states mirror
+    those of the upper end: *outward*, down by doubling steps until the bound is above the target; *at an end*, 0;
+    *between*; *beside*, down from the root until the bound itself exceeds the target.
     """
     log_delta = cache(log_delta)  # as above
     first = max(NEARLY * (target - log_delta(guess)) / slope, 0.0) + 2 * math.ulp(guess)
@@ -71,7 +71,7 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
 
 
 def _first_step(excess: float, guess: float, slope: float) -> float:
-    """Bound on the distance of the root, from the slope; bounded, since the slope only holds nearby."""
+    """Estimated distance to the root, from the slope; capped, since the slope holds only locally."""
     step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
     return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
 

@@ -1,7 +1,7 @@
-"""Least values of functions of one number, by golden sections and parabolas (Brent 1973 [Bre73]).
+"""Minima of functions of one variable, by golden sections and parabolas (Brent 1973 [Bre73]).
 
-The steps are those of SciPy's ``minimize_scalar`` with bounds, to the last bit; why they are written out here,
-:mod:`hockeystick.numerics.roots` says.
+The steps are those of SciPy's ``minimize_scalar`` with bounds, to the last bit; :mod:`hockeystick.numerics.roots`
+explains why they are implemented here.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import math
 from collections.abc import Callable
 
 GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
-"""The part of a bracket in golden section: its smaller one."""
+"""The smaller part of a bracket in golden section."""
 
 ROUNDING = math.sqrt(2.2e-16)
-"""The relative distance of two places at which a smooth function is the same to a double, next to its minimum."""
+"""Relative distance of two places near a minimum at which a smooth function has the same value in doubles."""
 
 ITERATIONS = 500
-"""Most evaluations: a section alone comes from a bracket to its rounding in a sixth of that."""
+"""Largest number of evaluations; golden sections alone reduce a bracket to its rounding in a sixth of that."""
 
 
 def least_place(function: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
-    """The place of a least value between two places, to about ``xtol``: of one minimum, if the function has several.
+    """Return the place of a minimum between two places, to about ``xtol``; one of them if there are several.
 
     >>> abs(least_place(lambda x: (x - 0.3) ** 2, 0.0, 1.0, xtol=1e-9) - 0.3) < 1e-8
     True
@@ -63,7 +63,7 @@ def least_place(function: Callable[[float], float], low: float, high: float, *, 
 def _parabola(
     best: tuple[float, float], second: tuple[float, float], third: tuple[float, float]
 ) -> tuple[float, float]:
-    """Numerator and denominator, at least 0, of the step from the best place to the lowest of a parabola."""
+    """Return numerator and denominator (>= 0) of the step from the best place to the minimum of a parabola."""
     (x, f), (x_second, f_second), (x_third, f_third) = best, second, third
     r, q = (x - x_second) * (f - f_third), (x - x_third) * (f - f_second)
     p, q = (x - x_third) * q - (x - x_second) * r, 2.0 * (q - r)
@@ -71,5 +71,5 @@ def _parabola(
 
 
 def _sign(value: float) -> float:
-    """1 where a value is 0 or more, else -1; not a number where it is none."""
+    """Return 1 if a value is at least 0, else -1; NaN if it is NaN."""
     return value if math.isnan(value) else (1.0 if value >= 0 else -1.0)

@@ -1,6 +1,6 @@
-"""``sum_k c_k e^(i s_j v_k)`` for equidistant ``s_j`` and ``v_k``, and what its phases are off by.
+"""Sums ``sum_k c_k e^(i s_j v_k)`` for equidistant ``s_j`` and ``v_k``, and the errors of their phases.
 
-A product ``s_j v_k`` is exact where the two steps and the numbers j and k have, together, no more binary digits than a
+A product ``s_j v_k`` is exact if the two steps and the indices j and k together have no more binary digits than a
 double.
 """
 
@@ -23,17 +23,17 @@ EXACT = 53  # binary digits of a double
 def phased_sum(
     terms: ComplexArray, v: Array, dv: float, step: float, start: int, stop: int
 ) -> tuple[ComplexArray, Array]:
-    """``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as products of matrices over blocks of nodes.
+    """Return ``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as matrix products over blocks of nodes.
 
-    And what the phases are off by: only as sines are, where ``s_j v_k`` is a number of few enough binary digits.
+    Also return the errors of the phases; if ``s_j v_k`` has few enough binary digits, only those of the sines.
 
     Args:
         terms: shape (nodes,).
         v: multiples of dv.
-        dv: their step.
-        step: of s.
+        dv: step of v.
+        step: step of s.
         start: the first j.
-        stop: after the last one.
+        stop: one more than the last j.
     """
     count = stop - start
     inner = 1 << (math.isqrt(count - 1).bit_length() if count > 1 else 0)
@@ -54,6 +54,6 @@ def phased_sum(
 
 
 def _digits(x: float) -> int:
-    """The binary digits of a number."""
+    """Return the number of significant binary digits of a number."""
     numerator = x.as_integer_ratio()[0]
     return (numerator & -numerator).bit_length() and (numerator // (numerator & -numerator)).bit_length()

@@ -1,7 +1,7 @@
-"""Roots of functions of one number, by the method of Brent 1973 [Bre73].
+"""Roots of functions of one variable, by the method of Brent 1973 [Bre73].
 
-The steps are those of SciPy's ``brentq``, to the last bit. They are written out here since importing SciPy's optimiser
-takes longer than NumPy, this library and most of its questions together.
+The steps are those of SciPy's ``brentq``, to the last bit. They are implemented here since importing SciPy's optimiser
+takes longer than NumPy, this library and most of its queries together.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import math
 from collections.abc import Callable
 
 ITERATIONS = 10_000
-"""Steps of a search: halving alone goes from the largest double to the least in 2,100, and each may take a few."""
+"""Largest number of steps: bisection from the largest double to the least takes 2,100, each of which may need a few."""
 
 LEAST_GAP = 8.9e-16
-"""Relative precision below which Brent's method promises nothing: four units in the last place."""
+"""Relative precision below which Brent's method guarantees nothing: four units in the last place."""
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = LEAST_GAP) -> float:
-    """A root between two places at which a function has different signs, by Brent's method, to ``xtol + rtol |root|``.
+    """Return a root between two places of different sign, by Brent's method, to ``xtol + rtol |root|``.
 
     Raises:
-        ValueError: a function without different signs at the two places, or that is no number on the way.
+        ValueError: the function does not have different signs at the two places, or is NaN somewhere between.
         RuntimeError: the root is not found in :data:`ITERATIONS` steps.
 
     >>> abs(root(lambda x: x - 1e-250, 0.0, 1.0, xtol=1e-300, rtol=1e-13) - 1e-250) < 1e-260
@@ -57,9 +57,9 @@ def root(function: Callable[[float], float], low: float, high: float, *, xtol: f
 
 
 def _interpolated(before: tuple[float, float], at: tuple[float, float], other: tuple[float, float]) -> float:
-    """The step from ``at`` to where the line through two points, or the inverse parabola through three, is 0.
+    """Return the step from ``at`` to the zero of the line through two points or inverse parabola through three.
 
-    Each point is a place and the value there; ``nan`` where there is no such step.
+    Each point is a place and the value there; ``nan`` if there is no such step.
     """
     (x, f), (x_at, f_at), (x_other, f_other) = before, at, other
     try:

@@ -1,4 +1,4 @@
-"""Powers and products of power series, of coefficients or of their logarithms, with what rounding makes of them."""
+"""Powers and products of power series, from coefficients or their logarithms, with bounds on the rounding."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Series = TypeVar("Series", npt.NDArray[np.float64], npt.NDArray[np.complex128]) 
 
 
 def log_power(c: Array, t: int) -> Array:
-    """Logarithms of the coefficients of the t-th power of a series with ``c_0 = 0``, from those of its own."""
+    """Return the log coefficients of the t-th power of a series with ``c_0 = 0``, from its log coefficients."""
     return _log_recurrence(c, t) if len(c) <= t + 2 else _powered(c, t, log_product)
 
 
 def log_roundings(n: int, t: int) -> float:
-    """Roundings of :func:`log_power` as by :func:`roundings`, where the sum of a level is not in groups."""
+    """Return the roundings of :func:`log_power`, like :func:`roundings`, but with sums not in groups."""
     return max(roundings(n, t), float(n * (n + 16)))
 
 
@@ -35,7 +35,7 @@ def _log_recurrence(c: Array, t: int) -> Array:
 
 
 def log_product(a: Array, b: Array) -> Array:
-    """Logarithms of the coefficients of a product of two series, from those of both."""
+    """Return the log coefficients of the product of two series, from their log coefficients."""
     out = np.empty_like(a)
     for m in range(len(a)):
         terms = a[: m + 1] + b[: m + 1][::-1]
@@ -45,7 +45,7 @@ def log_product(a: Array, b: Array) -> Array:
 
 
 def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) -> Series:
-    """The t-th power, t >= 1, by squaring."""
+    """Return the t-th power, t >= 1, by repeated squaring."""
     out: Series | None = None
     while t:
         if t & 1:
@@ -58,12 +58,12 @@ def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) 
 
 
 def power(c: Series, t: int) -> Series:
-    """Coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
+    """Return coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
 
     By J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, all of whose weights are
     non-negative for n <= t + 1; else by squaring, which has no weights at all. Either way a coefficient is a sum of
-    products, each formed with fewer than :func:`roundings` of them, so that its error is at most so many units of
-    what the same steps make of ``|c|``.
+    products, each formed with fewer than :func:`roundings` roundings, so that its error is at most that many units of
+    the result of the same steps on ``|c|``.
 
     Args:
         c: shape (n, columns), ``c_1, ..., c_n``.
@@ -92,7 +92,7 @@ def _by_squaring(c: Series, t: int) -> Series:
 
 
 def product(a: Series, b: Series) -> Series:
-    """Coefficients 0 to n of the product of two series, for each column."""
+    """Return coefficients 0 to n of the product of two series, for each column."""
     out = np.empty_like(a)
     for m in range(len(a)):
         out[m] = np.einsum("kv,kv->v", a[: m + 1], b[: m + 1][::-1])
@@ -100,11 +100,11 @@ def product(a: Series, b: Series) -> Series:
 
 
 def roundings(n: int, t: int) -> float:
-    """Error that :func:`power` makes of the coefficient n, in units of round-off, relative to what it makes of ``|c|``.
+    """Error of coefficient n in :func:`power`, in units of round-off, relative to its result for ``|c|``.
 
-    The recurrence: a term k of a sum meets 2 of its weight, 4 of two products, fewer than k additions of its group and
-    ``1 + log_2 k <= k`` of groups, at most 8 k in all, and stands on the coefficient n - k. Squaring: n + 16 for each
-    of at most twice the digits of t, each of which doubles what was there.
+    Recurrence: term k of a sum undergoes 2 roundings of its weight, 4 of two products, fewer than k additions in its
+    group and ``1 + log_2 k <= k`` of groups, at most 8 k in all, on top of those of coefficient n - k. Squaring: n + 16
+    for each of at most twice as many products as t has digits, each of which doubles the error so far.
     """
     if n > t + 1:
         return float((n + 16) * 2 * t)

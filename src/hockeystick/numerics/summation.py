@@ -1,4 +1,4 @@
-"""Long sums to about one rounding, in the time of a few array operations."""
+"""Long sums with about one rounding error, in the time of a few array operations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FEW = 64  # terms that are added up exactly, one by one
 
 
 def accurate_sum(x: Array) -> float:
-    """The sum of non-negative terms, to two units of round-off of itself.
+    """Return the sum of non-negative terms, with a relative error of at most two units of round-off.
 
-    Halves of the array are added to each other, again and again, with the rounding error of each addition, which is a
-    double itself (Knuth, TwoSum; Higham 2002 [Hig02], Section 4.3). With u the
-    unit round-off, l the number of levels and S the sum, the errors of one level are at most u S together, so that they
-    are u l S in all, and their own sum, to l roundings a level, is off by (u l)^2 S at most: far below a rounding of S.
-    ``math.fsum``, which is exact, takes up to a hundred times as long where terms differ by many orders.
+    The two halves of the array are added repeatedly, keeping the rounding error of each addition, which is itself a
+    double (Knuth, TwoSum; Higham 2002 [Hig02], Section 4.3). With u the unit round-off, l the number of levels and S
+    the sum, the errors of one level total at most u S, so those of all levels total u l S, and their own sum, with l
+    roundings per level, errs by at most (u l)^2 S: far below a rounding of S. ``math.fsum``, which is exact, takes up
+    to a hundred times as long if terms differ by many orders of magnitude.
     """
     rest = 0.0
     while len(x) > FEW:
