@@ -1,1 +1,1 @@
-"""Values that enter and leave the library: errors, domains, adjacency, bounds, bands, intervals, files."""
+"""Inputs and outputs of the library: errors, domains, adjacency, bounds, bands, intervals, files."""

@@ -1,4 +1,4 @@
-"""Relations of neighbouring datasets, and the directions in which each is to be told from the other."""
+"""Neighbouring relations, and the directions in which one dataset is distinguished from the other."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hockeystick.values.words import choice
 
 
 class Direction(StrEnum):
-    """An ordered comparison of two datasets, with P on the one and Q on the other.
+    """An ordered comparison of two datasets, with law P on the first and Q on the second.
 
     ``remove``: P is the law with the record, Q without; ``add``: the other way round. ``zero-out``: P is the law with
-    the record, Q that with its contribution set to nothing, of as many records; ``restore``: the other way round.
+    the record, Q that with its contribution set to zero and equally many records; ``restore``: the other way round.
 
     Attributes:
-        zeroes: whether a record's contribution is set to nothing, or put back.
+        zeroes: whether a record's contribution is set to zero, or restored.
     """
 
     zeroes: bool
@@ -27,26 +27,26 @@ class Direction(StrEnum):
     ZERO_OUT = "zero-out"
     RESTORE = "restore"
 
-    __hash__ = str.__hash__  # as of the text it is equal to; that of other enumerations is a call of Python's own
+    __hash__ = str.__hash__  # that of the equal text; other enumerations call a function written in Python
 
     def __init__(self, value: str) -> None:
         self.zeroes = value in ("zero-out", "restore")
 
     @property
     def keeps_places(self) -> bool:
-        """True if both datasets have as many records, so that all others stay where they are."""
+        """True if both datasets have equally many records, so that all other records keep their places."""
         return self.zeroes or self is Direction.REPLACE_ONE
 
     @property
     def reverse(self) -> Direction:
-        """The direction with both laws exchanged."""
+        """Return the direction with both laws exchanged."""
         exchanged = {Direction.REMOVE: Direction.ADD, Direction.ZERO_OUT: Direction.RESTORE}
         exchanged |= {other: one for one, other in exchanged.items()}
         return exchanged.get(self, self)
 
     @property
     def order(self) -> Direction:
-        """The direction of ``add-or-remove`` whose laws come in the same order; of any other relation itself.
+        """Return the direction of ``add-or-remove`` with the laws in the same order; of other relations, itself.
 
         >>> Direction.RESTORE.order
         <Direction.ADD: 'add'>
@@ -61,11 +61,11 @@ class Direction(StrEnum):
 
 
 class Adjacency(StrEnum):
-    """The neighbouring relation of a plan; of two directions the worse one counts, each composed by itself.
+    """The neighbouring relation of a plan; its directions are composed separately, and the worse one counts.
 
-    ``zero-out``: one record's contribution is set to nothing, and the number of records is public and does not change.
-    It has directions of its own, and not those of ``add-or-remove``, so that a mechanism or a sampling scheme which
-    says nothing of it is refused, and an answer tells which of the two was asked about.
+    ``zero-out``: one record's contribution is set to zero, and the number of records is public and does not change.
+    It has its own directions, distinct from those of ``add-or-remove``, so that a mechanism or a sampling scheme that
+    does not mention it is refused, and an answer states which of the two was queried.
     """
 
     ADD_OR_REMOVE = "add-or-remove"
@@ -76,7 +76,7 @@ class Adjacency(StrEnum):
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """The directions that are composed apart."""
+        """Return the directions, which are composed separately."""
         if self is Adjacency.ADD_OR_REMOVE:
             return Direction.REMOVE, Direction.ADD
         if self is Adjacency.ZERO_OUT:
@@ -85,7 +85,7 @@ class Adjacency(StrEnum):
 
     @property
     def both(self) -> tuple[Direction, Direction]:
-        """Both orderings of two neighbouring datasets, also where the relation has but one, with the record first."""
+        """Return both orderings of two neighbours, with the record first, even if the relation has only one."""
         if self is Adjacency.REPLACE_ONE:
             return Direction.REPLACE_ONE, Direction.REPLACE_ONE
         if self is Adjacency.ZERO_OUT:
@@ -94,10 +94,10 @@ class Adjacency(StrEnum):
 
     @classmethod
     def parse(cls, value: object) -> Adjacency:
-        """The adjacency named by a string.
+        """Return the adjacency named by a string.
 
         Raises:
-            InvalidInputError: the name is not one of ours.
+            InvalidInputError: the name is unknown.
         """
         return cls(value) if isinstance(value, str) else cls._missing_(value)  # arrays cannot be compared with names
 

@@ -1,4 +1,4 @@
-"""Certified intervals at many places: what :class:`~hockeystick.values.bounds.Bound` is at one."""
+"""Certified intervals at many places; :class:`~hockeystick.values.bounds.Bound` is the interval at one."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Band(NoNumber):
         lower: certified lower ends.
         estimate: best guesses in between; no guarantee.
         upper: certified upper ends.
-        safe: the end on the safe side: ``"upper"`` for what an attacker gains, ``"lower"`` for an attacker's errors.
-        reason: why the intervals are wider than was asked, where that is known; ``None`` otherwise.
+        safe: the end on the safe side: ``"upper"`` for an attacker's gain, ``"lower"`` for an attacker's errors.
+        reason: why the intervals are wider than requested, if known; ``None`` otherwise.
 
     >>> Band(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper").quoted.tolist()
     [0.2]
@@ -40,24 +40,24 @@ class Band(NoNumber):
 
     @property
     def quoted(self) -> Array:
-        """The numbers that are safe to quote."""
+        """Return the numbers that are safe to quote."""
         return self.upper if self.safe == "upper" else self.lower
 
     @property
     def gap(self) -> Array:
-        """The width of each interval; 0 where both ends are equal, also if infinite."""
+        """Return the width of each interval; 0 where both ends are equal, even if infinite."""
         with np.errstate(invalid="ignore"):  # both infinite
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
     def columns(self) -> dict[str, list[float]]:
-        """The ends by name, as flat lists."""
+        """Return the ends by name, as flat lists."""
         return {name: getattr(self, name).ravel().tolist() for name in ("lower", "estimate", "upper")}
 
     def __len__(self) -> int:
         return len(self.upper)
 
     def _repr_html_(self) -> str:
-        """The intervals as notebooks show them: a row for each place, the ends rounded outward."""
+        """Return the intervals as notebooks show them: a row for each place, the ends rounded outward."""
         lower, upper = self.lower.ravel().tolist(), self.upper.ravel().tolist()
         rows = [
             (str(number), rounded(low, DIGITS, DOWN), rounded(high, DIGITS, UP))
@@ -86,14 +86,14 @@ class Band(NoNumber):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanBand(Band):
-    """The answers about many plans, in their order.
+    """Answers about many plans, in their order.
 
     Attributes:
-        accountants: the route by which each came.
-        directions: the direction that dominated, where it is known.
-        guarantees: what each is worth: ``"certified"``, or ``"upper bound"``, with a lower end of 0 that says nothing.
-        reasons: why an interval is wider than was asked, or has no finite end; ``None`` otherwise.
-        assumptions: what the programs must do for the numbers to be about them, one sentence for each way of sampling.
+        accountants: the method that produced each answer.
+        directions: the direction that dominated, if known.
+        guarantees: guarantee of each answer: ``"certified"``, or ``"upper bound"`` with a trivial lower end of 0.
+        reasons: why an interval is wider than requested, or has no finite end; ``None`` otherwise.
+        assumptions: what the programs must do for the numbers to apply to them, one sentence per sampling method.
 
     >>> PlanBand(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper", accountants=("contour",)).quoted.tolist()
     [0.2]

@@ -1,4 +1,4 @@
-"""Results of the library: a certified interval, a one-sided bound, or an estimate. Three types, never mixed up."""
+"""Results of the library: a certified interval, a one-sided bound, or an estimate. Three distinct types."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from hockeystick.values.one_sided import UpperBound as UpperBound
 
 ONLY_DOMINATED = "a round's pair is not known to be tight, so there is no lower bound"
-"""Why there is no lower end where a round's pair is not claimed to be tight."""
+"""Reason for a missing lower end if a round's pair is not claimed to be tight."""
 
 ONLY_ABOVE = (
     "this accountant does not apply to the pair that bounds a round from below, so there is no lower bound; use "
     "accountant 'auto'"
 )
-"""Why there is no lower end by a method that keeps to the pairs that dominate."""
+"""Reason for a missing lower end from a method that uses only the dominating pairs."""
 
 ONLY_CURVE = "only a Renyi curve is known of some rounds, so there is no lower bound"
-"""Why there is no lower end where a round has no pair."""
+"""Reason for a missing lower end if a round has no pair."""
 
 
 @overload
@@ -34,7 +34,7 @@ def from_above(found: DeltaAnswer) -> DeltaUpperBound | DeltaEstimate: ...
 @overload
 def from_above(found: Answer) -> UpperBound | Estimate: ...
 def from_above(found: Answer) -> UpperBound | Estimate:
-    """An interval without its lower end; other answers, which have none, as they are."""
+    """Return an interval without its lower end; other answers, which have none, unchanged."""
     if not isinstance(found, Bound):
         return found
     from hockeystick.values.one_sided import DeltaUpperBound, UpperBound
@@ -47,8 +47,8 @@ def from_above(found: Answer) -> UpperBound | Estimate:
 
 
 ONE_SIDED = ("Answer", "DeltaAnswer", "DeltaEstimate", "DeltaUpperBound", "Estimate", "UpperBound")
-"""Names that are found here too, and are imported from ``values/one_sided.py`` when they are asked for: making the
-classes takes as long as a question, and most questions are answered by an interval."""
+"""Names also available here, imported from ``values/one_sided.py`` on first use: creating the classes takes as long as
+a query, and most queries are answered by an interval."""
 
 if not TYPE_CHECKING:
 

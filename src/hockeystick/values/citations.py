@@ -1,7 +1,7 @@
-"""The bibliography: what a key such as ``[ZDW22]`` in a docstring, a claim or an error message stands for.
+"""The bibliography: the sources behind keys such as ``[ZDW22]`` in docstrings, claims and error messages.
 
-The entries are in ``bibliography.toml`` beside this file, which is read when a citation is first shown to somebody:
-importing the library reads no file.
+The entries are in ``bibliography.toml`` beside this file, which is read when a citation is first shown: importing the
+library reads no file.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 
 KEY = r"[A-Z][A-Za-z]*\+?[0-9]{2}[a-z]?"
-"""A regular expression for one key: letters of the authors' names, a plus where there are more, and the year."""
+"""Regular expression of one key: letters of the authors' names, a plus if there are more authors, and the year."""
 
 CITED = re.compile(rf"\[({KEY}(?:, {KEY})*)\]")
-"""What a citation looks like: one key or several in square brackets."""
+"""Pattern of a citation: one or several keys in square brackets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Source:
         title: title of the paper or book.
         where: conference, journal or publisher, with its year.
         arxiv: identifier at arXiv, without the word.
-        doi: digital object identifier; where there is no ``arxiv``.
+        doi: digital object identifier, if there is no ``arxiv``.
         isbn: International Standard Book Number.
     """
 
@@ -42,13 +42,13 @@ class Source:
 
     @property
     def identifier(self) -> str:
-        """Place where it is found: ``"arXiv 2106.08567"``, the DOI, the ISBN, or else where it was published."""
+        """Return where to find it: ``"arXiv 2106.08567"``, the DOI, the ISBN, or else the place of publication."""
         named = {"arXiv": self.arxiv, "doi": self.doi, "ISBN": self.isbn}
         return next((f"{name} {value}" for name, value in named.items() if value is not None), self.where)
 
     @property
     def address(self) -> str | None:
-        """The page of the source in the web, if it has an identifier that leads to one."""
+        """Return the web page of the source, if it has an identifier that leads to one."""
         if self.arxiv is not None:
             return f"https://arxiv.org/abs/{self.arxiv}"
         return None if self.doi is None else f"https://doi.org/{self.doi}"
@@ -56,7 +56,7 @@ class Source:
 
 @cache
 def bibliography() -> Mapping[str, Source]:
-    """The entries by their keys, in the order of the file."""
+    """Return the entries by their keys, in the order of the file."""
     import tomllib  # late, as the next: most programs show no citation
     from importlib import resources
 
@@ -66,7 +66,7 @@ def bibliography() -> Mapping[str, Source]:
 
 
 def readable(text: str) -> str:
-    """A text for people who have no bibliography at hand: every citation is followed up.
+    """Return a text in which every citation is resolved, for readers without the bibliography.
 
     Args:
         text: any text; keys that are not in the bibliography are left as they are.

@@ -1,8 +1,7 @@
-"""The domains of parameters: a check returns the value in its own type or raises one line to be shown to a person.
+"""The domains of parameters: a check returns the value in its own type or raises a one-line message for users.
 
-A parameter of a mechanism or sampling scheme carries its :class:`Domain` in its annotation, or the
-:class:`ListDomain` of a list. The check in ``__post_init__``, the reader of plan files and the JSON Schema all use that
-one object.
+The annotation of a parameter of a mechanism or sampling scheme contains its :class:`Domain`, or for a list the
+:class:`ListDomain`. The check in ``__post_init__``, the reader of plan files and the JSON Schema all use that object.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 MAX_COUNT = 10**12
-"""The largest count of rounds, records or steps that is accepted."""
+"""Largest accepted count of rounds, records or steps."""
 
 MAX_ITEMS = 10_000
-"""Most elements of a list in a parameter: a curve, a law or a matrix of real use is far shorter, and a plan file of a
-hundred rounds with such lists is still read."""
+"""Largest number of elements of a list parameter: curves, laws and matrices in real use are far shorter, and a plan
+file of a hundred rounds with such lists can still be read."""
 
 KEPT = 256
-"""Domains that are kept: questions ask for the same few, each of which takes as long to make as a number to check."""
+"""Number of cached domains: queries use the same few, and creating one takes as long as checking a number."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
@@ -50,7 +49,7 @@ _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "exclusiveMaximum": operator.lt,
     "enum": lambda number, allowed: number in allowed,
 }
-"""The test of a number against the bound that a keyword of JSON Schema names."""
+"""Comparison of a number with a bound, by keyword of JSON Schema."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +58,10 @@ class Domain:
 
     Attributes:
         accepted: the words after "must be".
-        keywords: JSON Schema keywords; the comparisons among them are what :meth:`check` applies.
-        meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
+        keywords: JSON Schema keywords; :meth:`check` applies the comparisons among them.
+        meaning: meaning of the number, for messages and for the schema; empty if ``accepted`` suffices.
         whole: whether values are integers; 1e4 counts as one.
-        also: a number outside the comparisons that is accepted as well.
+        also: a number that is accepted although it fails the comparisons.
     """
 
     accepted: str
@@ -72,16 +71,16 @@ class Domain:
     also: float | None = None
 
     def of(self, meaning: str) -> Domain:
-        """A copy of the domain in which numbers have a meaning."""
+        """Return a copy of the domain with a meaning for its numbers."""
         return _meant(self, meaning)
 
     def check(self, value: object, key: str) -> float:
-        """``value`` as a float (an int where ``whole``), if it is in the domain. A bool is not a number.
+        """Return ``value`` as a float (an int if ``whole``) if it is in the domain. A bool is not a number.
 
-        An array or a tensor of one element is that number.
+        An array or a tensor with one element counts as that number.
 
         Raises:
-            InvalidInputError: it is not; the message names key, value and what is accepted.
+            InvalidInputError: it is not in the domain; the message names key, value and accepted values.
         """
         value = _alone(value)
         number = _finite(value)
@@ -100,7 +99,7 @@ class Domain:
         return int(value)  # type: ignore[call-overload, no-any-return]  # from the value itself: exact beyond 2^53
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the domain."""
+        """Return the JSON Schema of the domain."""
         described = {"description": self.meaning} if self.meaning else {}
         numbers = self.keywords if self.also is None else {"anyOf": [{"const": self.also}, self.keywords]}
         return {"type": "integer" if self.whole else "number", **numbers, **described}
@@ -117,13 +116,14 @@ def _meant(domain: Domain, meaning: str) -> Domain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactDomain:
-    """The numbers of an interval that are kept as fractions: from numbers, which stand for the decimals that they print
-    as, or from text such as ``"1/3"`` or ``"0.25"``.
+    """Numbers of an interval, kept as fractions.
+
+    Inputs are numbers, which represent the decimals that they print as, or text such as ``"1/3"`` or ``"0.25"``.
 
     Attributes:
         least: smallest number.
         most: largest number.
-        meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
+        meaning: meaning of the number, for messages and for the schema; empty if ``accepted`` suffices.
     """
 
     least: Fraction | int
@@ -132,18 +132,18 @@ class ExactDomain:
 
     @property
     def accepted(self) -> str:
-        """The words after "must be"."""
+        """Return the words after "must be"."""
         return f'a number from {self.least} to {self.most}, or one in quotation marks such as "1/3" or "0.25"'
 
     def of(self, meaning: str) -> ExactDomain:
-        """A copy of the domain in which numbers have a meaning."""
+        """Return a copy of the domain with a meaning for its numbers."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> Fraction:
-        """``value`` as a fraction, if it is in the domain. A bool is not a number.
+        """Return ``value`` as a fraction if it is in the domain. A bool is not a number.
 
         Raises:
-            InvalidInputError: it is not; the message names key, value and what is accepted.
+            InvalidInputError: it is not in the domain; the message names key, value and accepted values.
         """
         from hockeystick.values.exact import fraction  # late, as below: few parameters are exact
 
@@ -154,7 +154,7 @@ class ExactDomain:
         return found
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the domain."""
+        """Return the JSON Schema of the domain."""
         from hockeystick.values.exact import MAX_DIGITS, TEXT
 
         described = {"description": self.meaning} if self.meaning else {}
@@ -164,13 +164,13 @@ class ExactDomain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListDomain:
-    """The lists whose elements all lie in one domain, in words and as JSON Schema; matrices are lists of lists.
+    """Lists whose elements all lie in one domain, in words and as JSON Schema; matrices are lists of lists.
 
     Attributes:
         item: the domain of each element.
-        least: fewest elements.
-        most: most elements.
-        meaning: what the list is, for messages and for the schema; empty if the words on its elements say it all.
+        least: smallest number of elements.
+        most: largest number of elements.
+        meaning: meaning of the list, for messages and for the schema; empty if the words on its elements suffice.
     """
 
     item: Domain | ExactDomain | ListDomain
@@ -180,20 +180,20 @@ class ListDomain:
 
     @property
     def accepted(self) -> str:
-        """The words after "must be"."""
+        """Return the words after "must be"."""
         many = str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
         return f"a list of {many} elements, each {self.item.accepted}"
 
     def of(self, meaning: str) -> ListDomain:
-        """A copy of the domain in which lists have a meaning."""
+        """Return a copy of the domain with a meaning for its lists."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> tuple[Any, ...]:
-        """``value`` as a tuple whose elements each have their own type: a list, a tuple or an array is taken.
+        """Return ``value``, a list, tuple or array, as a tuple whose elements each have their own type.
 
         Raises:
-            InvalidInputError: it is none, too short or too long, or an element is outside its domain, which the message
-                then names by its place, counted from 1.
+            InvalidInputError: it is no list, too short or too long, or an element is outside its domain; the message
+                then names the element by its place, counted from 1.
         """
         meaning = f" ({self.meaning})" if self.meaning else ""
         if not isinstance(value, list | tuple | np.ndarray) or (isinstance(value, np.ndarray) and not value.ndim):
@@ -209,7 +209,7 @@ class ListDomain:
         return tuple(found)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the domain."""
+        """Return the JSON Schema of the domain."""
         described = {"description": self.meaning} if self.meaning else {}
         return {
             "type": "array", "items": self.item.schema(), "minItems": self.least, "maxItems": self.most, **described,
@@ -221,14 +221,14 @@ class Switch:
     """True and false, in words and as JSON Schema.
 
     Attributes:
-        meaning: what is so if it is true, for messages and for the schema.
+        meaning: meaning of true, for messages and for the schema.
     """
 
     meaning: str
     accepted: ClassVar[str] = "true or false"
 
     def check(self, value: object, key: str) -> bool:
-        """``value`` as a bool; numbers are none.
+        """Return ``value`` as a bool; numbers are not accepted.
 
         Raises:
             InvalidInputError: it is not.
@@ -238,7 +238,7 @@ class Switch:
         raise InvalidInputError(f"{key} must be {self.accepted} ({self.meaning}); received {shown(value)}", key)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the two."""
+        """Return the JSON Schema of both values."""
         return {"type": "boolean", "description": self.meaning}
 
 
@@ -247,7 +247,7 @@ class Names:
     """A few names, in words and as JSON Schema.
 
     Attributes:
-        names: what is accepted.
+        names: the accepted names.
         meaning: what is named, for messages and for the schema.
     """
 
@@ -256,21 +256,21 @@ class Names:
 
     @property
     def accepted(self) -> str:
-        """The words after "must be"."""
+        """Return the words after "must be"."""
         return f"one of {listed(self.names)}"
 
     def check(self, value: object, key: str) -> str:
-        """``value`` as a plain string, if it is one of the names.
+        """Return ``value`` as a plain string if it is one of the names.
 
         Raises:
-            InvalidInputError: it is not; the message says which name is meant where it is a slip of one.
+            InvalidInputError: it is not; if it looks like a misspelt name, the message suggests that name.
         """
         if not isinstance(value, str) or value not in self.names:
             raise InvalidInputError(choice(key, value, self.names), key)
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of the names."""
+        """Return the JSON Schema of the names."""
         return {"type": "string", "enum": list(self.names), "description": self.meaning}
 
 
@@ -279,7 +279,7 @@ AnyDomain: TypeAlias = Domain | ExactDomain | ListDomain | Switch | Names
 
 
 def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int = MAX_ITEMS) -> ListDomain:
-    """The lists of ``least`` to ``most`` elements of one domain.
+    """Return the domain of lists of ``least`` to ``most`` elements of one domain.
 
     >>> list_of(RATE, most=3).check([0.5, 1], "rates")
     (0.5, 1.0)
@@ -289,19 +289,19 @@ def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int =
 
 @lru_cache(maxsize=KEPT, typed=True)
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
-    """The integers from ``least`` to ``most``."""
+    """Return the domain of integers from ``least`` to ``most``."""
     end = str(most) if most % 10**6 else f"{most:.0e}".replace("e+0", "e").replace("e+", "e")
     words = f"a whole number from {least} to {end}"
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
 
-# The declared domain is one of what is given, never of what is answered: what has been published, times a hundred.
+# The declared domain restricts inputs, never answers: a hundred times the range of published values.
 
 NOISE = Domain("a number from 0.01 to 1e6", {"minimum": 0.01, "maximum": 1e6})
 """Noise multipliers and scales."""
 
 NOISE_OR_NONE = Domain("0 or a number from 0.01 to 1e6", NOISE.keywords, also=0.0)
-"""Noise of a step that was taken, also without any."""
+"""Noise of a step already taken, which may be 0."""
 
 RATE = Domain("1 or a number from 1e-10 to 1 - 1e-6", {"minimum": 1e-10, "maximum": 1 - 1e-6}, also=1.0)
 """The probability that a record enters a batch."""
@@ -315,10 +315,10 @@ ROUND_DELTA = Domain(
 """Delta of one round's guarantee."""
 
 SENSITIVITY = Domain("a number from 1e-6 to 2^20", {"minimum": 1e-6, "maximum": 2**20})
-"""The most that one record changes a number, or a vector in a norm."""
+"""Largest change that one record makes to a number, or to a vector in a norm."""
 
 MU = Domain("a number from 1e-6 to 100", {"minimum": 1e-6, "maximum": 100})
-"""The mu of a round, which is 1 over a noise multiplier."""
+"""The mu of a round, the reciprocal of a noise multiplier."""
 
 RHO = Domain("a number from 1e-13 to 1e4", {"minimum": 1e-13, "maximum": 1e4})
 """The rho of a round, half the square of a mu."""
@@ -327,24 +327,24 @@ LENGTH = Domain("a number from 1e-6 to 1e9", {"minimum": 1e-6, "maximum": 1e9})
 """Bounds of noise."""
 
 MOST_EPSILON = 1e4
-"""The largest epsilon of a question."""
+"""Largest epsilon of a query."""
 
 EPSILON = Domain("a number from 0 to 1e4", {"minimum": 0, "maximum": MOST_EPSILON})
-"""Epsilon at which delta is asked, and a target."""
+"""Epsilon at which delta is queried, or a target epsilon."""
 
 LEAST_DELTA, OTHER_LEAST_DELTA = 1e-300, 1e-100
-"""The least delta above 0 of a question: of the default accountant, and of all others."""
+"""Least delta above 0 in a query: for the default accountant, and for all others."""
 
 TARGET_DELTA = Domain(
     "a number, at least 1e-300 and less than 1", {"minimum": LEAST_DELTA, "exclusiveMaximum": 1}, "the target delta"
 )
-"""Delta of a question for which 0 is not accepted."""
+"""Delta of a query that does not accept 0."""
 
 DELTA = Domain("0 or a number, at least 1e-300 and less than 1", TARGET_DELTA.keywords, "the target delta", also=0.0)
-"""Delta of a question, where 0 asks for pure privacy."""
+"""Delta of a query, where 0 means pure privacy."""
 
 OTHER_MAX_COUNT = 10**9
-"""The largest number of rounds that an accountant other than the default one takes."""
+"""Largest number of rounds accepted by accountants other than the default one."""
 
 EXACT_PROBABILITY = ExactDomain(0, 1)
 """Probabilities that are kept as fractions."""
@@ -353,23 +353,23 @@ SHARE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, 
 """Relative widths and tolerances."""
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
-"""Budgets and widths that 0 would make void."""
+"""Budgets and widths for which 0 would be meaningless."""
 
 AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
-"""What others claim of a plan."""
+"""Claims of others about a plan."""
 
 COUNT = whole_numbers().of("number of rounds")
-"""How often a round is run."""
+"""Number of times that a round is run."""
 
 RECORDS = whole_numbers(least=1).of("number of records")
 """Sizes of batches and of datasets."""
 
 EPOCH = whole_numbers(least=1, most=10**10).of("number of steps in an epoch")
-"""Steps of which a record is in one: the rate is 1 over their number."""
+"""Steps of an epoch, in one of which a record takes part: the rate is the reciprocal of their number."""
 
 
 def epsilon(value: float, key: str, hint: str) -> float:
-    """``value`` as a float, if it lies in [0, 1e4].
+    """Return ``value`` as a float if it lies in [0, 1e4].
 
     Raises:
         InvalidInputError: it does not.
@@ -378,10 +378,10 @@ def epsilon(value: float, key: str, hint: str) -> float:
 
 
 def quotient(batch: int, records: int) -> float:
-    """The sample rate of a batch of so many of all records.
+    """Return the sampling rate of a batch of ``batch`` out of ``records`` records.
 
     Raises:
-        InvalidInputError: it is outside the domain of rates.
+        InvalidInputError: the rate is outside its domain.
     """
     return RATE.of(f"the sample rate of {batch} of {records} records").check(
         batch / records, "batch_size / dataset_size"
@@ -389,7 +389,7 @@ def quotient(batch: int, records: int) -> float:
 
 
 def share(value: float, key: str, hint: str) -> float:
-    """``value`` as a float, if it lies in (0, 1].
+    """Return ``value`` as a float if it lies in (0, 1].
 
     Raises:
         InvalidInputError: it does not.
@@ -398,7 +398,7 @@ def share(value: float, key: str, hint: str) -> float:
 
 
 def delta(value: float, key: str = "delta", hint: str = "the target delta") -> float:
-    """``value`` as a float, if it is 0, which asks for pure differential privacy, or lies in [1e-300, 1).
+    """Return ``value`` as a float if it is 0 (pure differential privacy) or lies in [1e-300, 1).
 
     Raises:
         InvalidInputError: it does not.
@@ -407,7 +407,7 @@ def delta(value: float, key: str = "delta", hint: str = "the target delta") -> f
 
 
 def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COUNT) -> int:
-    """``value`` as an int, if it is a whole number in range; 1e4 is one.
+    """Return ``value`` as an int if it is a whole number in range; 1e4 is one.
 
     Raises:
         InvalidInputError: it is not.
@@ -417,7 +417,7 @@ def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COU
 
 @cache
 def domains_of(kind: type) -> Mapping[str, AnyDomain]:
-    """The domain of each field of a dataclass, in the order of its fields."""
+    """Return the domain of each field of a dataclass, in the order of its fields."""
     hints = get_type_hints(kind, include_extras=True)
     found: dict[str, AnyDomain] = {}
     for item in fields(kind):
@@ -428,7 +428,7 @@ def domains_of(kind: type) -> Mapping[str, AnyDomain]:
 
 @cache
 def _optional(kind: type) -> frozenset[str]:
-    """The fields of a dataclass that may be left out, which are ``None`` then."""
+    """Return the fields of a dataclass that may be left out, and are then ``None``."""
     return frozenset(item.name for item in fields(kind) if item.default is None)
 
 
@@ -447,10 +447,10 @@ def check_fields(instance: object) -> None:
 
 
 def array(value: object, key: str) -> npt.NDArray[np.float64]:
-    """A number, a list of numbers or an array of any shape, as an array of floats.
+    """Return a number, a list of numbers or an array of any shape as an array of floats.
 
     Raises:
-        InvalidInputError: it holds what is no number, or a number beyond the range of a double.
+        InvalidInputError: it contains an element that is no number, or is beyond the range of a double.
     """
     try:
         found = np.asarray(value)
@@ -462,7 +462,7 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
 
 
 def _alone(value: object) -> object:
-    """The element of an array or a tensor of one element; anything else unchanged."""
+    """Return the element of an array or a tensor with one element; anything else unchanged."""
     item = None if isinstance(value, numbers.Real) else getattr(value, "item", None)
     try:
         return item() if callable(item) else value

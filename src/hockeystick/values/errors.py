@@ -1,7 +1,7 @@
 """Everything hockeystick raises on purpose.
 
-Each message is one line that names what was wrong, the value received, what is accepted and the remedy, so that it can
-be shown to a person as it stands.
+Each message is one line that names the problem, the value received, the accepted values and the remedy, so that it can
+be shown to users as it stands.
 """
 
 
@@ -12,8 +12,8 @@ class HockeystickError(Exception):
 class InvalidInputError(HockeystickError, ValueError):
     """A value outside its domain, a malformed plan file, or arguments that contradict each other.
 
-    ``field`` names the offending key where there is one, so that a caller that knows more (the file, the round) can
-    say so.
+    ``field`` names the offending key, if there is one, so that a caller that knows more (the file, the round) can add
+    it.
     """
 
     def __init__(self, message: str, field: str | None = None) -> None:
@@ -22,11 +22,11 @@ class InvalidInputError(HockeystickError, ValueError):
 
 
 class UnsupportedError(HockeystickError):
-    """A combination for which no dominating pair is proven, or which an accountant cannot treat."""
+    """A combination for which no dominating pair is proven, or which an accountant cannot handle."""
 
 
 class NotApplicableError(UnsupportedError):
-    """A method that cannot treat a plan, or not at a reasonable price; the message says what to change."""
+    """A method that cannot handle a plan, or not at a reasonable cost; the message says what to change."""
 
 
 class UnreachableError(HockeystickError):

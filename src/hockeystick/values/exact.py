@@ -1,4 +1,4 @@
-"""Numbers as the fractions that people write: the exact decimal in place of the double next to it, or a quotient."""
+"""Numbers as people write them, in fractions: the exact decimal instead of the nearest double, or a quotient."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 TEXT = re.compile(r"^([0-9]+/0*[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?)$")
-"""Text that is a fraction: a quotient of whole numbers, or a decimal."""
+"""Pattern of a fraction in text: a quotient of whole numbers, or a decimal."""
 
 MAX_DIGITS = 4000
-"""Longest text of a fraction, and most digits above or below its line: more take seconds to compute with."""
+"""Longest text of a fraction, and most digits of its numerator or denominator: more take seconds to compute with."""
 
 
 def decimal(value: float) -> Fraction:
-    """The number that a finite double stands for: the decimal that it prints as, so that 0.1 is one tenth.
+    """Return the number that a finite double represents: the decimal that it prints as, so that 0.1 is one tenth.
 
     >>> decimal(0.1)
     Fraction(1, 10)
@@ -26,7 +26,7 @@ def decimal(value: float) -> Fraction:
 
 
 def fraction(value: object) -> Fraction | None:
-    """A number or its text as a fraction; ``None`` where it is none, or has more digits than can be computed with.
+    """Return a number or its text as a fraction; ``None`` if it is neither, or has too many digits to compute with.
 
     >>> fraction("1/3"), fraction(0.1), fraction("a third")
     (Fraction(1, 3), Fraction(1, 10), None)
@@ -45,13 +45,13 @@ def fraction(value: object) -> Fraction | None:
 
 
 QUOTIENT = re.compile(r"^([0-9][0-9_]*(?:\.[0-9]+)?)(?:/([0-9][0-9_]*(?:\.[0-9]+)?)|(%))$")
-"""Text such as ``1/60000``, ``256/60_000`` or ``0.5%``, as people have rates and deltas."""
+"""Pattern of text such as ``1/60000``, ``256/60_000`` or ``0.5%``, as people write rates and deltas."""
 
 LONGEST = 60  # characters of such a text: more digits than any count has
 
 
 def quotient(text: str) -> Fraction | None:
-    """A quotient or a number of per cent as a fraction; ``None`` where the text is neither.
+    """Return a quotient or a percentage as a fraction; ``None`` if the text is neither.
 
     >>> quotient("256/60_000"), quotient("0.5%"), quotient("1/0"), quotient("0.5")
     (Fraction(8, 1875), Fraction(1, 200), None, None)
@@ -64,10 +64,10 @@ def quotient(text: str) -> Fraction | None:
 
 
 def towards(value: Fraction, up: bool) -> float:
-    """The double next to a fraction that stands for at least as much (``up``), or for at most as much.
+    """Return the nearest double that represents at least a fraction (``up``), or at most that fraction.
 
-    What a double stands for is the decimal that it prints as, see :func:`decimal`. It is infinite where the largest
-    double does not suffice.
+    A double represents the decimal that it prints as, see :func:`decimal`. The result is infinite if the largest double
+    does not suffice.
 
     >>> towards(Fraction(1, 60000), True), towards(Fraction(1, 60000), False), towards(Fraction(1, 4), True)
     (1.6666666666666667e-05, 1.6666666666666664e-05, 0.25)
@@ -83,7 +83,7 @@ def towards(value: Fraction, up: bool) -> float:
 
 
 def written(value: Fraction) -> float | str:
-    """A fraction as a plan file has it: a number where that stands for it exactly, else a quotient of whole numbers.
+    """Return a fraction as plan files store it: a number if that is exact, else a quotient of whole numbers.
 
     >>> written(Fraction(1, 4)), written(Fraction(1, 3))
     (0.25, '1/3')

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and keep what is theirs: mode, owner, links.
+"""Atomic writing of files, which keep their mode, owner and links.
 
-The content goes into a temporary file beside the file, which then takes the place of it in one step: a reader sees the
-old content or the new one, never a part, and so does whoever comes after a power cut.
+The content goes into a temporary file beside the file, which then replaces it in one step: a reader sees the old
+content or the new one, never a part, even after a power failure.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from hockeystick.values.domains import place
 from hockeystick.values.errors import InvalidInputError
 
 NAME_KEPT = 50
-"""Characters of a file's name that its temporary file repeats: of four bytes each, they leave room for the rest of the
-name within the 255 bytes that file systems allow."""
+"""Number of characters of a file's name that its temporary file repeats: at four bytes each, they leave room for the
+rest of the name within the 255 bytes that file systems allow."""
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a file in UTF-8; see :func:`write_bytes`.
 
     Raises:
-        InvalidInputError: a place that cannot be written.
+        InvalidInputError: the place cannot be written.
     """
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file, whole or not at all: an existing file is replaced in one step.
+    """Write a file completely or not at all; an existing file is replaced in one step.
 
-    A new file has the mode that the umask gives it. An existing one keeps its mode, and its owner and group where the
-    system permits it; whoever could not read it before cannot read it after. A symbolic link is followed. A file with
-    several names (hard links) is written in place, so that all its names show the new content: that is the one write
-    that is not done in one step, and if it fails the old content is put back. What an earlier write to the same name
-    left behind because it was killed is removed.
+    A new file gets the mode that the umask allows. An existing one keeps its mode, and its owner and group if the
+    system permits; users who could not read it before cannot read it afterwards. A symbolic link is followed. A file
+    with several names (hard links) is written in place, so that all its names show the new content: this is the only
+    write that takes more than one step, and if it fails the old content is restored. Leftovers of earlier writes to the
+    same name that were killed are removed.
 
     Raises:
-        InvalidInputError: a place that cannot be written, a read-only file among them.
+        InvalidInputError: the place cannot be written, for example a read-only file.
     """
     try:
         _write(Path(os.path.realpath(path)), content)
@@ -48,7 +48,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 def cause(error: OSError | ValueError | TypeError) -> str:
-    """Why a file could not be read or written, in words that begin small and without the file's name."""
+    """Return why a file could not be read or written, starting in lower case and without the file's name."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return place(reason[:1].lower() + reason[1:])
 
@@ -88,13 +88,13 @@ def _replace(path: Path, content: bytes, old: os.stat_result | None) -> None:
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags of ``os.open`` for a file that must not exist yet: bytes as they are, closed in programs that are started."""
+"""Flags of ``os.open`` for a file that must not exist yet: binary, and closed in child processes."""
 
 
 def _take_after(temporary: Path, old: os.stat_result) -> None:
-    """Give the new file the owner, the group and the mode of the old one, as far as the system permits it.
+    """Give the new file the owner, the group and the mode of the old one, as far as the system permits.
 
-    Where the group cannot be kept, the members of another group get no more than all others have.
+    If the group cannot be kept, members of the new group get no more permissions than everybody has.
     """
     mode = stat.S_IMODE(old.st_mode) & 0o777
     new = temporary.stat()
@@ -109,7 +109,7 @@ def _take_after(temporary: Path, old: os.stat_result) -> None:
 
 
 def _write_in_place(path: Path, content: bytes) -> None:
-    """Write over a file, and put the old content back where that fails: it has room, as nothing was cut off before."""
+    """Overwrite a file, and restore the old content on failure: there is room, as the file is truncated only last."""
     with path.open("r+b") as file:
         old = file.read()
         try:
@@ -129,7 +129,7 @@ def _overwrite(descriptor: int, content: bytes) -> None:
 
 
 def _prefix(path: Path) -> str:
-    """Beginning of the names of the temporary files of a file; the number of the process that writes follows."""
+    """Return the beginning of the names of a file's temporary files; the id of the writing process follows."""
     import hashlib  # late, as the next: whoever reads a file does not need them
     import platform
 
@@ -138,9 +138,9 @@ def _prefix(path: Path) -> str:
 
 
 def _remove_strays(path: Path) -> None:
-    """Remove the temporary files of writes to this name whose process, on this machine, is no more: they were killed.
+    """Remove temporary files of killed writes to this name: those whose process on this machine no longer exists.
 
-    Of a process on another machine, which may share the folder, nothing is known; its files stay.
+    Nothing is known about processes on other machines, which may share the folder; their files stay.
     """
     if os.name != "posix":  # elsewhere a process cannot be asked for without ending it
         return

@@ -1,4 +1,4 @@
-"""The format of plan files, ledgers and answers in JSON, by which a later version knows how to read them."""
+"""Format number of plan files, ledgers and answers in JSON, which tells later versions how to read them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 
 FORMAT = 1
-"""Today's format. A change after which this version would read a file wrongly has the next number; a file without a
-number has the first format. Every later version reads all formats that there were."""
+"""The current format. A change that would make this version misread a file gets the next number; a file without a
+number has the first format. Every later version reads all earlier formats."""
 
 
 def check_format(keys: Mapping[str, Any]) -> None:
-    """Refuse a file in a format that this version does not read, whatever else is in it.
+    """Refuse a file in a format that this version does not read, whatever else it contains.
 
     Args:
-        keys: of the file.
+        keys: keys of the file.
 
     Raises:
-        InvalidInputError: another format than today's.
+        InvalidInputError: the format is not the current one.
 
     >>> check_format({"format": 2})
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""A dictionary that stays as it was made, for what hangs on an immutable object."""
+"""A read-only dictionary, for attributes of immutable objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 class FrozenDict(dict[str, Any]):
-    """A dictionary without the methods that change one. It is equal to a plain one, and pickled and copied like one.
+    """A dictionary that refuses changes. It compares equal to a plain one, and is pickled and copied like one.
 
     >>> frozen = FrozenDict({"source": "a page"})
     >>> frozen == {"source": "a page"}

@@ -1,4 +1,4 @@
-"""A certified interval, and many of them at once: what is known of one direction between two ends."""
+"""A certified interval for one direction, and many such intervals at once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Certified ends and the best guess between, of one direction.
+    """Certified ends for one direction, and the best guess in between.
 
     Attributes:
-        limited: what kept it from the asked gap.
-        engine: what answered.
-        tilt: about the saddle point of the answer, where the engine knows it: a hint for the other direction.
+        limited: reason why the requested gap was not reached.
+        engine: name of the engine that answered.
+        tilt: approximate saddle point of the answer, if the engine knows it: a hint for the other direction.
     """
 
     lower: float
@@ -30,16 +30,16 @@ class Interval:
 
     @classmethod
     def weighted(cls, lower: float, upper: float) -> Interval:
-        """An interval whose estimate is where the leading errors, two to one by the error law, cancel."""
+        """Return an interval whose estimate cancels the leading errors of the ends, two to one by the error law."""
         return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
 
     def at_most(self, upper: float) -> Interval:
-        """Part of the interval up to a further bound on the truth, ``upper``, which is no wider."""
+        """Return the part of the interval up to ``upper``, a further bound on the truth; it is no wider."""
         lower = min(self.lower, upper)
         return replace(self, lower=lower, estimate=min(max(self.estimate, lower), upper), upper=upper)
 
     def intersected(self, other: Interval) -> Interval:
-        """Intersection of two certified intervals, which is certified. The estimate is the other's, moved inside."""
+        """Return the intersection with another certified interval, with the estimate of the other, moved inside."""
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
 
@@ -54,27 +54,27 @@ class Ends:
 
     @classmethod
     def of(cls, lower: Array, estimate: Array, upper: Array) -> Ends:
-        """The ends, with a lower end that rounding put above the upper one moved to it, and the estimate in between."""
+        """Return the ends, with lower ends that rounding put above the upper ones moved down, and estimates between."""
         lower = np.minimum(lower, upper)
         return cls(lower, np.minimum(np.maximum(estimate, lower), upper), upper)
 
     @property
     def width(self) -> Array:
-        """Distance between the two ends; infinite where there is no lower end, 0 where both are minus infinity."""
+        """Return the distance between the ends; infinite without a lower end, 0 where both are minus infinity."""
         with np.errstate(invalid="ignore"):
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
     def first(self, engine: str) -> Interval:
-        """The ends at the first epsilon, named after an engine."""
+        """Return the ends at the first epsilon, named after an engine."""
         return Interval(float(self.lower[0]), float(self.estimate[0]), float(self.upper[0]), None, engine)
 
     def shared(self, other: Ends) -> Ends:
-        """Intersection of two certified answers, with the estimate of the narrower one."""
+        """Return the intersection of two certified answers, with the estimate of the narrower one."""
         estimate = np.where(other.width < self.width, other.estimate, self.estimate)
         return Ends.of(np.maximum(self.lower, other.lower), estimate, np.minimum(self.upper, other.upper))
 
     def worse(self, other: Ends) -> Ends:
-        """The larger of two truths."""
+        """Return ends for the larger of two truths."""
         return Ends(
             np.maximum(self.lower, other.lower),
             np.maximum(self.estimate, other.estimate),
@@ -82,7 +82,7 @@ class Ends:
         )
 
     def milder(self, other: Ends) -> Ends:
-        """The smaller of two truths."""
+        """Return ends for the smaller of two truths."""
         return Ends(
             np.minimum(self.lower, other.lower),
             np.minimum(self.estimate, other.estimate),
@@ -90,7 +90,7 @@ class Ends:
         )
 
     def over(self, below: Ends) -> Ends:
-        """From the lower ends of what lies below to the upper ends of these; the estimate half way."""
+        """Return the lower ends of ``below`` with the upper ends of these, and the estimates half way."""
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isfinite(below.estimate), 0.5 * (below.estimate + self.estimate), self.estimate)
         return Ends.of(below.lower, middle, self.upper)

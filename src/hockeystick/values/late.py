@@ -1,8 +1,8 @@
-"""Names whose modules are imported when somebody asks for them, so that an import loads what a first answer needs.
+"""Lazy imports: modules of some names are imported on first use, so an import loads only what a first answer needs.
 
-A package says of each such name which of its modules defines it, once for the program (a table that is given to
-:func:`exports`) and once for whoever reads types (an import under ``TYPE_CHECKING``, which the import contracts see
-like any other); ``tests/values/test_late.py`` holds the two together.
+A package states for each such name which of its modules defines it, once for the program (a table passed to
+:func:`exports`) and once for type checkers (an import under ``TYPE_CHECKING``, which the import contracts treat like
+any other); ``tests/values/test_late.py`` checks that the two agree.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 
 def found(place: str) -> Any:
-    """Object that a place names, imported if need be.
+    """Return the object at a place, imported if necessary.
 
     Args:
-        place: the full name of a module, or ``module:name`` of what it defines.
+        place: the full name of a module, or ``module:name`` for an object that it defines.
 
     >>> found("hockeystick.values.side:Side").__name__
     'Side'
@@ -28,11 +28,11 @@ def found(place: str) -> Any:
 
 
 def exports(package: str, table: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package some of whose names are imported late, each when it is first asked for.
+    """Return the ``__getattr__`` of a package some of whose names are imported late, each on first use.
 
     Args:
         package: the package's ``__name__``.
-        table: the module of each name, relative to the package; a name that is its module's own is the module.
+        table: the module of each name, relative to the package; a name equal to that of its module is the module.
 
     >>> exports("hockeystick.values", {"Side": "side"})("Side").__name__
     'Side'

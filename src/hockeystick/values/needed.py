@@ -1,4 +1,4 @@
-"""Packages that some answers need beyond those of the library; each is checked before anything is computed."""
+"""Extra packages that some answers need; each is checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hockeystick.values.errors import HockeystickError
 
 
 def need(what: str, packages: Mapping[str, str], extra: str) -> None:
-    """Refuse where a package is missing, in one line that says how to install it.
+    """Refuse if a package is missing, in one line that says how to install it.
 
     Args:
-        what: what needs it, as the beginning of a sentence.
+        what: the feature that needs it, as the beginning of a sentence.
         packages: the package to install for each module that is imported.
-        extra: the name under which this library's own packaging brings all of them.
+        extra: the extra of this library that installs all of them.
 
     Raises:
         HockeystickError: a module cannot be imported.

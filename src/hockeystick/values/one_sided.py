@@ -1,4 +1,4 @@
-"""Numbers with less behind them than an interval: a bound from above, or an estimate. Two types, never mixed up."""
+"""Results weaker than an interval: an upper bound, or an estimate. Two distinct types."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hockeystick.values.two_ended import Bound, DeltaBound, Guarantee
 
 @dataclass(frozen=True, slots=True)
 class UpperBound(Shows):
-    """A number that the truth does not exceed, and nothing known from below: there is no ``lower`` and no ``estimate``.
+    """An upper bound on the truth, without a lower bound: there is no ``lower`` and no ``estimate``.
 
     Attributes:
-        upper: ``truth <= upper``; ``inf`` only where ``reason`` says why.
-        accountant: the route by which the number came.
+        upper: ``truth <= upper``; ``inf`` only if ``reason`` says why.
+        accountant: the method that produced the number.
         direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
             ``"restore"``).
-        order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
+        order: the Renyi order ``alpha > 1`` that gave the number, if one did.
         reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
-        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
-        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
+        assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
+        warnings: what is unsafe about the number, such as a delta of 1/dataset_size or more; empty if nothing is.
 
     >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
     1.5
@@ -44,12 +44,12 @@ class UpperBound(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number that is safe to quote, the upper end."""
+        """Return the number that is safe to quote, the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The number by its name, upper."""
+        """Return the number by its name, upper."""
         return {"upper": self.upper}
 
 
@@ -62,16 +62,16 @@ class DeltaUpperBound(UpperBound):
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Shows):
-    """A number near the truth, on either side of it: no ``lower``, no ``upper``, and ``float()`` refuses it.
+    """A number near the truth, on an unknown side of it: no ``lower``, no ``upper``, and ``float()`` refuses it.
 
     Attributes:
         value: the estimate.
-        accountant: the route by which the number came.
+        accountant: the method that produced the number.
         direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``), where one did.
-        reason: what is known to be wrong with it here; ``None`` otherwise.
-        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
-        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
+            ``"restore"``), if one did.
+        reason: known defect of the estimate in this case; ``None`` otherwise.
+        assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
+        warnings: what is unsafe about the number, such as a delta of 1/dataset_size or more; empty if nothing is.
 
     >>> Estimate(1.5, accountant="gdp").ends
     {'value': 1.5}
@@ -90,12 +90,12 @@ class Estimate(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number to quote, as an estimate."""
+        """Return the number to quote, as an estimate."""
         return self.value
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The number by its name, value."""
+        """Return the number by its name, value."""
         return {"value": self.value}
 
 
@@ -107,7 +107,7 @@ class DeltaEstimate(Estimate):
 
 
 Answer = Bound | UpperBound | Estimate
-"""What an accountant says of epsilon."""
+"""Answer of an accountant for epsilon."""
 
 DeltaAnswer = DeltaBound | DeltaUpperBound | DeltaEstimate
-"""What an accountant says of delta."""
+"""Answer of an accountant for delta."""

@@ -1,7 +1,7 @@
-"""Bounds as they are shown: rounded outward in format strings and in print, as a small table in notebooks.
+"""Display of bounds: rounded outward in format strings and in print, as a small table in notebooks.
 
-``f"{bound:.2f}"`` is the number to quote rounded up, never to the nearest: a bound that is rounded down is none. Of an
-estimate, which is on no known side of the truth, it is the nearest.
+``f"{bound:.2f}"`` is the number to quote rounded up, never to the nearest: a bound that is rounded down is no bound. An
+estimate, which lies on no known side of the truth, is rounded to the nearest.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ USUAL = ".6"  # precision of a format that says a type and none, as Python has i
 
 
 def rounded(value: float, spec: str, rounding: str) -> str:
-    """A number in a format such as ``.2f``, rounded in exact decimal arithmetic.
+    """Return a number in a format such as ``.2f``, rounded in exact decimal arithmetic.
 
     Args:
         value: any double.
-        spec: a format of floats; without precision and type it shows the digits that Python shows of one.
+        spec: a format for floats; without precision and type it shows the same digits as Python.
         rounding: :data:`UP`, :data:`DOWN` or :data:`NEAREST`.
 
     Raises:
-        InvalidInputError: it is no format of a float.
+        InvalidInputError: the format is not one for floats.
 
     >>> rounded(2.3851, ".2f", UP), rounded(2.3851, ".2f", DOWN), rounded(1.21e-7, ".1e", UP)
     ('2.39', '2.38', '1.3e-7')
@@ -52,7 +52,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
 
 
 def shortest(value: float) -> str:
-    """A number as it was given: with six digits where these are all that it has, else with all.
+    """Return a number as it was given: with six digits if it has no more, else with all digits.
 
     >>> shortest(3.0), shortest(1e-5), shortest(1 / 60_000)
     ('3', '1e-5', '1.6666666666666667e-5')
@@ -62,7 +62,7 @@ def shortest(value: float) -> str:
 
 
 def six_digits(value: float) -> str:
-    """A number to six digits, to the nearest: for what is said in passing, and is no bound.
+    """Return a number rounded to the nearest six digits, for incidental values that are not bounds.
 
     >>> six_digits(1e-6), six_digits(5000.0), six_digits(1.0 / 3.0)
     ('1e-6', '5000', '0.333333')
@@ -71,7 +71,7 @@ def six_digits(value: float) -> str:
 
 
 def short_exponent(written: str) -> str:
-    """A decimal with its exponent as people write it.
+    """Return a decimal with its exponent as people write it.
 
     >>> short_exponent(repr(1e-5)), short_exponent(repr(1e16)), short_exponent("0.5")
     ('1e-5', '1e16', '0.5')
@@ -80,10 +80,10 @@ def short_exponent(written: str) -> str:
 
 
 class Shows(NoNumber):
-    """Base of bounds and estimates as they are shown to people: format strings, print, notebooks.
+    """Base class for the display of bounds and estimates: format strings, print, notebooks.
 
-    Whoever inherits it has ``quoted``, ``ends``, ``guarantee``, ``accountant``, ``direction``, ``reason``,
-    ``assumptions`` and ``warnings``.
+    Subclasses have ``quoted``, ``ends``, ``guarantee``, ``accountant``, ``direction``, ``reason``, ``assumptions`` and
+    ``warnings``.
     """
 
     __slots__ = ()
@@ -134,7 +134,7 @@ class Shows(NoNumber):
         return upper if lower == upper else f"{lower} to {upper}"
 
     def _repr_html_(self) -> str:
-        """The bound as notebooks show it: the number to quote first, then what is to be known of it."""
+        """Return the bound as notebooks show it: the number to quote first, then its details."""
         sign = "about" if self.guarantee == "estimate" else "at most"
         headline = f"{sign} {rounded(self.quoted, '.3g', NEAREST if self.guarantee == 'estimate' else UP)}"
         rows = [("interval", self._interval()), ("guarantee", f"{self.guarantee}, by {self.accountant}")]
@@ -147,7 +147,7 @@ class Shows(NoNumber):
 
 
 def html_table(caption: str, rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:
-    """A table for a notebook, all of whose strings are text: the first cell of each row is its head.
+    """Return a table for a notebook, with all strings escaped; the first cell of each row is its header.
 
     >>> html_table("<b>", [("a", "1 < 2")])
     '<table><caption>&lt;b&gt;</caption><tbody><tr><th scope="row">a</th><td>1 &lt; 2</td></tr></tbody></table>'

@@ -1,7 +1,7 @@
-"""Base of results that are no numbers: arithmetic, order and rounding are refused in one line with the remedy.
+"""Base class of results that are not numbers: arithmetic, order and rounding raise a one-line error with the remedy.
 
-``bound + 1`` and ``bound <= 3.0`` have to name an end, since the answer depends on it; rounded to the nearest, or down,
-a bound is none. Readers of types know nothing of these methods, so that they refuse such code before it runs.
+``bound + 1`` and ``bound <= 3.0`` have to name an end, since the answer depends on it; rounded down or to the nearest,
+a bound is no longer a bound. Type checkers do not see these methods, so they refuse such code before it runs.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any, NoReturn
 BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "divmod": "divmod()",
 }  # fmt: skip
-"""Operators of two operands, by the names of their methods, each of which has a reflected one."""
+"""Binary operators by the names of their methods, each of which has a reflected one."""
 
 ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-"""Comparisons; whether two answers are equal is a question that has an answer."""
+"""Order comparisons; equality of two answers is allowed."""
 
 UNARY = {
     "neg": "-", "pos": "+", "abs": "abs()", "round": "round()", "floor": "math.floor()", "trunc": "math.trunc()",
     "int": "int()",
 }  # fmt: skip
-"""Functions of one operand. ``math.ceil`` is none of them: where there is a ``float()``, it rounds that up."""
+"""Unary functions. ``math.ceil`` is not included: if there is a ``float()``, it rounds that up."""
 
 
 class NoNumber:
-    """Refuses what numbers do. Whoever inherits it says in :meth:`_instead` what to take in its place."""
+    """Base class that refuses the operations of numbers; subclasses name the replacement in :meth:`_instead`."""
 
     __slots__ = ()
 
     def _instead(self) -> str:
-        """Description of this, and what to take, as one sentence without its end."""
+        """Return a description of this and of what to use instead, as one sentence without its end."""
         raise NotImplementedError
 
     if not TYPE_CHECKING:
@@ -39,7 +39,7 @@ class NoNumber:
 
 
 def refusal(said: str) -> Any:
-    """A method that raises the TypeError of :meth:`NoNumber._instead` for what was received, whatever its operands."""
+    """Return a method that raises the TypeError of :meth:`NoNumber._instead` for any operands of an operation."""
 
     def refused(self: NoNumber, *others: object) -> NoReturn:
         raise TypeError(f"{self._instead()}; received {said}")

@@ -1,4 +1,4 @@
-"""On which side of the truth a number lies."""
+"""The side of the truth on which a number lies."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from enum import IntEnum
 
 
 class Side(IntEnum):
-    """A side of the truth: what a bound is, a law is rounded to, or an error is charged to.
+    """A side of the truth: that of a bound, of a rounded law, or of a charged error.
 
     Spreading a likelihood ratio leads above the truth and merging it below; both survive composition. A side is neither
-    a direction, which is which of two neighbouring datasets comes first, nor a tail of a law. Its value is the sign of
-    what is added on the way there.
+    a direction (the order of two neighbouring datasets) nor a tail of a law. Its value is the sign of a correction
+    towards that side.
     """
 
     BELOW = -1

@@ -1,4 +1,4 @@
-"""A certified interval, as it leaves the library: of epsilon, and of delta with its logarithm."""
+"""Certified intervals as results of the library: for epsilon, and for delta with its logarithm."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Guarantee = Literal["certified", "proved", "upper bound", "estimate", "if batche
 class Bound(Shows):
     """A certified interval: ``lower <= truth <= upper``.
 
-    ``float(bound)`` is the upper end, the one that is safe to quote, and so is ``bound.quoted``; in a format such as
-    ``f"{bound:.2f}"`` it is rounded up.
+    ``float(bound)`` and ``bound.quoted`` are the upper end, which is safe to quote; a format such as
+    ``f"{bound:.2f}"`` rounds it up.
 
     Attributes:
         lower: certified lower end.
         estimate: the best guess, between the two ends; no guarantee.
-        upper: certified upper end; ``inf`` only where ``reason`` says why.
+        upper: certified upper end; ``inf`` only if ``reason`` says why.
         guarantee: ``"certified"`` (proved given the stated accuracy of the elementary functions) or ``"proved"``
-            (ball arithmetic throughout), or ``"if batches are Poisson"`` where nobody has looked at the loader.
-        accountant: the route by which the numbers came.
+            (ball arithmetic throughout), or ``"if batches are Poisson"`` if nobody has inspected the loader.
+        accountant: the method that produced the numbers.
         direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
             ``"restore"``).
-        reason: why an end is infinite, or why the interval is wider than was asked; ``None`` otherwise.
-        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
-        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
+        reason: why an end is infinite, or why the interval is wider than requested; ``None`` otherwise.
+        assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
+        warnings: what is unsafe about the number, such as a delta of 1/dataset_size or more; empty if nothing is.
 
     Raises:
-        InvalidInputError: ends that are not in order, or not numbers.
+        InvalidInputError: the ends are not in order, or not numbers.
 
     >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
     >>> float(b), b.gap, f"{b:.0f}"
@@ -62,12 +62,12 @@ class Bound(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number to quote, the upper end."""
+        """Return the number to quote, the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The numbers by name, which are lower, estimate and upper."""
+        """Return the numbers by name: lower, estimate and upper."""
         return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
 
     @property
@@ -77,7 +77,7 @@ class Bound(Shows):
 
     @property
     def relative_gap(self) -> float:
-        """Width relative to the upper end; 0 where both ends agree, 1 where nothing but the upper end is known."""
+        """Width relative to the upper end; 0 if both ends agree, 1 if only the upper end is known."""
         if self.lower == self.upper:
             return 0.0
         return 1.0 if math.isinf(self.upper) else (self.upper - self.lower) / self.upper

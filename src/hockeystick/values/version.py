@@ -1,3 +1,3 @@
-"""The version of the package: here, so that an answer can say it without importing all that the package exports."""
+"""The version of the package, kept here so that an answer can state it without importing the whole package."""
 
 __version__ = "0.2.0"

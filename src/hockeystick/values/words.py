@@ -1,6 +1,6 @@
-"""Values and names as they are repeated to a person: on one line, cut where long, with the name that was meant.
+"""Values and names as shown to users: on one line, shortened if long, with a suggestion for misspelt names.
 
-Nothing is imported here that a command would have to wait for.
+This module has no slow imports, so that commands start quickly.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 SHOWN_LENGTH = 60
-"""Longest form, in characters, in which a received value is repeated to a person."""
+"""Largest length, in characters, of a received value in a message."""
 
 PLACE_LENGTH = 300
-"""Longest form, in characters, in which the name of a file is repeated: what real paths have, and no more."""
+"""Largest length, in characters, of a file name in a message: enough for real paths."""
 
 LOOKED_AT = 1000
-"""Characters at each end of a value's form that are made printable: more than are shown, fewer than a file may hold."""
+"""Characters at each end of a value's text that are made printable: more than are shown, fewer than a file may hold."""
 
 
 def choice(
     key: str, value: object, known: Sequence[str], cutoff: float = 0.6, elsewhere: Mapping[str, str] | None = None
 ) -> str:
-    """The line that refuses a value that is none of the known names, with the one that was meant.
+    """Return the line that refuses a value that is no known name, with the name that was probably meant.
 
-    That is the one here of what is called so ``elsewhere``, or else the :func:`nearest` of them.
+    That is the name here of what has this name ``elsewhere``, or else the :func:`nearest` one.
     """
     meant = elsewhere.get(value.lower().replace("_", "-")) if elsewhere and isinstance(value, str) else None
     close = meant if meant in known else nearest(value, known, cutoff)
@@ -31,14 +31,14 @@ def choice(
 
 
 def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name of which a value is a slip; ``None`` where it is none.
+    """Return the known name that a value misspells; ``None`` if there is none.
 
     Args:
         value: the value received.
         known: the names.
-        cutoff: how alike the two have to be, from 0 to 1.
+        cutoff: required similarity of the two, from 0 to 1.
 
-    A name within a longer one is not taken for a slip: what is meant is another thing.
+    A name contained in a longer one is not treated as a misspelling: something else is meant.
 
     >>> nearest("laplcae", ["laplace"]), nearest("RDP", ["gdp", "rdp"]), nearest("discrete-laplace", ["laplace"])
     ('laplace', 'rdp', None)
@@ -54,12 +54,12 @@ def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | N
 
 
 def listed(names: Iterable[str]) -> str:
-    """The names in quotation marks, with commas between them."""
+    """Return the names in quotation marks, separated by commas."""
     return ", ".join(repr(name) for name in names)
 
 
 def shown(value: object) -> str:
-    """A value as it is repeated to a person: its ``repr`` on one line, cut in the middle if it is long."""
+    """Return a value as shown to users: its ``repr`` on one line, cut in the middle if it is long."""
     try:
         return cut(repr(value))
     except Exception:  # a repr may fail in any way, and integers of thousands of digits have none
@@ -67,12 +67,12 @@ def shown(value: object) -> str:
 
 
 def place(path: object) -> str:
-    """The name of a file or of another source as it is repeated to a person: on one line, cut if it is very long."""
+    """Return the name of a file or another source as shown to users: on one line, cut if it is very long."""
     return cut(str(path), PLACE_LENGTH)
 
 
 def cut(text: str, length: int = SHOWN_LENGTH) -> str:
-    """The text on one line, cut in the middle to that many characters if it is longer."""
+    """Return the text on one line, cut in the middle to ``length`` characters if it is longer."""
     if len(text) > 2 * LOOKED_AT:
         text = f"{text[:LOOKED_AT]}...{text[-LOOKED_AT:]}"
     text = one_line(text)
@@ -80,5 +80,5 @@ def cut(text: str, length: int = SHOWN_LENGTH) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space and of characters that do not print made a single space."""
+    """Return the text with every run of white space and unprintable characters replaced by a single space."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
