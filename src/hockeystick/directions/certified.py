@@ -37,13 +37,13 @@ from hockeystick.values.side import Side
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
-GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
-FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where the lower end is of other pairs
-LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take, which have no other answer
-BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
-FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
+GATHERED_GAP = 1e-2  # gathered ends are farther apart than that
+FROM_ABOVE = 0.6  # share of a call's work for the upper end, if the lower end uses other pairs
+LAST_RESORT = 10.0  # seconds for the moments of curves without pairs, which have no other answer
+BEFORE_MOMENTS = 0.9  # share of the work left for the pair that replaces curves; the moments of all follow
+FIRST = 0.7  # share of a call's work for the direction that runs first
 FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
-COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
+COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the worst
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:

@@ -18,7 +18,7 @@ from hockeystick.values.side import Side
 if TYPE_CHECKING:
     from fractions import Fraction
 
-SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
+SUM_ERROR = 16 * UNIT_ROUNDOFF  # error of the log of a sum of two exponentials, times (1 + larger argument)
 
 
 class EngineFactory(Protocol):

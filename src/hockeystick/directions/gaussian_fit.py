@@ -40,12 +40,12 @@ from hockeystick.values.outward import html_table, shortest
 
 Array = npt.NDArray[np.float64]
 
-GAP = 1e-5  # wanted relative width of mu
+GAP = 1e-5  # requested relative width of mu
 ROUNDS = 20  # rounds of refinement of the trade-off function
 MAX_SHRINKAGE = 0.9  # relative width after a round; above it, refinement stops
 MOST_REFINED = 256  # largest number of corners refined in a round
 PLACES = 1201  # points of the regret
-RATE_GAP = 1e-6  # wanted relative width of the smaller rate at the points of the regret
+RATE_GAP = 1e-6  # requested relative width of the smaller rate at the points of the regret
 CLEAR = 1e-9  # relative difference by which a rate is certainly below another
 SPARE = 1e-12  # slack for the roundings of normal quantiles and of lines
 BISECTIONS = 70  # bisections of the range of x, more than the digits of a double

@@ -43,10 +43,10 @@ ComplexArray = npt.NDArray[np.complex128]
 TERMS = 22  # of the series: (pi/2)^22 / 22! < 2e-17
 CHUNK = 1 << 18  # numbers of a transform at once
 ROWS = 8  # terms of the series at once, at most
-BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
+BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms that are added in each layer of a sum
-FEWEST, FEW = 2_000, 40_000  # evaluations up to which term by term is quickest, and by factors
-STRETCH = 20.0  # of a tolerance, which is a small share of what is asked
+FEWEST, FEW = 2_000, 40_000  # evaluations up to which the sum term by term, and by factors, is fastest
+STRETCH = 20.0  # of a tolerance, which is a small share of the requested width
 PATIENCE = 20_000  # evaluations for which it is stretched by once more itself
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # points of a transform
@@ -65,7 +65,7 @@ def moved_sum(
     The caller handles errors of the given weights and losses. ``None`` if the sum cannot be computed to about the
     tolerance at a reasonable cost.
     """
-    if count == 1:  # s = 0 alone, as bounds on the real line ask: every term is e^0 - 1
+    if count == 1:  # s = 0 only, as for bounds on the real line: every term is e^0 - 1
         return np.zeros(1, dtype=np.complex128), np.zeros(1)
     evaluations = float(len(loss)) * count
     if evaluations <= FEWEST:

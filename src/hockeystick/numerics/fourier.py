@@ -15,7 +15,7 @@ that rarely leaves its mode (a small sampling rate on a coarse grid) loses no ac
 
 A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform
 turns a bound on every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of
-``|Y_j|``. A Y_j next to nothing is taken for 0, which errs by all of it; likewise one of the two parts of any Y_j.
+``|Y_j|``. A negligible Y_j is replaced by 0, which errs by all of it; likewise one of the two parts of any Y_j.
 """
 
 from __future__ import annotations

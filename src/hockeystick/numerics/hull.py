@@ -84,7 +84,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     if not negative:
         return mass
     lowest, highest = int(held[0]), int(held[-1])
-    masses: Numbers = mass.tolist()  # numbers of lists are read ten times sooner than those of arrays
+    masses: Numbers = mass.tolist()  # list items are read ten times faster than array items
     losses: Numbers = at.tolist()
     before, after = dict[int, int](), dict[int, int]()  # of knots whose neighbour was dropped
     for _ in range(MAX_REPAIRS):

@@ -259,7 +259,7 @@ class GridSum:
         sums: list[tuple[float, float, float]] = []
         for start in range(first, last, BLOCK):
             end = min(start + BLOCK, last)
-            # in doubles: the places of a law whose grid is far finer than its losses are beyond the range of an integer
+            # in doubles: if a grid is far finer than the losses, its places exceed the range of an integer
             x = self._origin + (self.start + np.arange(start, end, dtype=np.float64)) * self.h - epsilon
             x = np.maximum(x, 0.0)
             f = np.exp(-self.t * x) * -np.expm1(-x)

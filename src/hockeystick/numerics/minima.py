@@ -26,7 +26,7 @@ def least_place(function: Callable[[float], float], low: float, high: float, *, 
     True
     """
     a, b = float(low), float(high)
-    best = second = third = a + GOLDEN * (b - a)  # the places with the least values, and the one that was second
+    best = second = third = a + GOLDEN * (b - a)  # the places with the least two values, and the previous second
     f_best = f_second = f_third = float(function(best))
     step = last = 0.0
     for _ in range(ITERATIONS - 1):

@@ -24,7 +24,7 @@ TINY = 5e-324
 SMALLEST_NORMAL = 2.0**-1022
 """The smallest double with full precision; below it doubles are spaced by :data:`TINY`."""
 
-LOG_TINY = -744.4401  # e^this is below TINY: math.exp rounds what is up to half as much again to TINY, too
+LOG_TINY = -744.4401  # e^this is below TINY: math.exp also rounds values up to 1.5 TINY to TINY
 
 
 def next_up(x: float, steps: int = 1) -> float:

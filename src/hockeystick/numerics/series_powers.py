@@ -78,7 +78,7 @@ def power(c: Series, t: int) -> Series:
         k = np.arange(1, m + 1, dtype=np.float64)
         weights = (k * (t + 1) - m) / m
         low = 1 << (m.bit_length() - 1)
-        while low:  # the group k = low, ..., 2 low - 1, from the last one on: small k meet few additions
+        while low:  # the group k = low, ..., 2 low - 1, last one first: small k undergo few additions
             part = slice(low - 1, min(2 * low - 1, m))
             g[m] += np.einsum("k,kv,kv->v", weights[part], c[part], g[m - part.stop : m - low + 1][::-1])
             low >>= 1

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hockeystick.values.errors import InvalidInputError
 
-# what refuses a value and what repeats it go together: both are found here
+# refusing a value and repeating it belong together: both are here
 from hockeystick.values.words import SHOWN_LENGTH as SHOWN_LENGTH
 from hockeystick.values.words import choice as choice
 from hockeystick.values.words import cut as cut

@@ -14,11 +14,11 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.refused import NoNumber
 from hockeystick.values.words import one_line
 
-DIGITS = ".6g"  # how ends are shown where no format is given: as many digits as the command line shows
+DIGITS = ".6g"  # format of ends if none is given: as many digits as on the command line
 
 UP, DOWN, NEAREST = "ROUND_CEILING", "ROUND_FLOOR", "ROUND_HALF_EVEN"  # the ways of rounding, as decimals name them
 
-USUAL = ".6"  # precision of a format that says a type and none, as Python has it
+USUAL = ".6"  # precision of a format with a type only, as in Python
 
 
 def rounded(value: float, spec: str, rounding: str) -> str:

@@ -50,15 +50,15 @@ from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
 MOST_ROWS = 512  # of a chunk
-PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
-FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
-LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
-CELL = 1.0 / 256.0  # of log mu and of log rate: kinds within one are bounded together, some tenths of a per cent above
-SHARED = 2.0  # kinds of a cell, on average, from which on that is quicker
-LEFT_OUT = 0.01  # of the logarithm of an envelope, which is -20 or so: the edge is 0.7 per cent farther
-LEADING = 0.8  # of how much all kinds fall off: what the leading ones have, a third of them in a schedule
-LOOSEST = 1e-6  # of all rounds together: what an upper bound, which is wanted to 1e-3 or so, leaves out
+PREPARED = 20.0  # evaluations per node of a line, however many points there are
+FACTORED = 12.0  # points per node for which the matrix products take as long as one evaluation
+LOGARITHMS = 6.0  # evaluations per point: one guarded logarithm, its error and the sums
+SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
+CELL = 1.0 / 256.0  # width in log mu and log rate: kinds within a cell share a bound, a few tenths of a per cent above
+SHARED = 2.0  # average number of kinds per cell above which that is faster
+LEFT_OUT = 0.01  # of the log of an envelope, about -20: moves the edge by 0.7 per cent
+LEADING = 0.8  # share of the total decay due to the leading kinds, a third of them in a schedule
+LOOSEST = 1e-6  # remainder, over all rounds, of an upper bound that is needed to about 1e-3
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,17 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
 START = 0.9  # of where a normal law would end
 RATIO = 2**0.2  # of edges next to each other
 EDGES = 6  # looked at together
-STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges looked at together, relative to the first
+STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges evaluated together, relative to the first
 FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
 SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
-BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle do in place of all
-START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
+BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle suffice
+START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of the end for a normal law; number of edges tried; factor of a leap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +175,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
             power, leap = 2.0, FARTHEST
             if before is not None and size < before[1] < 0:
                 power = min(max(math.log(size / before[1]) / math.log(edge / before[0]), 0.3), 3.0)
-            if size < 0:  # a leap beyond the farthest one is cut short below: its power need not be had
+            if size < 0:  # a leap beyond the farthest one is cut short below: its power is not needed
                 leap = min(max((depth - tail + size) / size, 1.0), FARTHEST**3) ** (1 / power) * FURTHER
             before, edge = (edge, size), edge * min(max(leap, FURTHER), FARTHEST)
     raise NotApplicableError(SLOW)

@@ -45,16 +45,16 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 LONG = 20_000  # points, of which not many sums are tried
-ROUGH = 0.01  # of delta, the remainders of a bound that is to be had quickly
+ROUGH = 0.01  # of delta: the remainders of a quick bound
 SHORT, COARSE_POINTS = (
     3000,
     50_000,
-)  # points of a sum whose place is only guessed; of a coarse one, where other engines follow
+)  # points of a sum at a guessed place; of a coarse one, if other engines follow
 GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
-MOST_ONE_BY_ONE = 1000  # kinds of a bundle that are tried one by one where it has no answer: they take a second
+MOST_ONE_BY_ONE = 1000  # most kinds tried one by one if their bundle has no answer: they take a second
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
@@ -146,7 +146,7 @@ class ContourEngine:
             except LongLineError as error:
                 if best is None:
                     raise
-                reason = str(error)  # a sharper contour is out of reach: the last one is what there is
+                reason = str(error)  # a sharper contour is out of reach: keep the last one
                 break
             sums = path.terms(self._counts)
             found = sums.at(epsilon)
@@ -157,7 +157,7 @@ class ContourEngine:
             if aim.limit is None:
                 aim = seeing()
             if math.isfinite(found.estimate) and found.upper < aim.depth - 0.5:
-                aim = aim._replace(depth=found.estimate - 0.1)  # it lay deeper than was thought
+                aim = aim._replace(depth=found.estimate - 0.1)  # delta was smaller than expected
             else:
                 sharpness *= 0.05
         assert best is not None
@@ -262,7 +262,7 @@ class ContourEngine:
                 except NotApplicableError as error:
                     if self._left_to_others and not isinstance(error, LongLineError):
                         raise  # the engines after it are sharper than a coarse contour
-                    reason = str(error)  # a sharper contour is out of reach: the last one is what there is
+                    reason = str(error)  # a sharper contour is out of reach: keep the last one
                     break
             found = solved(path.terms(self._counts).log_delta, log_delta, guess, tilt, gap)
             root = found.estimate

@@ -33,11 +33,11 @@ EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 
 ROUNDINGS = 500.0  # units of rounding of a cumulant, about, relative to its size
 SUM_ROUNDINGS = 60.0  # units of rounding of the sum, about
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
-CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
+CALLS = 150e3  # units of work per kind of rounds on a path, for any number of points: NumPy calls
 EVALUATION = 15.0  # units of work of one of an elementary function
 BOUND = 0.2e6  # units of work of an upper bound on K of one kind of rounds
 MAX_POINTS = 500_000  # of the contour
-LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
+LEAST_TOLERANCE = 1e-13  # smallest relative size requested of remainders
 UNKNOWN = 30.0  # error of a value of K with which it says nothing
 LOWER = 0.55  # of the highest tilt, where a line is quicker
 STEP_DIGITS = 14  # binary ones of a step
@@ -111,7 +111,7 @@ class Path:
         except NotApplicableError:
             if longest < MAX_POINTS or len(aim.tilts) == 1:
                 raise
-            # with less tilt the sum may lose sight of rare jumps, and fall off far later
+            # with less tilt the sum may miss rare jumps, and decay far later
             self._lay(transforms, aim._replace(tilts=TILTS[:1]), max(tolerance, LEAST_TOLERANCE), longest)
 
     def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int) -> None:
@@ -128,7 +128,7 @@ class Path:
             self.period = 2 * math.pi / step
         cumulants = aim.guide.cumulants(self.t)
         top = cumulants.k0 - self.t * aim.epsilon
-        # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
+        # an error of K is multiplied by the sum of the moduli, about e^(K - t eps) / (1 + t), relative to delta
         each = 0.05 * tolerance / rounds
         inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
         self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
@@ -179,7 +179,7 @@ class Path:
         terms: Any = np.exp(k - k_top) * weights
         slack = 0.0
         unknown = k_error > UNKNOWN
-        if unknown.any():  # all that is known there is |m| <= m(t), and that it is no more than value and error say
+        if unknown.any():  # all that is known there is |m| <= m(t) and the bound from value and error
             most = np.minimum(k.real[unknown] + k_error[unknown] - k_top, 0.0)
             slack = float((np.abs(weights[unknown]) * np.exp(most)).sum()) / self.period * (1 + SPARE)
             terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
@@ -270,7 +270,7 @@ def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: 
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
     tilts = np.array(aim.tilts) * saddle
     if highest < math.inf:  # few digits, so that whole numbers less a tilt are exact
-        if tilts[0] > highest:  # the saddle point is out of reach: half as far is quicker, where rounding allows it
+        if tilts[0] > highest:  # the saddle point is out of reach: half as far is faster, if rounding allows
             tilts = np.append(tilts, LOWER * highest)
         tilts = np.unique(np.minimum(tilts, highest).astype(np.float32))[::-1].astype(np.float64)
     k0, k1, _ = guide.curves(tilts)

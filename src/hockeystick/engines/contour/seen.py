@@ -30,9 +30,9 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 LOOKS = 4  # at how deep delta is, each without more of the large losses
-SHARE = 0.01  # of the asked width of log delta, that what is left out may have
+SHARE = 0.01  # share of the requested width of log delta for the mass left out
 BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
-MOST = 0.4  # of delta, that what is left out may have where an epsilon is sought
+MOST = 0.4  # share of delta that may be left out if an epsilon is sought
 TOO_MUCH = "the outcomes left out may account for most of delta"  # where a gap far above 1 is asked
 BEYOND = "the losses that are kept do not add up to epsilon"  # reason for no contour at an epsilon
 

@@ -48,22 +48,22 @@ from hockeystick.values.interval import Ends, Interval
 
 Array = npt.NDArray[np.float64]
 
-SHARE = 0.3  # of the asked width of log delta, for which the first noise is chosen
-OWN = 0.03  # of the asked width, that each contour's own interval may have
+SHARE = 0.3  # share of the requested width of log delta for which the first noise is chosen
+OWN = 0.03  # share of the requested width for each contour's own interval
 ATTEMPTS = 4  # at a noise that reaches the gap
 COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
 """Multiples of the noise, tried in turn if its contour would be too long; the second still about reaches the gap."""
 
-MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for what is around it
+MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for the overhead
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
-ROUGH = 0.01  # width of log delta that is asked at a guessed place
-HOPELESS = 0.2  # relative width at a look, from which on others are not worth their time
+ROUGH = 0.01  # width of log delta requested at a guessed place
+HOPELESS = 0.2  # relative width at a look above which further looks are not worthwhile
 TOO_WIDE = "the noise added to smooth the losses keeps the interval wider than the requested gap"
 """Reason for an interval wider than requested."""
 
-SMALLEST_GAP = 1e-11  # that a contour is asked for
+SMALLEST_GAP = 1e-11  # requested of a contour
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from hockeystick.engines.core.rows import Places, Rows
 
-STAND_INS = 32  # at most: with more of them a guide takes longer than it saves
-NEAR = 5e-4  # spread, squared and by the share of the variance, up to which a box is not cut any more
+STAND_INS = 32  # largest number: with more, a guide takes longer than it saves
+NEAR = 5e-4  # squared spread, weighted by the share of the variance, below which a box is not cut
 STEEPEST = 600.0  # exponent that a double can hold
 
 

@@ -51,7 +51,7 @@ class Certificate(NamedTuple):
 
     def moved(self, log: Any, side: Side) -> Any:
         """Return an end of log delta from the log of ``low`` or ``high``, moved outward by all its roundings."""
-        sign = float(side)  # NumPy would ask an enumeration for a dozen attributes that it does not have
+        sign = float(side)  # NumPy would look up a dozen missing attributes of an enumeration
         return log + sign * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + sign * self.slip
 
 
@@ -141,7 +141,7 @@ class Terms:
     def _sums(self, epsilon: Array) -> tuple[Array, float]:
         """Return S at each epsilon, and a bound on all their errors, both times ``e^(t eps - K_top)``."""
         inner, outer, rows = self._blocks
-        # a product of a matrix and a vector for each epsilon: one of two matrices would wait for threads
+        # one matrix-vector product per epsilon: a matrix-matrix product would wait for threads
         values = [np.exp(-1j * at * outer) @ (rows @ np.exp(-1j * at * inner)) for at in epsilon.tolist()]
         error = self._error(math.frexp(float(np.abs(epsilon).max(initial=0.0)))[1])
         return np.array(values).real / self.period, error

@@ -17,13 +17,13 @@ from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, tog
 
 RATIO = 1.3  # of a tilt of the table to the next
 TILTS = RATIO ** -np.arange(-6.0, 19.0)  # of that of the central limit, each a step apart
-SHARE, LARGEST = 0.1, 1e-2  # of the gap, what all remainders together may be; of delta, at most
-SPARE = 2.0  # by this log each single remainder is smaller
+SHARE, LARGEST = 0.1, 1e-2  # share of the gap for all remainders together; its limit relative to delta
+SPARE = 2.0  # log of the factor by which each single remainder is smaller
 LEAST = 0.02  # of the Chernoff bound on epsilon: the least guess
 BITS = 20  # binary digits of tilts and steps, whose small multiples are exact
-NEARBY = 1.04  # tilts of the right alias, of that of the line, from which on they are looked at
+NEARBY = 1.04  # least tilt of the right alias considered, relative to that of the line
 RARE = 1.0  # K below which single losses decide
-DEEPEST = -35.0  # log of a sum, of its first term: nothing but rounding is below
+DEEPEST = -35.0  # log of a sum relative to its first term: below that is only rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _lowest(bound: Array, tilts: Array, cumulants: Array) -> tuple[Array, Array,
     shift = 0.5 * (low - high) / (low + high - 2 * least)
     shift = np.where(np.abs(shift) < 1, shift, 0.0)
     t = few_bits(np.take_along_axis(tilts, best[:, 1:2], axis=1) * RATIO**shift)
-    # K(t) is about a power of t between two tilts, and may jump beyond
+    # K(t) is approximately a power of t between two tilts, and may jump beyond
     k_at = k * np.where(shift > 0, k_high / k, k / k_low) ** shift
     h = math.log(RATIO)
     return t, k_at, np.maximum((k_high - 2 * k + k_low) / h**2 - 0.5 * (k_high - k_low) / h, 0.0)

@@ -24,11 +24,11 @@ from hockeystick.engines.core.line import CLASSES, Grid, Line
 from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
-ROUGH = 0.02  # wanted width of log delta, to show one direction milder
-NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles of one array of a chunk, its rows, and rows whose aims are kept
-HEIGHTS = (2.0, 2.0, 0.7)  # most that lines are moved off the axis, in one try after another
-BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds, of the line's; what their remainders may be of K
-# outer and inner numbers of points of a line: by a half more from one to the next
+ROUGH = 0.02  # width of log delta that suffices to show one direction milder
+NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles in one array of a chunk, its rows, and rows whose aims are kept
+HEIGHTS = (2.0, 2.0, 0.7)  # largest distance of lines from the axis, in successive attempts
+BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds relative to the line's; their remainders relative to K
+# outer and inner numbers of points of a line, each step larger by about a half
 POINTS = (
     (4, 4), (4, 6), (6, 6), (6, 9), (8, 10), (10, 12), (12, 15), (16, 17), (20, 20), (24, 25), (30, 30), (36, 37),
     (44, 46), (54, 56), (66, 68), (82, 82), (100, 100), (122, 123), (150, 150), (184, 184), (220, 220), (270, 270),
@@ -176,11 +176,11 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
     """Return the larger answer of the two directions of each plan; the rows given are those of removing a record."""
     found, worse = solve(plans, asked, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
-    # adding a record counts if its delta is above the target at the lower end, or above the lower end of delta
+    # adding a record matters if its delta exceeds the target at the lower end, or the lower end of delta
     epsilon = found.lower if asked.for_epsilon else asked.epsilon[:, 0]
     target = asked.targets[:, 1] if asked.for_epsilon else found.lower
     known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)
-    unknown = np.flatnonzero(~known)  # of which adding a record is not asked
+    unknown = np.flatnonzero(~known)  # for which adding a record is not computed
     found.put(unknown, Found.nothing(len(unknown)))
     open_ = np.flatnonzero(known)
     open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
@@ -211,6 +211,6 @@ def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: i
             lines = Line.of(law.at(rows), grid.at(rows), each(t[part], kinds), each(y[part], kinds), nodes)
             for at, upper in ((t[part], lines.highest), (y[part], lines.upper)):
                 k = together(count[rows] * upper, kinds) + plans.noise[part][:, None] * at * (1 + at) / 2
-                slip = 1e-9 * (np.abs(k) + at * eps + 1)  # pays for the roundings of the bound itself
+                slip = 1e-9 * (np.abs(k) + at * eps + 1)  # covers the roundings of the bound itself
                 out[part] |= (k - at * eps + log_peak(at) + slip <= target[part][:, None])[:, 0]
     return out

@@ -15,9 +15,9 @@ from hockeystick.engines.core.rows import Array, Columns, Mask, Rows
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # outcomes between which K is guessed, by so many nodes; rows at once
-WIDE = 1.7  # slope of the logistic function that is about the normal distribution's
-HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; what ends the tilts
+LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # outcomes and nodes to guess K; rows at once
+WIDE = 1.7  # slope of the logistic function that approximates the normal distribution
+HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; the share that ends the tilts
 
 
 def log_tail(x: Array) -> Array:
@@ -114,7 +114,7 @@ class Law(Columns):
             exponent = power[part, :, None] * log_g[part, None, :]
             exponent += log_mass
             seen[part] = np.log(np.exp(exponent, out=exponent).sum(axis=2))
-        # of a hump about (1 + t) mu the nodes see what lies below HIGH
+        # of a hump about (1 + t) mu, the nodes cover the part below HIGH
         unseen = self.log_hump(t) - np.log1p(np.exp(np.minimum(WIDE * (HIGH - (1 + t) * self.mu), 600.0)))
         return np.where(self.add, seen, np.logaddexp(seen, unseen))
 

@@ -22,19 +22,19 @@ logarithm itself by as much again over ``1 - q``. Off the axis, with ``a = r + i
 < pi/2``: 64 units of ``|L| / (1-q)^2`` in all.
 
 **Products.** ``s = j ds``, ``j = a B + b``, and ``e^(isL) - 1 = E_a + E_b + E_a E_b`` with ``E_b = e^(i b ds L) - 1``
-and ``E_a = e^(i a B ds L) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that double what is known. Let
-``e_n`` be the error of E_n in units, E_1 being off by at most f ``|E_1|``. As ``|1 + E| <= 1``, ``|E| <= 2`` and
-``|E_n| <= n |E_1|``, a leap hands on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the product by
+and ``E_a = e^(i a B ds L) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that double the known range. Let
+``e_n`` be the error of E_n in units, with E_1 in error by at most f ``|E_1|``. As ``|1 + E| <= 1``, ``|E| <= 2`` and
+``|E_n| <= n |E_1|``, a leap passes on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the product by
 ``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m`` rounded before, by ``(sqrt(8) + 1)
 |E_n|``, the sums by ``|E_m|`` and ``|E_(m + n)|``. So ``e_n <= (f + LEAP d) n |E_1|`` with d the largest number of
-leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as ``2^i`` is had from ``2^i - 1`` and that from ``2^(i - 1)``,
-and those to numbers between no more than ``2 i``.
+leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as ``2^i`` comes from ``2^i - 1`` and that from ``2^(i - 1)``,
+and those to numbers in between at most ``2 i``.
 
-``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings and once more with each panel that is
-added, and ``(w E_a + w) E_b``, whose first factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices
-over panels of PANEL nodes, added up one by one: an inner product of m complex terms errs by at most ``2 sqrt(2) (m +
-2) u`` of the sum of the sizes in any order, also where the products of real and imaginary parts are summed apart
-([Hig02], Section 3.6), for which 3 (m + 2) are charged. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a
+``w E_a`` is summed in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings and one more for each panel added;
+``(w E_a + w) E_b``, whose first factor errs by another ``2 sqrt(8) + 1`` units, is a matrix product over panels of
+PANEL nodes, added one by one: an inner product of m complex terms errs by at most ``2 sqrt(2) (m + 2) u`` of the sum of
+the sizes in any order, even if the products of real and imaginary parts are summed separately ([Hig02], Section 3.6),
+for which 3 (m + 2) are charged. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a
 B ds |L|``, whose sum is ``s |L|``, the larger number of roundings of the two is charged, and not both.
 
 **Boxes.** Let the density of L under the tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds
@@ -42,7 +42,7 @@ at most ``a_i |sin u / u|`` to ``|m(t+is) / m(t)|``, ``u = s l_i / 2``, and the 
 env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)``
 on [0, pi] and the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on. Between
 nodes the density f has ``(log f)'' <= C`` in x, so that ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends. With R
-the slope of log g by ``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` but for constants, where ``L'' = sign mu^2
+the slope of log g in ``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` up to constants, where ``L'' = sign mu^2
 R (1 - R)`` and ``-(log R)'' = mu^2 R (1 - R)``; so ``C <= (2 + t) mu^2 / 4 - 1`` where a record is removed and ``mu^2
 / 4 - 1`` where one is added.
 """
@@ -63,17 +63,17 @@ CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072
 GRAIN = 4096.0  # dx and Y are multiples of one over it
 STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # on the real axis, of 1 / mu: g vanishes at pi / mu
 LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y of 1 / mu, and at most: rounding is e^(Y^2/2)
-DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs by which remainders are smaller than is wanted, at t and at y
+DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs of the factors by which remainders are smaller than requested, at t and at y
 LEAST = 1e-40  # of a remainder
 STEEPEST = 600.0  # exponent that a double can hold, with room
-PANEL, MANY = 32, 8192  # nodes of one product of matrices; points up to which they are that, and twice: half, a quarter
+PANEL, MANY = 32, 8192  # nodes of one matrix product, up to so many points; then half, a quarter
 NUMBERS = 1 << 15  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first
 FACTOR = 4.0 * ULPS + 8.0  # units of ``e^(i ds L) - 1``: expm1, sin and cos, and their products
 LEAP = 5.0  # units of a leap, more than ``sqrt(8) + 2``
 PARTS = 2  # of the distance of nodes, for boxes
-PAID = 1 + 1e-9  # pays for the roundings of the remainders themselves
-SMALLER = 1 - 1e-6  # boxes are chosen so much smaller than the density: pays for their roundings
+PAID = 1 + 1e-9  # slack for the roundings of the remainders themselves
+SMALLER = 1 - 1e-6  # factor by which boxes are smaller than the density, for their roundings
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from hockeystick.pairs.sampled.bundles import DISTANCES, LARGEST_RATE, MOST_ROUN
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.interval import Interval
 
-MOST_KINDS = 11  # of sampled rounds: more are one factor of a contour (``engines/contour/bundle.py``)
+MOST_KINDS = 11  # kinds of sampled rounds: more become one factor of a contour (``engines/contour/bundle.py``)
 
 
 class GaussianRounds(NamedTuple):

@@ -33,12 +33,12 @@ from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, e
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges that are looked at; the first, of where a normal law ends; longest leap
-FINE, FEW = 8, 100  # parts of the distance of nodes, for boxes, where rounds are fewer than FEW
-PAID = 1e-9  # pays for the roundings of the remainders themselves
+LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first, relative to a normal law's end; longest leap
+FINE, FEW = 8, 100  # parts of the distance between nodes, for boxes, if there are fewer than FEW rounds
+PAID = 1e-9  # slack for the roundings of the remainders themselves
 LARGEST = 700.0  # exponent that a double can hold
 TINY = 2.0**-56  # the least size of a value: a smaller one is taken for it
-STEPS, CLOSE = 14, 1e-5  # of Newton's method; of log delta: the next step then errs by the square
+STEPS, CLOSE = 14, 1e-5  # steps of Newton's method; tolerance in log delta: the next step errs by its square
 WIDENINGS = 6  # of an end that is not on its side yet
 
 
@@ -78,7 +78,7 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
         enough = going & (decay + rest <= aim.cut)
         nearer = enough & ~(found <= edge)
         found, tails = np.where(nearer, edge, found), np.where(nearer, decay + rest, tails)
-        # log rho falls as a power of the edge, which the last two looks tell
+        # log rho falls as a power of the edge, estimated from the last two edges
         power = np.log(decay / fallen) / np.log(edge / last)
         power = np.where((power > 0.25) & (power < 2.5), power, 1.5)
         leap = ((aim.cut - rest) / decay) ** (1 / power) * 1.01

@@ -39,11 +39,11 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 BLOCK = 64  # grid points that one cell may span in a tail
-PIECES = 8  # of a block, over each of which the density is taken at three places
+PIECES = 8  # of a block, on each of which the density is evaluated at three places
 OUTCOMES = (200, 20_000)  # at which the tilted density is looked at
 TAIL_SHARE = 0.15  # of the width that the error law allows a cell in a tail
-MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
-MAX_TILTED_GAP = 600.0  # exponent t h: beyond, its exponential is about to leave the range of a double
+MAX_LIFT = 30.0  # exponent t * width of a cell: limit on the ratio of the tilts at its two ends
+MAX_TILTED_GAP = 600.0  # exponent t h: beyond, its exponential nearly leaves the range of a double
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round, whatever may be spent
 MAX_NODES = 2 * arrays.BLOCK  # evaluated at once, but for those of one half-cell
@@ -51,10 +51,10 @@ MOST_OF_ONE = 1 << 20  # nodes of one half-cell: about 100 MB of temporaries
 CARE, TINY = (
     1e-9,
     1e-300,
-)  # relative, of a sum of atoms that are left out, and what each may lose below a double's range
+)  # relative errors of a sum of omitted atoms, and of each atom below a double's range
 UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of a double
 ON_GRID = (
-    8  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
+    8  # roundings by which an atom may miss a grid point and still count as on it; covered by the sum's own slip
 )
 
 
@@ -183,7 +183,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         raise NotApplicableError("the losses of one round are so large that doubles cannot distinguish grid points")
     check_range(last - first, "one round")
     begin(PLACE * (last - first), "the losses of one round span too wide a range")
-    # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0
+    # an atom on a grid point belongs to no cell, so cells beside it may be wide: tried if halves meet at loss 0
     free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
     if pair.smooth is not None and free and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
@@ -192,7 +192,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     n = len(knots) - 1
     begin((1 if pair.smooth is None else terms_of(pair.smooth)) * KNOT * n, "one round has too many cells")
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
-    # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
+    # the part left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
     third = mesh.offset + float(knots[2]) * mesh.h
     cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)

@@ -15,11 +15,11 @@ from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-3  # width, where none is asked: relative for epsilon, absolute for log delta
+DEFAULT_GAP = 1e-3  # width if none is requested: relative for epsilon, absolute for log delta
 ATTEMPTS = 10  # runs, each chosen by what the last one showed
 DEEPEST = -5000.0  # log of a delta that is computed
 HALVINGS = 12  # of epsilon, until delta is no longer that small
-MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
+MAX_CONTRAST = 18.0  # log of the largest ratio of the tilted law's weight to delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 
 

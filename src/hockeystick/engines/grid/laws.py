@@ -30,7 +30,7 @@ Index = npt.NDArray[np.intp]
 
 ALIGNMENTS = 3  # of the grid of a lower bound that are tried
 MAX_STEP = 700.0  # exponent that a double can hold: largest tilt times width of a cell
-HEAVIEST = 1e280  # mass of a place: sums of as many as fit stay within the range of a double
+HEAVIEST = 1e280  # mass of a place: sums over all places stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
 
 
@@ -47,7 +47,7 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass = np.zeros(len(cells.knots))
     mass[:-1] += (left - doubt) * inflate
     mass[1:] += scaled((right + doubt) * inflate, step)
-    # where the lower end has too little to give, an outcome may belong beyond the upper end: to the next knot then
+    # if the lower end has too little mass, an outcome may belong beyond the upper end: then to the next knot
     beyond = np.minimum(2 * cells.shift - doubt, right)
     mass[1:] -= scaled(beyond, step)
     mass[2:] += scaled(scaled(beyond[:-1], step[:-1]), step[1:] * (1 + 1e-12))

@@ -18,14 +18,14 @@ from fractions import Fraction
 from hockeystick.engines.grid.cells import MAX_LIFT
 from hockeystick.pairs import Composition
 
-MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
+MAX_PARTS = 1000  # parts of the widest distance of two atoms, to put other atoms on the grid
 DIRECT_POINTS = 1 << 16  # more than this are worth a stage
 WINDOW_DEVIATIONS = 16.0  # of a sum of many rounds, that a window holds
 STAGE_POINTS = 4000  # that a stage costs beside those of its grids
 MAX_STAGES = 6  # on the way to the last grid
 DIVISORS = 500  # tried to find blocks of equal size
 LEAST_POINTS = 16  # of a window
-LATTICE_POINTS = 1 << 19  # of a window, up to which the lattice of many atoms is the grid
+LATTICE_POINTS = 1 << 19  # largest window for which the lattice of many atoms is the grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
     unit = float(max(distances))
     common = len(exact) == len(distances)
     if common:
-        # in fractions: the divisor of many decimals of many digits is below the range of a double
+        # in fractions: the common divisor of many long decimals may be below the range of a double
         widest, divisor = max(exact), exact[0]
         for span in exact[1:]:
             divisor = Fraction(

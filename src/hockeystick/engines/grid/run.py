@@ -46,10 +46,10 @@ MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
 MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 FIT_SHARE = 0.8  # of the work that is left, which one mesh may take
-WORTHWHILE = 0.85  # of the last gap: a gap that is not finer than that is not tried
-COARSENINGS = 2  # times that a mesh that takes too long gives way to a coarser one
+WORTHWHILE = 0.85  # of the last gap: only finer gaps than that are tried
+COARSENINGS = 2  # times that a mesh that takes too long is replaced by a coarser one
 COARSER = 8.0  # times the gap, where the mesh first meant takes too long
-HOPELESS = 100.0  # times the asked difference: stages that end there are given up
+HOPELESS = 100.0  # times the requested difference: stages that end there are abandoned
 REALIGNMENTS = 2  # moves of the grid of one round
 FITS = 8  # of the mesh to the difference it makes
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
@@ -121,7 +121,7 @@ class Run:
         self.lower: Counted = []
         self.upper: Counted = []
         self.log_lost = self._log_lost
-        self._deeper = 0.0  # by how much the log of the P-mass above a block's window is to be lower
+        self._deeper = 0.0  # amount by which the log of the P-mass above a block's window must be lower
         self.apart = 0.0  # what the laws built make of it
         # of all the grids, were they as fine as the layout says
         self._cost = LAYOUT_POINT * self.layout.points(self.window.high - self.window.low, self.spreads)
@@ -338,7 +338,7 @@ class Run:
             lower = max(lower, again[0], key=lambda law: law.log_mass)
             upper = min(upper, again[1], key=lambda law: law.log_mass)
         atoms = pair.atoms
-        # atoms on grid points may be off by more than the sum's own slip pays for
+        # atoms on grid points may err by more than the sum's own slip covers
         slip = atoms.units * UNIT_ROUNDOFF * float(np.abs(atoms.finite().loss).max(initial=0.0)) + np.max(atoms.slip)
         if not slip:
             return lower, upper
@@ -348,7 +348,7 @@ class Run:
         try:
             reach = replace(self.reach, count=count)
             if self.layout.staged:
-                # what is cut off by its tilt is bounded by a P-mass of 1: too much for the low tails of a block
+                # the part cut off by its tilt is bounded by a P-mass of 1: too much for the low tails of a block
                 whole = replace(reach, log_low=-math.inf)
                 if self._span(pair, mesh.kappa, whole) < MAX_CELLS * mesh.h:
                     reach = whole

@@ -97,7 +97,7 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
         tails = Tail(laws, window.theta_low, -1), Tail(laws, window.theta_high, +1)
         reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
         log_most = np.minimum(tails[0].log_beyond_each(places_at + reach), tails[1].log_beyond_each(places_at - reach))
-        # one place of the sum weighs no more than the tail that it begins, whatever the transform makes of it
+        # the mass of one place is at most that of the tail that it begins, whatever the transform gives
         most = np.exp(np.maximum(log_most, -700.0)) * (1 + 1e-9)
         mass = np.minimum(np.maximum(values + power.error, 0.0), most) * (1 + relative)
         mass[0] += _exp(out_low) * (1 + relative) * (1 + 1e-9)

@@ -25,7 +25,7 @@ KNOT = 160.0  # of the cells of a round: spread, merged and repaired
 PLACE = 60.0  # of a law that is stored place by place
 ATOM = 120.0  # put on a coarser grid, and place there
 POINT = 150.0  # of a convolution: transform, power, transform back
-BLOCK, MOVED = 1.0e6, 0.5e6  # of a block of rounds, and of one put on another grid, whatever the sizes: calls of NumPy
+BLOCK, MOVED = 1.0e6, 0.5e6  # of a block of rounds, and of one moved to another grid, at any size: NumPy calls
 SEEN = 20.0  # place at which a sum is weighed for one value of delta
 LAYOUT_POINT = 700.0  # of the points that a layout counts, all in all
 

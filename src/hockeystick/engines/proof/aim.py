@@ -19,14 +19,14 @@ Array = npt.NDArray[np.float64]
 RATIO = 1.15  # of a tilt of the table to the next
 TILTS = RATIO ** np.arange(-70.0, 36.0)  # of that of the central limit
 LOWER = 8  # tilts below that of the least Chernoff bound that are tried for a line
-DEARER = 12.0  # log of the growth of terms that is worth a line e times as long
+DEARER = 12.0  # growth of the log of terms that justifies a line e times as long
 NODES = np.linspace(-10.0, 17.0, 109)  # outcomes of a sampled Gaussian
-SLOPE = 1.7  # of the logistic function that is about the normal distribution's
+SLOPE = 1.7  # of the logistic function that approximates the normal distribution
 PLACES = np.linspace(-1.0, 1.0, 65)  # losses of Laplace noise, of the largest
 DEEP = -60.0  # log of the mass of discrete noise that is left out
 LARGEST = 600.0  # exponent that a double can hold
 LEAST_VARIANCE = 1e-100  # of the sum of all losses
-RARE, HALVINGS = 1.0, 40  # K below which single losses count; steps of the bisection by them
+RARE, HALVINGS = 1.0, 40  # K below which single losses decide; bisection steps for them
 
 
 class Tilt(NamedTuple):

@@ -14,7 +14,7 @@ from hockeystick.pairs.exact import ExactFinite, Exponential
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-SPARE_BITS = 16  # by which a sum may be known to fewer bits than are worked with
+SPARE_BITS = 16  # number of working bits that a sum may lose
 MOST_BITS = 1 << 18  # with which a sum is formed whose terms cancel
 
 

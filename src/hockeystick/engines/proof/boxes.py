@@ -18,7 +18,7 @@ LOBE = "0.2173"  # more than the height of the second lobe of sin u / u
 
 
 class Boxes:
-    """The level sets of the largest hill below a density that falls off on both sides of its top.
+    """Level sets of the largest unimodal function below a density.
 
     Args:
         heights: balls that are at most the density on each of the consecutive pieces of a range of losses.

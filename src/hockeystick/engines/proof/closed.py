@@ -50,10 +50,10 @@ from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as many
+LEAST_BITS = 128  # of precision at the first attempt; each further attempt doubles them
 MOST_BITS = 1 << 16  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
-LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta that is a double
+LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta in doubles
 MOST_TERMS = 20_000  # of a sum of Laplace rounds, or over outcomes
 
 

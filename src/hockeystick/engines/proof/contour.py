@@ -33,7 +33,7 @@ from hockeystick.numerics.balls import Ball, powers, precision, upper
 from hockeystick.values.errors import NotApplicableError
 
 MAX_POINTS = 150_000  # of a line
-START, STRIDE = 0.7, 1.15  # of where a normal law would end: the first end of the sum, and the factor to the next
+START, STRIDE = 0.7, 1.15  # first end of the sum relative to that of a normal law, and the factor to the next
 MOST_VALUES = 200_000  # points of all kinds of rounds together: a second or so
 MOST_LOST = 0.1  # of a density, above boxes
 GUARD_BITS = 44  # beyond those of the remainders and of the number of rounds

@@ -21,13 +21,13 @@ from hockeystick.numerics.balls import Ball, above
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LEAST_TOLERANCE = 1e-30  # relative: remainders are never asked to be smaller
+LEAST_TOLERANCE = 1e-30  # smallest relative size requested of remainders
 LEAST_SCALE = 1e-3  # of epsilon, below which it is known to a part of that
 ATTEMPTS = 4  # each looks where the last one pointed
 QUICK, FIRST = 1 << 9, 1 << 11  # cells of laws on a grid, for a quick bound and for the first sharp one
-FINER, FINEST = 1.3, 128.0  # factors of cells: beyond the root of the excess of a width, and at most
+FINER, FINEST = 1.3, 128.0  # factors for the number of cells: beyond the root of a width's excess, and at most
 WIDE = 1e-2  # relative width that a quick bound may have
-DEEPER = 40.0  # by which log delta is taken to be smaller where nothing is seen of it
+DEEPER = 40.0  # decrease of the assumed log delta if nothing is known of it
 SMALLER_TILTS = 12  # each a quarter of the last
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested."""

@@ -30,9 +30,9 @@ from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, precision
 from hockeystick.values.errors import NotApplicableError
 
-SHARE = 0.02  # of the asked width of log delta, for what is cut, and for what is rounded
+SHARE = 0.02  # share of the requested width of log delta for cuts, and for roundings
 SPARE_BITS = 64  # of balls, beyond those of the masses
-PARTS = 1 << 40  # of a range of losses, of which their common spacing is sought
+PARTS = 1 << 40  # parts of a range of losses, in which their common spacing is sought
 LEAST_STEPS = 1 << 22  # of a range of losses, at most, that a spacing which they are taken to have leaves
 MOST_BITS = 350_000_000  # of the cells of all products: some seconds
 ATOM = 3_000.0  # bits that take as long as an outcome of a round
@@ -99,7 +99,7 @@ class GridLaws:
             for kind in kinds:
                 fine = _fineness(kind, unit, finest, length)
                 one = fitting(Cells.of(kind.outcomes, kind.offset, scale, fine, kind.left_out), length)
-                # sums of n rounds are cut by n of as many parts as there are rounds, at each of the products
+                # at each product, sums of n rounds are cut by n parts out of as many as there are rounds
                 laws.append(power(one, kind.times, length, lambda size: whole * size))
             self._lay(reduce(lambda one, other: together(one, other, length, whole), laws))
 

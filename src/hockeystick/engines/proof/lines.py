@@ -48,7 +48,7 @@ LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # Y of 1 / mu, at most; wh
 LIFTS = np.linspace(0.02, 1.0, 50)  # Y that are tried, of the largest
 MAX_NODES = 20_000  # of a line
 MOST_PRODUCTS = 20_000_000  # of nodes and points: a second or so
-MOST_PIECES = 2000  # of the density of a sampled Gaussian's loss, below which boxes are laid
+MOST_PIECES = 2000  # pieces of the density of a sampled Gaussian's loss, for boxes below it
 LAPLACE_PIECES = 64  # of the smooth part of Laplace noise
 
 

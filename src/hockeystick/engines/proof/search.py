@@ -10,9 +10,9 @@ from flint import arb
 
 from hockeystick.numerics.balls import Ball
 
-STEPS = 100  # of the secant method, of which a handful is taken, and outward from the root
-SHARE = 0.1  # of the distance of the ends of log delta, which tells where the secant method ends, too
-CLOSE = 1e-6  # of log delta, from where on the method ends with steps of the least size
+STEPS = 100  # of the secant method, which needs a handful, and outward from the root
+SHARE = 0.1  # of the distance between the ends of log delta, which also ends the secant method
+CLOSE = 1e-6  # of log delta, below which the method ends with steps of the least size
 LEAST = 1e-300  # epsilon that is distinguished from 0
 
 
