@@ -17,7 +17,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # outcomes and nodes to guess K; rows at once
 WIDE = 1.7  # slope of the logistic function that approximates the normal distribution
-HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; the share that ends the tilts
+HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; where the tilts end
 
 
 def log_tail(x: Array) -> Array:
