@@ -1,1 +1,1 @@
-"""The ways this library computes certified numbers. Each takes one direction: a list of (pair, count)."""
+"""Engines, the methods that compute certified numbers. Each handles one direction: a list of (pair, count)."""

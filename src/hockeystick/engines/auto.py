@@ -1,8 +1,8 @@
 """The sharpest engine that applies; the interval names the one that answered.
 
-Engines are asked in order of sharpness. One that falls short of the asked gap says why, and the next is asked too; what
-both allow is certified. The Renyi bound stands behind them: it is the sharper one near the largest loss, and the only
-one where no engine has an upper end that is worth anything.
+Engines run in order of sharpness. If one does not reach the requested gap, it gives a reason, and the next one runs
+too; the intersection of both intervals is certified. The Renyi bound is the fallback: it is sharper near the largest
+loss, and the only bound if no engine has a useful upper end.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 Ask = Callable[[Engine, float | None], Interval]
-"""A question to an engine, with the gap that is wanted."""
+"""A query to an engine, with the requested gap."""
 
 Place = Callable[[Interval], float]
-"""The epsilon that an answer is about."""
+"""The epsilon to which an answer refers."""
 
 
 def grid(composition: Composition) -> Engine:
-    """The grid engine, imported when the first two do not answer."""
+    """Return the grid engine, imported when the first two do not answer."""
     from hockeystick.engines.grid.engine import GridEngine
 
     return GridEngine(composition)
 
 
 def capped(composition: Composition) -> Engine:
-    """The contour without outcomes that are never seen, imported when rounds are rarely sampled."""
+    """Return the contour engine without extremely improbable outcomes, imported when sampling rates are small."""
     from hockeystick.engines.contour.engine import ContourEngine
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.pairs.capped import capped
@@ -46,14 +46,14 @@ def capped(composition: Composition) -> Engine:
 
 
 def contour(composition: Composition) -> Engine:
-    """The contour engine of any rounds, imported when there are other rounds than Gaussian ones."""
+    """Return the contour engine for any rounds, imported when there are rounds other than Gaussian ones."""
     from hockeystick.engines.contour.engine import ContourEngine
 
     return ContourEngine(composition)
 
 
 def smoothed(composition: Composition) -> Engine:
-    """The contour with a little noise, without losses that are never seen, imported when the others do not answer."""
+    """Return the smoothed contour without extremely improbable losses, imported when the others do not answer."""
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.engines.contour.smoothed import SmoothedEngine
     from hockeystick.pairs.shortened import shortened
@@ -62,15 +62,15 @@ def smoothed(composition: Composition) -> Engine:
 
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, MirroredEngine, smoothed, grid)
-"""From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
+"""Engines from the sharpest on: if one refuses a composition, or does not reach the gap, the next one runs."""
 
-HALF = 0.5  # of the work that is left, which an engine may take that is followed by another one
+HALF = 0.5  # share of the work left for an engine that is followed by another
 NEAR_THE_END = 0.99  # of the largest loss
-NARROW = 1e-4  # relative: what a little noise and the grid would not improve
-SHARP = 1e-2  # relative: the Renyi bound is some 5 to 15 % above the truth but near the largest loss
-HOPELESS = 0.5  # of the upper end, from which width on the grid is asked for less: a fine mesh was out of its reach
-MANY = 32  # kinds from which on a fine contour with a little noise may be out of reach, and the grid after it as well
-COARSER = (0.01, 0.05)  # gaps that are then asked for: a mesh for them may be within reach
+NARROW = 1e-4  # relative width that smoothing and the grid would not improve
+SHARP = 1e-2  # relative: the Renyi bound is 5 to 15 % above the truth except near the largest loss
+HOPELESS = 0.5  # width relative to the upper end above which the grid gets a lower aim: a fine mesh is out of reach
+MANY = 32  # kinds above which a fine smoothed contour may be out of reach, and then the grid as well
+COARSER = (0.01, 0.05)  # gaps requested in that case: a mesh for them may be within reach
 
 
 class AutoEngine:
@@ -84,24 +84,24 @@ class AutoEngine:
         self._composition = composition
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of epsilon by the first engine that applies."""
+        """Interval for epsilon by the first engine that applies."""
         with self._patient:
             return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap, 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of log delta by the first engine that applies."""
+        """Interval for log delta by the first engine that applies."""
         with self._patient:
             return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap, -math.inf)
 
     @property
     def _patient(self) -> AbstractContextManager[object]:
-        """The budget of a question about rounds that may take more; else the one that is open stays."""
+        """Return a new budget for rounds whose query may take longer; otherwise the open budget stays."""
         more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
         return Budget(max(left(), more)) if more else nullcontext()
 
     def _first(self, ask: Ask, place: Place, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
-        why = ""  # the one refusal that is reported: the limit of work, else the last one, but the grid's of moments
+        why = ""  # the refusal to report: the work limit, else the last one except the grid's about moments
         for engine in ENGINES:
             if engine in (smoothed, grid) and best is not None and _narrow(best):
                 break
@@ -130,7 +130,7 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """The interval up to the upper end of larger pairs, where rounds have some of which more is known."""
+        """Return the interval up to the upper end of larger pairs, if rounds have such pairs and more is known of them."""
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
         if larger == self._composition:
@@ -141,7 +141,7 @@ class AutoEngine:
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
-        """The interval of the grid, recomputed with a lower aim if it fell far short: the aim determines the mesh."""
+        """Return the grid's interval, recomputed with a lower aim if far too wide, as the aim determines the mesh."""
         for less in COARSER:
             hopeless = best.limited is not None and not best.upper - best.lower <= HOPELESS * abs(best.upper)
             if not hopeless or (gap is not None and gap >= less):
@@ -154,9 +154,9 @@ class AutoEngine:
         return best
 
     def _coarse_first(self, ask: Ask, gap: float | None, best: Interval | None) -> Interval:
-        """The contour with a little noise; where no engine comes after it, or kinds are many, from coarse to fine.
+        """Run the smoothed contour; from coarse to fine if no engine comes after it, or kinds are many.
 
-        A fine one that is out of reach then leaves what a coarser one has found. None is asked for more than is known.
+        If a fine contour is out of reach, the result of a coarser one remains. Gaps above the known width are skipped.
         """
         stepwise = self._of_moments() or len(self._composition.rounds) > MANY
         known = math.inf if best is None else _width(best)
@@ -174,12 +174,12 @@ class AutoEngine:
         return found
 
     def _of_moments(self) -> bool:
-        """True if only moments are known of some round, so that no grid answers."""
+        """True if some round is known only by its moments, so that no grid applies."""
         transforms = [pair.transform for pair, _ in self._composition.rounds]
         return any(transform is not None and transform.highest_tilt < math.inf for transform in transforms)
 
     def _at_the_end(self, epsilon: float) -> bool:
-        """True if it is so near the largest loss that the Renyi bound is sharp to many digits."""
+        """True if epsilon is so near the largest loss that the Renyi bound is sharp to many digits."""
         largest = self._composition.largest_loss
         return largest is not None and epsilon >= NEAR_THE_END * largest[0]
 
@@ -189,7 +189,7 @@ def _narrow(found: Interval) -> bool:
 
 
 def _width(found: Interval) -> float:
-    """Relative, and absolute where the upper end is above 1."""
+    """Return the width of an interval: relative, or absolute if the upper end is above 1."""
     width, size = found.upper - found.lower, min(abs(found.upper), 1.0)
     return width / size if width < math.inf and size else math.inf
 

@@ -1,4 +1,4 @@
-"""Interface of an engine for one direction, and the widths that all of them know."""
+"""Interface of an engine for one direction, and the widths that all engines use."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Protocol
 
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
-WIDER = (1e-4, 1e-2)  # gaps that are tried in turn where there is no contour for the one asked, nor another engine
-COARSE = 0.05  # gap from which on any upper bound may be of use
+DEFAULT_GAP = 1e-6  # width of the interval if none is requested: relative for epsilon, absolute for log delta
+WIDER = (1e-4, 1e-2)  # gaps tried in turn if neither a contour nor another engine reaches the requested one
+COARSE = 0.05  # gap above which any upper bound may be useful
 TOO_WIDE = "rounding and remainder terms keep the interval wider than the requested gap"
-"""Why an interval is wider than was asked, where all was tried that was wanted."""
+"""Reason for an interval wider than requested after all available attempts."""
 
 
 class Engine(Protocol):
     """Certified intervals for one direction with finite losses."""
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Epsilon where log delta_finite meets a target known up to an interval; gap ``None``: the engine's default.
+        """Return epsilon where log delta_finite meets a target given as an interval; gap ``None``: engine's default.
 
         Raises:
             NotApplicableError: the engine does not apply.
@@ -25,7 +25,7 @@ class Engine(Protocol):
         ...
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """log delta_finite at an epsilon below the supremum.
+        """Return log delta_finite at an epsilon below the supremum.
 
         Raises:
             NotApplicableError: the engine does not apply.

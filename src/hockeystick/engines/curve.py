@@ -1,9 +1,9 @@
-"""log delta of one direction at many epsilons, certified, at little more than the price of one.
+"""Certified log delta of one direction at many epsilons, at little more than the cost of one.
 
-Most of an engine's work does not depend on epsilon but for where it is sharp: a contour serves the epsilons whose
-saddle points are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified
-ends at every epsilon and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are
-kept for the next question; what several say of one epsilon is intersected.
+Most of an engine's work depends on epsilon only in where it is sharp: a contour suits the epsilons whose saddle points
+are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified ends at every
+epsilon, and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are kept for the
+next query; the results of several sections at one epsilon are intersected.
 """
 
 from __future__ import annotations
@@ -30,40 +30,40 @@ from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
-NARROW = 1e-6  # relative width of delta, where nothing else is asked
-GRID_NARROW = 1e-3  # relative width of delta by the grid, where nothing else is asked
-SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
-SHARPEST = 1e-11  # of widths that a contour is asked for
-GRID_SHARPER = 0.3  # of the width that is asked, at a grid's own epsilon
-CONTOURS = 0.8  # of the work that is left, which contours may take: they are the narrower ones
+NARROW = 1e-6  # default relative width of delta
+GRID_NARROW = 1e-3  # default relative width of delta by the grid
+SHARPER = 1e-2  # of the requested width, at a contour's own epsilon: room for the epsilons around it
+SHARPEST = 1e-11  # smallest width requested of a contour
+GRID_SHARPER = 0.3  # of the requested width, at a grid's own epsilon
+CONTOURS = 0.8  # share of the work left for contours, which are narrower
 MOST_CONTOURS, MOST_GRIDS = 200, 12  # sections of one curve
-FEW = 500  # epsilons of one round, each of which is an integral: so many take as long as two or three contours
+FEW = 500  # epsilons of one round, one integral each: as many take as long as two or three contours
 FEW_LOSSES, MOST_LOSSES = 1_000_000, 10_000_000  # atoms summed at all epsilons together, likewise, and at most
-MOST_FAILURES = 4  # after which a kind is not tried any more
+MOST_FAILURES = 4  # failures after which a kind is not tried again
 TILTS = (-12, 24)  # exponents of the tilts of the rough bound
 TILT_RATIO = 1.5  # of which the tilts of the rough bound are powers
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
-MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
+MOST_ROUGH = 8  # epsilons per query with their own search for the best Renyi order
 
 
 class Section(Protocol):
     """Interface of a source of certified ends at every epsilon."""
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each."""
+        """Return certified ends of log delta at each epsilon."""
         ...
 
 
 class _EachAlone:
-    """An engine that answers one epsilon after the other."""
+    """An engine that computes one epsilon after the other."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends at each epsilon, by one question to the engine for each."""
+        """Return certified ends at each epsilon, by one call of the engine for each."""
         found = [self._engine.log_delta(at, None) for at in epsilon.tolist()]
         return Ends(*(np.array([getattr(each, end) for each in found]) for end in ("lower", "estimate", "upper")))
 
@@ -72,9 +72,9 @@ class _Sections:
     """Sections of one kind.
 
     Args:
-        lay: makes the section that is sharp at an epsilon; raises where it cannot.
-        narrow: relative width of delta at which an epsilon is done with.
-        most: sections that are laid at most, for all questions together.
+        lay: creates the section that is sharp at an epsilon; raises if it cannot.
+        narrow: relative width of delta at which an epsilon is finished.
+        most: largest number of sections, for all queries together.
     """
 
     def __init__(self, lay: Callable[[float], Section], narrow: float, most: int) -> None:
@@ -83,11 +83,12 @@ class _Sections:
         self._failures = 0
 
     def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
-        """Ends at increasing epsilons, improved by sections wherever they are wide.
+        """Return ends at increasing epsilons, improved by sections wherever they are wide.
 
-        A section is laid in the middle of the first run of wide epsilons. Its states: it *helps*, and the others are
-        looked at again; it *does not help* in the very middle, which is then not tried again, and counts as a failure;
-        there is *none*, likewise. The search ends where nothing is wide, after a few failures, or with the work.
+        A section is laid in the middle of the first run of wide epsilons. Its states: it *helps*, and the remaining
+        epsilons are examined again; it *does not help* at the middle itself, which is then not tried again, and counts
+        as a failure; there is *none*, with the same effect. The search ends when no epsilon is wide, after a few
+        failures, or when the work is used up.
         """
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
@@ -115,7 +116,7 @@ class _Sections:
         return wide
 
     def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
-        """Ends, with what a section adds to them at the wide epsilons."""
+        """Return the ends, improved by a section at the wide epsilons."""
         wide = np.flatnonzero(self._wide(best, enough))
         return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 
@@ -129,16 +130,16 @@ class _Chernoff:
         self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Upper ends at each epsilon; the lower ones are minus infinity."""
+        """Return upper ends at each epsilon; the lower ones are minus infinity."""
         lines = self._tops - np.multiply.outer(epsilon, self._tilts)
         upper = np.minimum(lines.min(axis=1) + SLACK * (1 + np.abs(epsilon) * self._tilts[-1]), 0.0)
         return Ends(np.full(len(epsilon), -math.inf), upper, upper)
 
 
 def _roughly(composition: Composition, epsilon: Array) -> Ends:
-    """The Renyi bound at increasing epsilons: at a few by the best order, in between by those orders.
+    """Return the Renyi bound at increasing epsilons: at a few by the best order, in between by those orders.
 
-    A search asks for dozens of moments, and any order is sound at any epsilon: the bound of one order is a line in
+    A search needs dozens of moments, and any order is sound at any epsilon: the bound of one order is a line in
     epsilon, and log delta is nearly convex between the lines of neighbours. The middle one is searched first.
     """
     few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
@@ -161,8 +162,8 @@ class Curve:
     """log delta of the finite losses of one direction, at any number of epsilons.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
-        gap: widest relative width of delta that is wanted; the default of each engine if ``None``.
+        composition: pairs and counts; the caller handles mass at infinite loss.
+        gap: largest relative width of delta allowed; the default of each engine if ``None``.
     """
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
@@ -171,10 +172,10 @@ class Curve:
         self._grids = _Sections(self._grid, gap or GRID_NARROW, MOST_GRIDS)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Certified ends at each epsilon below the largest loss; shape as given, one-dimensional, in any order.
+        """Return certified ends at each epsilon below the largest loss, a one-dimensional array in any order.
 
-        ``enough``: where log delta is below that, an upper end below it is all that is wanted. Where no engine reaches
-        the gap the interval is wider: what all of them allow.
+        ``enough``: where log delta is below this, any upper end below it suffices. If no engine reaches the gap, the
+        interval is wider: the intersection of all results.
         """
         at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
         best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
@@ -201,7 +202,7 @@ class Curve:
         )
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
-        """The ends with those of the integral over one round, or the sum over few atoms, where there is no contour."""
+        """Return the ends, improved by the integral over one round or the sum over few atoms if there is no contour."""
         wide, direct = np.flatnonzero((best.width > self._gap) & (best.upper > floor)), self._direct
         if not len(wide) or direct is None or direct.losses * len(wide) > MOST_LOSSES:
             return best
@@ -237,11 +238,11 @@ class Curve:
 
 
 class ContourCurve:
-    """log delta of the finite losses of one direction by contours alone, of many kinds of which no grid is made.
+    """Log delta of the finite losses of one direction by contours only, for many kinds, without a grid.
 
     Args:
-        composition: pairs and counts, many of which a contour takes as one factor (``engines/contour/bundle.py``).
-        gap: widest relative width of delta that is wanted; the default of a contour if ``None``.
+        composition: pairs and counts, many of which a contour treats as one factor (``engines/contour/bundle.py``).
+        gap: largest relative width of delta allowed; the default of a contour if ``None``.
     """
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
@@ -249,7 +250,7 @@ class ContourCurve:
         self._sections = _Sections(self._contour, self._gap, MOST_CONTOURS)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Certified ends as :meth:`Curve.log_delta` has them; minus infinity and 0 where there is no contour."""
+        """Return certified ends like :meth:`Curve.log_delta`; minus infinity and 0 where there is no contour."""
         at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
         best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
         floor = np.full(len(at), -math.inf) if enough is None else enough[first]
@@ -266,12 +267,12 @@ class ContourCurve:
 
 
 def _sharp(gap: float) -> float:
-    """Gap of a contour at its own epsilon, so that the epsilons around it may be as narrow as the gap."""
+    """Return the gap of a contour at its own epsilon that lets the epsilons around it reach the requested gap."""
     return max(SHARPER * gap, SHARPEST)
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
-    """The old ones with new ones in some places."""
+    """Return the old ends, replaced by new ones in some places."""
     ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
     for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
         kept[where] = put

@@ -1,16 +1,16 @@
-"""One round: delta is one integral, over the outcomes whose loss exceeds epsilon.
+"""The direct engine for one round: delta is one integral, over the outcomes whose loss exceeds epsilon.
 
-``delta(eps) = sup_A P(A) - e^eps Q(A)``, reached at ``A = {L > eps} = {x > x0}``, since the loss increases in x. So
+``delta(eps) = sup_A P(A) - e^eps Q(A)``, attained at ``A = {L > eps} = {x > x0}``, since the loss increases in x. So
 
 - the integral of ``p - e^eps q = p (1 - e^(eps - L))`` over ``x > y`` is a lower bound for every threshold y;
 - it falls short of delta by at most ``(e^d - 1) P(between y and x0)``, d a bound on ``|eps - L|`` between the two.
 
 Panels are narrow enough for the Gauss-Legendre rule to be exact to double precision for p and q (numerics/legendre.py).
-P-mass beyond the last panel is at most ``exp(log_floor)`` and counts for the upper end only; mass below the first one
-likewise. Atoms are added one by one. Everything is formed in units of ``e^scale``, scale about log delta.
+P-mass beyond the last panel is at most ``exp(log_floor)`` and counts for the upper end only; so does mass below the
+first panel. Atoms are added one by one. Everything is computed in units of ``e^scale``, with scale about log delta.
 
-Several rounds with atoms alone are one, whose losses are the sums of theirs (``pairs/product.py``), where these are not
-too many to be listed.
+Several purely atomic rounds count as one, whose losses are the sums of theirs (``pairs/product.py``), if these are not
+too many to list.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-MOST_SUMS = 200_000  # of the losses of several rounds with atoms alone, which are listed one by one
+MOST_SUMS = 200_000  # of the losses of several purely atomic rounds, which are listed one by one
 NODES = 16  # of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
-ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
+ALL_PANELS = 400_000  # of all integrals of one query, a few seconds
 DEPTH = 50.0  # e-folds of delta below which the tails are left out
-DEEPEST = -1e40  # log of the P-mass that is looked at
+DEEPEST = -1e40  # log of the smallest P-mass considered
 ATTEMPTS = 4  # of an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
+ROOT_GAP = 1e-14  # relative tolerance of the root from which both ends are moved outward
 LARGEST = 700.0  # exponent of a mass that a double can hold
-LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
-DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths that are looked at together, of the least of them
-BOTTOM = 100.0  # how far below the target log delta is told apart while its root is searched
+LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``, so that a range on which the loss nearly equals epsilon also has a scale
+DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
+BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root
 
 
 class DirectEngine:
@@ -56,7 +56,7 @@ class DirectEngine:
         composition: pairs and counts; mass at infinite loss is the caller's.
 
     Raises:
-        NotApplicableError: there is more than one round after folding, or its densities are too far from its bulk.
+        NotApplicableError: there is more than one round after folding, or the densities are too far from the bulk.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -83,7 +83,7 @@ class DirectEngine:
         return composition.count > 0
 
     def begin(self) -> None:
-        """Begin another question, whose panels are counted from here."""
+        """Begin another query, whose panels are counted from here."""
         self._panels = 0
 
     @property
@@ -93,16 +93,16 @@ class DirectEngine:
 
     @property
     def losses(self) -> int:
-        """Atoms that are summed for one epsilon."""
+        """Number of atoms summed for one epsilon."""
         return len(self._atoms.loss)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
+        """Interval for ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not used."""
         lower, upper = self._ends(epsilon)
         return Interval(lower, 0.5 * (lower + upper) if lower > -math.inf else upper, upper, None, "direct")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
+        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
         self._log_floor = log_delta[0] - DEPTH  # what the depth around the answer asks
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")
@@ -119,7 +119,7 @@ class DirectEngine:
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, target: float) -> float:
-        """The epsilon at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent's method."""
+        """Return the epsilon at which log delta (above the target at 0) meets it, by doubling, then Brent's method."""
 
         def above(epsilon: float) -> float:
             return max(self._ends(epsilon)[1] - target, -BOTTOM)
@@ -138,7 +138,7 @@ class DirectEngine:
         return min(lower - slip, upper), min(upper + slip, 0.0)
 
     def _of_densities(self, smooth: SmoothPart, epsilon: float) -> tuple[float, float]:
-        """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over the range that delta needs."""
+        """Return logs of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over the range that delta needs."""
         log_floor = self._log_floor  # log of the P-mass that the tails may have
         threshold = float(smooth.outcome(np.array([epsilon]))[0])
         if smooth.support(log_floor)[1] <= threshold:
@@ -156,7 +156,7 @@ class DirectEngine:
 
 
 def _of_few_losses(pair: DominatingPair) -> bool:
-    """True if the law of the loss has atoms alone; not where it is known by its moments only."""
+    """True if the law of the loss is purely atomic; false if it is known only by its moments."""
     try:
         return pair.smooth is None
     except NotApplicableError:
@@ -164,7 +164,7 @@ def _of_few_losses(pair: DominatingPair) -> bool:
 
 
 def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float, float]:
-    """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+`` over atoms of a pair."""
+    """Return logs of certified ends of ``sum p (1 - e^(eps - L))_+`` over atoms of a pair."""
     loss, log_p = atoms.loss, atoms.log_p
     if not len(loss):
         return -math.inf, -math.inf
@@ -184,7 +184,7 @@ def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float,
 
 
 def _log_sum(logs: Array) -> float:
-    """The logarithm of a sum of masses, relative to the largest."""
+    """Return the logarithm of a sum of masses, computed relative to the largest."""
     top = float(logs.max())
     return top + math.log(float(np.exp(logs - top).sum())) if top > -math.inf else top
 
@@ -241,7 +241,7 @@ def _integral(
 
 
 def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
-    """The log of P-mass at which the support just reaches a threshold."""
+    """Return the log of P-mass at which the support just reaches a threshold."""
     low, high = DEEPEST, -1.0
     while high / low < 1 - 1e-14:
         middle = -math.sqrt(low * high)
@@ -253,10 +253,10 @@ def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
 
 
 def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float, high: float) -> float:
-    """log of a bound on ``int |p - e^eps q|`` between the computed threshold and the true one.
+    """Return the log of a bound on ``int |p - e^eps q|`` between the computed threshold and the true one.
 
     Between the two the loss is no farther from epsilon than at the computed one. The mass is that of an interval at
-    whose ends the loss is seen to lie on either side, where there is one: a loss may be all but constant.
+    whose ends the loss provably lies on either side, if there is one: a loss may be nearly constant.
     """
 
     def off(x: Array) -> tuple[Array, Array]:
@@ -264,7 +264,7 @@ def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float
         return value, 2 * UNIT_ROUNDOFF * (smooth.loss_error(x) + np.abs(value) + abs(epsilon))
 
     def on_both_sides(widths: Array) -> tuple[Array, Array]:
-        """All of them and the threshold itself in one call: of so few outcomes its price is that of the call."""
+        """Evaluate all widths and the threshold itself in one call, which dominates the cost for so few outcomes."""
         return off(np.concatenate([[threshold], threshold - widths, threshold + widths]))
 
     widths = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low) * DOUBLINGS

@@ -1,8 +1,8 @@
-"""The cumulant generating function of a composition, by plain quadrature: where to look, not what to answer.
+"""Cumulant generating function of a composition, by plain quadrature: it guides the search and certifies nothing.
 
 Symbols: ``K(t) = log E_P e^(tL)`` over finite losses, summed over all rounds; ``K'``, ``K''`` its derivatives, the mean
 and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)``
-(Alghamdi et al. 2023 [AAC+23]). Everything here steers the engines (tilt, window, mesh) and certifies nothing.
+(Alghamdi et al. 2023 [AAC+23]). Everything here only steers the engines (tilt, window, mesh).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Array = npt.NDArray[np.float64]
 P = ParamSpec("P")  # the parameters of a method that is quiet
 T = TypeVar("T")  # what it returns
 
-LOG_TILT_RANGE = (-80.0, 80.0)  # of the tilts that are looked at
+LOG_TILT_RANGE = (-80.0, 80.0)  # range of log tilts considered
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down, of the log; from where on longer ones, and how long
+DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down in the log; start of longer ones, and their length
 PANELS = (32, 4000)  # least and most, of a smooth part
 FEW_PANELS = (24, 300)  # least and most, of a smooth part, where there are many different rounds
 MANY_PAIRS = 12  # different rounds, beyond which there are many
-MANY_NODES = 2000  # beyond, K is had at a few tilts and interpolated between them
+MANY_NODES = 2000  # beyond, K is computed at a few tilts and interpolated between them
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
-SPARE = 50.0  # log of how far below the floor atoms are kept, where they are many
+SPARE = 50.0  # log of the margin below the floor to which atoms are kept if they are many
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
-NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
-GROWTH = 2.0  # of the rise from one place to the next, up to which nothing takes over in between
+NEARLY, SMOOTH = 0.03, 1.0  # in the logs of a tilt and of delta: below these a root is found by interpolation
+GROWTH = 2.0  # ratio of successive rises up to which no other mode takes over in between
 NEARLY_SMOOTH, GROWTH_SMOOTH = (
     0.5,
     3.0,
@@ -53,9 +53,9 @@ PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from th
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """A method without warnings where a tilt times a loss is beyond the range of a double: nothing is steered there.
+    """Return a method without warnings if a tilt times a loss exceeds the range of a double: it steers nothing there.
 
-    Methods that others ask are quiet, and what these ask in turn is not again: to be so takes longer than a short sum.
+    Only methods called from outside are quiet, not those that they call: being quiet takes longer than a short sum.
     """
 
     @wraps(method)
@@ -82,7 +82,7 @@ class Guide:
         log_floor: nodes cover all but about ``exp(log_floor)`` of each pair's P-mass.
 
     Raises:
-        NotApplicableError: some round has no finite loss that P gives any mass.
+        NotApplicableError: some round has no finite loss with positive P-mass.
     """
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
@@ -103,7 +103,7 @@ class Guide:
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
-        """A guide whose nodes reach as deep as delta(epsilon), the saddle point, and a Chernoff bound on log delta."""
+        """Return a guide whose nodes reach delta(epsilon), the saddle point, and a Chernoff bound on log delta."""
         floor = -50.0
         while True:
             guide = cls(composition, floor)
@@ -115,7 +115,7 @@ class Guide:
             floor = max(1.3 * depth - 50.0, (DEEPER if floor > FAR_DOWN else MUCH_DEEPER) * floor)
 
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """Tilted masses of the nodes, their sums by rounds, and what both are relative to."""
+        """Return the tilted masses of the nodes, their sums by rounds, and the reference of both."""
         exponent = tilts[:, None] * self._loss
         exponent += self._log_mass
         if len(self._starts) == 1:
@@ -129,7 +129,7 @@ class Guide:
         return weight, np.add.reduceat(weight, self._starts, axis=1), top
 
     def _moments(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """K, K', K'' of each distinct round, one round each; shape (tilts, rounds)."""
+        """Return K, K', K'' of one round of each distinct kind; shape (tilts, rounds)."""
         batches = _batches(tilts, len(self._loss))
         if len(batches) > 1:
             k0, k1, k2 = (np.concatenate(part) for part in zip(*map(self._moments, batches), strict=True))
@@ -148,7 +148,7 @@ class Guide:
 
     @quiet
     def values(self, tilts: Array) -> Array:
-        """K of the composition at many tilts."""
+        """Return K of the composition at many tilts."""
         return self._values(tilts)
 
     def _values(self, tilts: Array) -> Array:
@@ -157,7 +157,7 @@ class Guide:
         return out
 
     def values_between(self, tilts: Array) -> Array:
-        """K of the composition at tilts t > 0 of any shape; where nodes are many, from K(t) / t between fewer tilts.
+        """Return K of the composition at tilts t > 0 of any shape; if nodes are many, by interpolation of K(t) / t.
 
         K(t) / t is a straight line for a normal law.
         """
@@ -170,13 +170,13 @@ class Guide:
 
     @quiet
     def pair_cumulants(self, t: float) -> list[Cumulants]:
-        """Cumulants of each distinct round, one round each."""
+        """Return the cumulants of one round of each distinct kind."""
         k0, k1, k2 = self._moments(np.array([t]))
         return [Cumulants(*parts) for parts in zip(k0[0].tolist(), k1[0].tolist(), k2[0].tolist(), strict=True)]
 
     @quiet
     def curves(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """K, K', K'' of the composition at many tilts, which :meth:`cumulants` then knows."""
+        """Return K, K', K'' of the composition at many tilts, and store them for :meth:`cumulants`."""
         found = self._curves(tilts)
         self._known.update(zip(tilts.tolist(), map(Cumulants, *(each.tolist() for each in found)), strict=True))
         return found
@@ -187,7 +187,7 @@ class Guide:
 
     @quiet
     def moments_of(self, index: int, tilts: Array) -> Array:
-        """K of one round of a kind, at several tilts of either sign."""
+        """Return K of one round of a kind, at several tilts of either sign."""
         start = int(self._starts[index])
         of = slice(start, start + int(self._sizes[index]))
         parts = []
@@ -199,14 +199,14 @@ class Guide:
         return moments
 
     def cumulants(self, t: float) -> Cumulants:
-        """Cumulants of the composition at tilt t."""
+        """Return the cumulants of the composition at tilt t."""
         if t not in self._known:
             self.curves(np.array([t]))
         return self._known[t]
 
     @quiet
     def saddle(self, epsilon: float) -> float:
-        """The tilt t > 0 whose saddle point is epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
+        """Return the saddle point t > 0 of epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
         if epsilon not in self._saddles:
             self._saddles[epsilon] = self._root(
                 lambda t: t * (_epsilons(t, self._curves(t)[1]) - epsilon), *LOG_TILT_RANGE
@@ -215,10 +215,10 @@ class Guide:
 
     @quiet
     def tilt_for_delta(self, log_delta: float) -> float:
-        """The tilt at which the leading saddle-point approximation of log delta takes a value.
+        """Return the tilt at which the leading saddle-point approximation of log delta takes a value.
 
-        Searched near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no large
-        numbers cancel.
+        The search is near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no
+        large numbers cancel.
         """
 
         def best_of(log_tilts: Array) -> int:
@@ -237,14 +237,14 @@ class Guide:
         return (self.cumulants(t).k0 - log_delta + log_peak(t)) / t
 
     def epsilon(self, t: float) -> float:
-        """The epsilon whose saddle point is t."""
+        """Return the epsilon whose saddle point is t."""
         return self.cumulants(t).k1 - 1 / t - 1 / (1 + t)
 
     def guess(self, log_delta: float, tilt: float) -> float:
-        """About the epsilon >= 0 at which log delta takes a value, the tilt being that of its saddle point.
+        """Approximate epsilon >= 0 at which log delta takes a value, where the tilt is that of its saddle point.
 
-        Where K there is small one loss is all that counts, ``delta ~ sum_i k_i delta_i``, and the saddle point says
-        little: in between, between the two.
+        If K is small there, a single loss decides, ``delta ~ sum_i k_i delta_i``, and the saddle point says little; for
+        intermediate K, the result lies between the two.
         """
         bulk, k0 = max(self.epsilon(tilt), 0.0), self.cumulants(tilt).k0
         if not 0 <= k0 < RARE or bulk == 0:
@@ -270,9 +270,9 @@ class Guide:
         return out
 
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
-        """The t where a function of log t, in units of log delta, turns positive: many points at a time.
+        """Return the t where a function of log t, in units of log delta, turns positive, by many points at a time.
 
-        In the end by interpolation, unless the function still jumps there: a mode far out takes over within a step.
+        The last step is interpolation, unless the function still jumps there: a mode in the tail takes over in a step.
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
         shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False
@@ -295,7 +295,7 @@ class Guide:
 
     @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
-        """About the least tilt up to the saddle point with ``K(t) - t eps`` that low; 0 if there is none."""
+        """Approximate least tilt up to the saddle point with ``K(t) - t eps`` at most a bound; 0 if there is none."""
 
         def lowered(t: Array) -> Array:
             out: Array = log_bound - (self._values(t) - t * epsilon)
@@ -311,7 +311,7 @@ class Guide:
         return float(self._log_deltas(np.array([t]))[0])
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
-        """The edge from which on the law tilted by t has a tail of at most ``exp(log_tail)``, and the extra tilt.
+        """Return the edge beyond which the law tilted by t has a tail of at most ``exp(log_tail)``, and the extra tilt.
 
         Returns:
             ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` by Markov at ``theta`` (> 0).
@@ -326,7 +326,7 @@ class Guide:
 
 
 def _crossing(places: list[float], values: list[float]) -> float:
-    """Root of a rising function, its place a polynomial of the value (Lagrange); NaN where values do not rise."""
+    """Root of a rising function by inverse Lagrange interpolation; NaN if the values do not rise."""
     if not all(one < other for one, other in pairwise(values)):
         return math.nan
     weights = (math.prod(other / (other - value) for other in values if other != value) for value in values)
@@ -334,13 +334,13 @@ def _crossing(places: list[float], values: list[float]) -> float:
 
 
 def _batches(tilts: Array, nodes: int) -> list[Array]:
-    """Tilts in batches, by the number of nodes for each."""
+    """Split tilts into batches, by the number of nodes for each."""
     batch = max(1, BLOCK // nodes)
     return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
 
 def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array, bool]:
-    """Losses and log-masses that stand in for the law of the loss, and whether that is known to have no atoms."""
+    """Return losses and log-masses that represent the law of the loss, and whether it is known to have no atoms."""
     stand_in = pair.standing_in(log_floor)
     if stand_in is not None:
         return *stand_in, False
@@ -362,7 +362,7 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
 
 
 def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
-    """Panels about 1 wide, which suits a normal density, and finer ones towards the ends, where others lie."""
+    """Return panels about 1 wide, which suits a normal density, and finer ones near the ends, for other densities."""
     panels = int(min(max(high - low, panels_between[0]), panels_between[1]))
     width = (high - low) / panels
     edges = low + width * np.arange(panels + 1, dtype=np.float64)

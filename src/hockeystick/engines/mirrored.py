@@ -1,12 +1,12 @@
-"""Certified answers from the mirror image of a composition, where a pair is known in that direction only.
+"""Certified answers from the mirror image of a composition, if a pair is known in that direction only.
 
-Exchange P and Q of every round, and call delta' what then holds. As ``(P - aQ)_+ = P - aQ + a (Q - P / a)_+``,
+Let delta' be the delta after exchanging P and Q of every round. As ``(P - aQ)_+ = P - aQ + a (Q - P / a)_+``,
 
     delta(eps) = 1 - e^eps + e^eps delta'(-eps) .
 
-A contour of the mirror image at -eps gives delta' with a relative error that is near the rounding of its terms, of
-which delta is left with that error itself: answers are narrow as long as delta is far above it. Both laws must be
-whole: pairs that are made of numbers may lack a rounding of their mass, and those with infinite losses more.
+A contour of the mirror image at -eps gives delta' with a relative error near the rounding of its terms, which becomes
+an absolute error of delta: answers are narrow as long as delta is far above it. Both laws must be complete: pairs given
+by numbers may lack a rounding of their mass, and those with infinite losses more.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from hockeystick.values.interval import Ends, Interval
 
 Array = npt.NDArray[np.float64]
 
-SHARE = 1e-5  # of delta, that the contour may leave out
-LEAST = 1e-13  # it is not asked for less
-MORE = 2.0  # log of what errors may be multiplied by
+SHARE = 1e-5  # share of delta that the contour may leave out
+LEAST = 1e-13  # smallest tolerance requested of it
+MORE = 2.0  # log of the largest factor on errors
 TILTS, NEXT = (0.05, 40.0), 1.1  # tried, and their ratio at last
 SHARPER = 0.1  # of the gap, for the search of both ends
-LARGEST = 300.0  # epsilon, beyond which nothing is said
+LARGEST = 300.0  # epsilon beyond which there is no answer
 GAP = 1e-4  # that is asked for
-DEEP, DEEPER = -100.0, 50.0  # log of delta that a guide sees, and how much farther than the one that is asked about
+DEEP, DEEPER = -100.0, 50.0  # log of the delta that a guide covers, and its margin below the queried one
 ATTEMPTS = 3  # at an epsilon near the answer
-NEAR = 0.05  # relative: an answer so near the place of its contour stands
+NEAR = 0.05  # relative distance to the place of its contour at which an answer is kept
 
 LOST = "a round is known only in the opposite direction, which says little about so small a delta"
 
 
 class MirroredEngine:
-    """Certified epsilon and log delta of one direction, by the contour of the other one.
+    """Certified epsilon and log delta of one direction, by the contour of the other direction.
 
     Args:
         composition: pairs and counts.
@@ -65,21 +65,21 @@ class MirroredEngine:
 
     @staticmethod
     def applies(composition: Composition) -> bool:
-        """True if some pair has a characteristic function in the other direction alone."""
+        """True if some pair has a characteristic function only in the other direction."""
         pairs = [pair for pair, _ in composition.rounds if isinstance(pair, AllocationPair)]
         return any(pair.mirror.transform and not pair.transform for pair in pairs)
 
     def at(self, epsilon: float) -> Turned:
-        """The contour that is sharp at an epsilon, which serves the epsilons around it too."""
+        """Return the contour that is sharp at an epsilon, and applies to nearby epsilons too."""
         return self._laid(epsilon, Guide(self._composition, DEEP).log_delta(epsilon))
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of log delta at an epsilon."""
+        """Interval for log delta at an epsilon."""
         found = self.at(epsilon).log_delta(np.array([epsilon])).first("contour")
         return found if found.upper - found.lower <= (gap or GAP) else replace(found, limited=LOST)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of epsilon at log delta."""
+        """Interval for epsilon at log delta."""
         gap = gap or GAP
         guide = Guide(self._composition, log_delta[0] - DEEPER)
         slope = guide.tilt_for_delta(log_delta[0])
@@ -102,10 +102,10 @@ class MirroredEngine:
         return found
 
     def _laid(self, epsilon: float, log_delta: float) -> Turned:
-        """The contour of the mirror image that is sharp at an epsilon, where delta is about that.
+        """Return the contour of the mirror image that is sharp at an epsilon with about this log delta.
 
-        Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``: the more tilt, the quicker the
-        lines of pairs that are known by their moments alone.
+        Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``: more tilt makes the lines of
+        pairs known only by their moments faster.
         """
         guide = Guide(self._mirror, log_delta)
 
@@ -123,7 +123,7 @@ class MirroredEngine:
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """A contour of the mirror image, as one of the composition itself.
+    """A contour of the mirror image, converted to one of the composition itself.
 
     Attributes:
         terms: the contour.
@@ -132,7 +132,7 @@ class Turned:
     terms: Terms
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon."""
+        """Return certified ends of log delta at each epsilon."""
         other, within = self.terms.log_delta(-epsilon), epsilon <= LARGEST
         # e^eps delta' - (e^eps - 1), each to a few roundings of e^eps
         capped = np.minimum(epsilon, LARGEST)

@@ -1,4 +1,4 @@
-"""The Renyi bound in the form of an engine: the last resort, an upper end and nothing below."""
+"""The Renyi bound as an engine: the last resort, with an upper end only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class RenyiEngine:
     """Upper ends by the best real Renyi order.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
-        precision: of the logarithm of the best order less 1; the bound errs by its square.
-        tilts: orders less 1, the best of which is taken; all real ones if ``None``.
+        composition: pairs and counts; the caller handles mass at infinite loss.
+        precision: precision of the logarithm of (best order - 1); the bound errs by its square.
+        tilts: orders minus 1, of which the best is used; all real ones if ``None``.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class RenyiEngine:
         self._composition, self._precision, self._tilts = composition, precision, tilts
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """The interval from 0 to the Renyi bound on epsilon."""
+        """Return the interval from 0 to the Renyi bound on epsilon."""
         if self._tilts is not None:
             upper, tilt = min((epsilon_at(self._composition, t, log_delta[0]), t) for t in self._tilts)
         else:
@@ -34,7 +34,7 @@ class RenyiEngine:
         return Interval(0.0, upper, upper, None, "rdp", tilt)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """The interval from minus infinity to the Renyi bound on log delta."""
+        """Return the interval from minus infinity to the Renyi bound on log delta."""
         if self._tilts is not None:
             upper, tilt = min((log_delta_from(self._composition, t, epsilon), t) for t in self._tilts)
         else:
