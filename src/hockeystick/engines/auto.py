@@ -130,7 +130,7 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """Return the interval up to the upper end of larger pairs, if rounds have such pairs and more is known of them."""
+        """Return the interval up to the upper end of larger pairs, if rounds have some of which more is known."""
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
         if larger == self._composition:
