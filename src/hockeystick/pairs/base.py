@@ -1,4 +1,4 @@
-"""The two nouns every engine works on: a dominating pair, and the smooth part of one.
+"""The two types every engine works on: a dominating pair, and the smooth part of one.
 
 Symbols: ``x`` the outcome (a scalar), ``L = log dP/dQ`` the privacy loss, under P. ``p_inf = P(L = +inf)``.
 All arrays are one-dimensional float64; all masses are natural logarithms.
@@ -38,10 +38,9 @@ class Atoms:
         loss: shape (n,), the loss of each atom; ``-inf`` where P has no mass, ``+inf`` where Q has none.
         log_p: shape (n,), log of the mass under P.
         log_q: shape (n,), log of the mass under Q.
-        units: of ``|loss|``, by how much more than a few roundings the losses may be off.
-        slip: shape (n,), or one number for all: by how much more each loss may be off, absolutely.
-        log_slip: shape (n,), or one number for all: by how much more than a few roundings of itself, and of 1, each
-            log-mass may be off.
+        units: error of the losses beyond a few roundings, in units of ``|loss|``.
+        slip: shape (n,), or one number for all: additional absolute error of each loss.
+        log_slip: shape (n,), or one number for all: error of each log-mass beyond a few roundings of itself and of 1.
     """
 
     loss: Array
@@ -53,27 +52,27 @@ class Atoms:
 
     @staticmethod
     def none() -> Atoms:
-        """A law without atoms."""
+        """Return the atoms of a law that has none."""
         return NO_ATOMS
 
     def finite(self) -> Atoms:
-        """The atoms whose loss is finite."""
+        """Return the atoms whose loss is finite."""
         which = np.isfinite(self.loss)
         return self if which.all() else self.kept(which)
 
     def kept(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Atoms:
-        """Some of the atoms, with their errors."""
+        """Return a selection of the atoms, with their errors."""
         slip = self.slip if isinstance(self.slip, float) else self.slip[which]
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
         return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
 
     def log_moment(self, t: float) -> float:
-        """An upper bound on K(t) of the finite losses: each loss and mass is taken at its upper end."""
+        """Upper bound on K(t) of the finite losses: each loss and mass is taken at its upper end."""
         return moment.atoms(self.loss + self.slip, self.log_p + self.log_slip, t, self.units)
 
 
 NO_ATOMS = Atoms(NO_MASS, NO_MASS, NO_MASS)
-"""Those of a law without atoms: one for all, as thousands of rounds are asked for them."""
+"""Atoms of a law without atoms: one shared object, since thousands of rounds return it."""
 
 
 class Masses(NamedTuple):
@@ -96,7 +95,7 @@ class SmoothPart(Protocol):
     """The part of a pair with densities p, q over an interval of x on which the loss strictly increases.
 
     Both densities continue to entire functions of x with ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 / 2)``, likewise
-    q: that is what bounds the error of Gauss-Legendre quadrature on a panel (see ``engines/grid/cells.py``).
+    q: this bounds the error of Gauss-Legendre quadrature on a panel (see ``engines/grid/cells.py``).
 
     A part that is made of two halves may have a ``kink``: the outcome, of loss 0, at which they meet. Each half
     continues as above, and panels are not laid across it (:func:`kink_of`).
@@ -119,7 +118,7 @@ class SmoothPart(Protocol):
         ...
 
     def outcome(self, loss: Array) -> Array:
-        """The x at which the loss takes a value; the end of the support where it takes none."""
+        """Return the x at which the loss takes each value, or the end of the support where there is none."""
         ...
 
     def loss_error(self, x: Array) -> Array:
@@ -135,18 +134,18 @@ class SmoothPart(Protocol):
         ...
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """An interval of x with P-mass at most ``exp(log_mass)`` on either side of it."""
+        """Return an interval of x with P-mass at most ``exp(log_mass)`` on either side of it."""
         ...
 
 
 def kink_of(smooth: SmoothPart | None) -> float | None:
-    """The outcome of loss 0 at which the halves of a smooth part meet, ``None`` where it is of one piece."""
+    """Return the outcome of loss 0 at which the two halves of a smooth part meet, ``None`` if it is of one piece."""
     kink: float | None = getattr(smooth, "kink", None)
     return kink
 
 
 def terms_of(smooth: SmoothPart) -> int:
-    """Number of normal densities whose sum a density of a smooth part is, to which its cost is proportional."""
+    """Return the number of normal densities that a density of a smooth part sums; its cost is proportional to it."""
     while (base := getattr(smooth, "base", None)) is not None:
         smooth = base
     terms: int = getattr(smooth, "terms", 1)
@@ -154,7 +153,7 @@ def terms_of(smooth: SmoothPart) -> int:
 
 
 def transform_of_atoms(atoms: Atoms) -> AtomTransform:
-    """The characteristic function of the finite losses that P can show."""
+    """Return the characteristic function of the finite losses that have mass under P."""
     from hockeystick.pairs.closed_transforms import AtomTransform  # late: sampled normal noise has no atoms
 
     atoms = atoms.finite()
@@ -164,18 +163,18 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
 
 
 def rounding_of(loss: float, units: float = 0.0) -> float:
-    """Bound on the rounding of a loss that took a few operations, and is off by more units than they account for."""
+    """Bound on the rounding error of a loss computed in a few operations, plus further ``units`` of error."""
     return (16 + units) * UNIT_ROUNDOFF * abs(loss)
 
 
 class RenyiCurve(ABC):
-    """Interface of a round in one direction for a Renyi bound; some rounds have no dominating pair beside it.
+    """Interface of a round in one direction for a Renyi bound; some rounds have no dominating pair.
 
-    Curves are immutable values: equal ones are interchangeable, and are merged by the composition.
+    Curves are immutable values: equal ones are interchangeable, and a composition merges them.
 
     Attributes:
-        seconds: what moments of one such round may take, where that is long enough to be counted.
-        patience: units of work that an engine may take more for a question about it.
+        seconds: time that the moments of one such round may take, where it is long enough to count.
+        patience: additional units of work that an engine may spend on a question about it.
     """
 
     seconds: ClassVar[float] = 0.0
@@ -193,7 +192,7 @@ class RenyiCurve(ABC):
 
     @property
     def variation(self) -> float:
-        """An upper bound on the total variation distance of both laws, the delta of epsilon 0; 1 if none is known.
+        """Upper bound on the total variation distance of both laws, the delta at epsilon 0; 1 if none is known.
 
         Where no loss is infinite it is ``E_P (1 - e^-L)_+``, at most the largest loss.
         """
@@ -204,17 +203,16 @@ class RenyiCurve(ABC):
 
     @property
     def stands_in(self) -> bool:
-        """True if masses of up to twice the least double, under either law, only stand for outcomes farther out.
+        """True if masses of up to twice the least double, under either law, only stand in for outcomes in the tail.
 
-        Such a mass is above that of the outcomes. At an infinite loss it has no lower end anyway; where a mixture of
-        both laws makes its loss finite, it is to be taken off lower ends (``RenyiComposition.standing_mass``).
+        Such a mass exceeds that of the outcomes. At an infinite loss its lower end is 0 anyway; where a mixture of both
+        laws makes its loss finite, it is subtracted from lower ends (``RenyiComposition.standing_mass``).
         """
         return False
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The largest finite loss as an exact number, where the parameters give one; they are read as the decimals
-        they print as."""
+        """The largest finite loss as an exact number, if the parameters, read as they print, give one."""
         return None
 
     @property
@@ -233,12 +231,12 @@ class RenyiCurve(ABC):
 
     @property
     def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
-        """Curves and counts of which this one is the sum, which a composition takes in its place: most are one."""
+        """Curves and counts that sum to this one, used by a composition in its place; for most curves, itself once."""
         return ((self, 1),)
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
-        """An equivalent composition of curves of this family, given as (curve, count).
+        """Return an equivalent composition of curves of this family, given as (curve, count).
 
         Families closed under composition fold many rounds into one; the others are returned as they are.
         """
@@ -249,7 +247,7 @@ class DominatingPair(RenyiCurve):
     """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``.
 
     Attributes:
-        failure: what happens where the loss is infinite, for people.
+        failure: description, for readers, of what happens at infinite loss.
     """
 
     failure: ClassVar[str] = "an outcome rules out one of the two datasets"
@@ -257,7 +255,7 @@ class DominatingPair(RenyiCurve):
     @property
     @abstractmethod
     def atoms(self) -> Atoms:
-        """Point masses of the loss, those at infinite loss included."""
+        """Point masses of the loss, including those at infinite loss."""
 
     @property
     @abstractmethod
@@ -268,7 +266,7 @@ class DominatingPair(RenyiCurve):
     def infinite_mass(self) -> float:
         """``P(L = +inf)``; at least :data:`TINY` where it is positive, so that it never rounds to 0.
 
-        A mass below the smallest double is known to within that double, as all of them are: see
+        A mass below the smallest double is known to within that double, as all masses are: see
         ``RenyiComposition.infinite_mass_ends``, whose lower end is then 0 and whose upper end is above the truth.
         """
         atoms = self.atoms
@@ -279,38 +277,38 @@ class DominatingPair(RenyiCurve):
 
     @property
     def spacing(self) -> Fraction | float | None:
-        """A distance of which the distances of all finite losses are whole multiples, where there are only such atoms.
+        """Lattice spacing: all distances between finite losses are whole multiples of it, if all losses are atoms.
 
-        A fraction is exact; a double is off by its rounding. None where no such distance is known.
+        A fraction is exact; a double is off by its rounding. ``None`` if no such distance is known.
         """
         return None
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function of the finite losses, where it is known; by default that of atoms alone."""
+        """The characteristic function of the finite losses, if known; by default that of a pair with atoms only."""
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
-        """The transform after Poisson sampling, for the direction that adds the record or removes it, if known."""
+        """Return the transform after Poisson sampling, for the direction that adds or removes the record, if known."""
         return None
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
-        """Losses and log-masses for the guide, for a pair with neither atoms nor computable densities."""
+        """Return losses and log-masses for the guide, for a pair with neither atoms nor computable densities."""
         return None
 
     @property
     def worst_of(self) -> tuple[float, float] | None:
-        """``(epsilon, delta)``, where the pair is the worst one of all that satisfy it; see ``black_box.py``."""
+        """``(epsilon, delta)`` if this is the worst pair that satisfies it, else ``None``; see ``black_box.py``."""
         return None
 
     @property
     def gdp_mu(self) -> float | None:
-        """mu, where the pair is that of N(mu, 1) against N(0, 1)."""
+        """mu, if the pair is N(mu, 1) against N(0, 1)."""
         return None
 
     @property
     def limit_variance(self) -> float | None:
-        """Contribution of a round to mu^2 in the central limit theorem, where it is known in closed form."""
+        """Contribution of a round to mu^2 in the central limit theorem, if known in closed form."""
         return None
 
     @property
@@ -326,33 +324,34 @@ class DominatingPair(RenyiCurve):
 
     @property
     def mirror(self) -> DominatingPair | None:
-        """The pair with P and Q exchanged; ``None`` where it is not known to be one of these."""
+        """The pair with P and Q exchanged; ``None`` if it is not known to be such a pair."""
         return None
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
-        """Pairs whose product is larger, and of which more is known; the pair itself where that is known."""
+        """Better-known pairs whose product dominates this pair; the pair itself where enough is known of it."""
         return ((self, 1),)
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair with P and Q exchanged; infinite where none is known."""
+        """The rho of the pair with P and Q exchanged; infinite if none is known."""
         return math.inf
 
     @property
     def sampled_from(self) -> tuple[float, float] | None:
-        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate and the rho of a round that is not sampled."""
+        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate and the rho of an unsampled round."""
         return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """An upper bound on K(t) after Poisson sampling; called only for pairs with a smooth part."""
+        """Upper bound on K(t) after Poisson sampling; called only for pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """``E_Q (dP/dQ)^i`` for i = 0, ..., most in the current decimal context, where there is a closed form.
+        """Return ``E_Q (dP/dQ)^i`` for i = 0, ..., most in the current decimal context, if there is a closed form.
 
-        All are of one pair, whose parameter lies a few units in the last place above this one's, so that it dominates
-        this one. Each to ``2 (i + 1)^2`` units in the last place beside what the exponent's own rounding makes.
+        All belong to one pair, whose parameter lies a few units in the last place above this one's, so that it
+        dominates this one. Each is good to ``2 (i + 1)^2`` units in the last place, besides the rounding of the
+        exponent.
         """
         return None

@@ -72,7 +72,7 @@ class BlackBoxPair(DominatingPair):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """``(e^(i eps) + e^((1 - i) eps)) / (1 + e^eps)``; none where some mass has infinite loss."""
+        """The moments ``(e^(i eps) + e^((1 - i) eps)) / (1 + e^eps)``; ``None`` if some mass has infinite loss."""
         return None if self.delta > 0 else self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:

@@ -1,9 +1,9 @@
-"""Several rounds of bounded range, one after another, chosen on the way: one pair that dominates all of them together.
+"""Adaptive composition of rounds of bounded range: one pair that dominates several rounds together.
 
-The largest curve of one such round (``bounded_range.py``) is made of many rounds, one for each a; composed with itself
-it lets every round be the worst for each a by itself. Of several rounds together more is known (Dong, Durfee, Rogers
-2020 [DDR20], on adaptive composition): let ``D_k(a)`` be the largest hockey-stick divergence at a of any k of them,
-each chosen in view of the outcomes before, and ``D_0(a) = (1 - a)_+``. Then, with the laws G_t of two losses,
+The largest curve of one such round (``bounded_range.py``) takes a different worst round for each a; composed with
+itself, it lets every round be the worst for each a separately. More is known of several rounds together (Dong, Durfee,
+Rogers 2020 [DDR20], on adaptive composition): let ``D_k(a)`` be the largest hockey-stick divergence at a of any k of
+them, each chosen in view of the outcomes before, and ``D_0(a) = (1 - a)_+``. Then, with the laws G_t of two losses,
 
     D_(k+1)(a) <= max_(0 <= t <= epsilon)  x_t D_k(a e^-t) + (1 - x_t) D_k(a e^(epsilon - t)) .
 
@@ -48,29 +48,29 @@ from hockeystick.pairs.points import largest_curve
 Array = npt.NDArray[np.float64]
 
 STEPS = 32
-"""Steps N of the grid to an epsilon: the curve is about 1e-3 above the optimum in epsilon."""
+"""Grid steps N per epsilon: the curve is about 1e-3 above the optimum in epsilon."""
 
 MOST_ROUNDS = 16
-"""Rounds that are taken together: more of them are several such blocks, and a remainder."""
+"""Most rounds in one block: more rounds are split into several blocks and a remainder."""
 
 LEAST = Fraction(1, 500)
-"""The least epsilon of rounds that are taken together: below it roundings weigh too much, and little is gained."""
+"""Least epsilon of rounds in a block: below it roundings weigh too much and little is gained."""
 
 LARGEST = 400
-"""The largest sum of epsilons of a block, which keeps all powers within the range of a double."""
+"""Largest sum of the epsilons of a block, which keeps all powers within the range of a double."""
 
 POWER = 2e-13
-"""Relative: what ``e^x`` with ``|x| <= LARGEST + 3`` may be off by, the exponent's own rounding included."""
+"""Relative error of ``e^x`` with ``|x| <= LARGEST + 3``, including the rounding of the exponent."""
 
 SLIP = 8 * POWER
-"""Of the sizes of the terms of A, B and C: what these may be off by."""
+"""Error of A, B and C, relative to the sizes of their terms."""
 
 KEPT = 256
-"""Blocks that are kept: searches for an epsilon ask for many."""
+"""Blocks that are cached: a search for an epsilon uses many."""
 
 
 def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
-    """The pairs of so many rounds of range epsilon, and how often each: blocks and a remainder; empty where none helps.
+    """Return pairs that dominate ``rounds`` rounds of range epsilon, with counts; empty where blocks do not help.
 
     Args:
         epsilon: of the range, greater than 0.
@@ -86,7 +86,7 @@ def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
 
 @lru_cache(KEPT)
 def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
-    """The pair of the curve D_k, or of one a little above it.
+    """Return the pair of the curve D_k, or of a curve slightly above it.
 
     Args:
         epsilon: of the range of every round.
@@ -98,7 +98,7 @@ def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
 
 
 def curve(epsilon: float, rounds: int) -> Array:
-    """Numbers at least ``D_k(e^(j epsilon / STEPS))`` for j from 0 to ``k STEPS``, k the number of rounds.
+    """Upper bounds on ``D_k(e^(j epsilon / STEPS))`` for j from 0 to ``k STEPS``, k the number of rounds.
 
     >>> round(float(curve(0.5, 10)[160]), 5)  # at epsilon 2.5
     0.00056
@@ -111,7 +111,7 @@ def curve(epsilon: float, rounds: int) -> Array:
 
 
 def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Array:
-    """The numbers of one round more, from those of k rounds at ``0, ..., k n``."""
+    """Return the bounds for one more round, from those of k rounds at ``0, ..., k n``."""
     first, last = -n - 1, at[-1] + n + 1  # places that are looked at
     j = np.arange(first, last + 1)
     d = np.zeros(len(j))
@@ -123,7 +123,7 @@ def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Arra
     a = np.exp(j * h)
     slope = np.diff(d) / (a[:-1] * np.expm1(h))
     start = d[:-1] + np.abs(slope) * a[:-1]
-    # with rounding a slope may rise; the line through both of its ends is meant in any case
+    # rounding may make a slope rise; the line through both ends is meant in any case
     start = np.where(slope > 0, d[:-1] - slope * a[:-1], start)
     c = np.arange(n)
     piece = at[:, None] - c - 1 - first

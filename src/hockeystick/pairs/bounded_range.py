@@ -1,4 +1,4 @@
-"""Rounds whose losses lie in some interval of length epsilon: what dominates them, what they attain, their moments.
+"""Rounds whose losses lie in an interval of length epsilon: dominating pair, attained pairs, moments.
 
 A mechanism has *bounded range* epsilon if for neighbouring datasets all losses lie in ``[t - epsilon, t]`` for some t,
 which may differ from one pair of datasets to another (Durfee, Rogers 2019 [DR19]; Dong, Durfee, Rogers 2020 [DDR20]).
@@ -44,10 +44,10 @@ from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
 
 @dataclass(frozen=True, slots=True)
 class TwoLossPair(DominatingPair):
-    """G_t: the losses t and ``t - epsilon``, with ``t = share epsilon``.
+    """The pair G_t with the losses t and ``t - epsilon``, where ``t = share epsilon``.
 
     Attributes:
-        epsilon: their distance, greater than 0.
+        epsilon: distance of the two losses, greater than 0.
         share: t / epsilon, between 0 and 1.
     """
 
@@ -56,17 +56,17 @@ class TwoLossPair(DominatingPair):
 
     @property
     def high(self) -> float:
-        """t, the larger loss."""
+        """The larger loss, t."""
         return float(self.share * self.epsilon)
 
     @property
     def low(self) -> float:
-        """``t - epsilon``, the smaller one."""
+        """The smaller loss, ``t - epsilon``."""
         return float((self.share - 1) * self.epsilon)
 
     @property
     def atoms(self) -> Atoms:
-        """Both losses, with masses in logarithms that are sums of one sign."""
+        """Both losses, with log-masses computed without cancellation."""
         log_whole = math.log(-math.expm1(-float(self.epsilon)))
         at_high = math.log(-math.expm1(self.low)) - log_whole
         at_low = self.low + math.log(-math.expm1(-self.high)) - log_whole
@@ -90,7 +90,7 @@ class TwoLossPair(DominatingPair):
 
     @property
     def spacing(self) -> Fraction:
-        """Epsilon, the distance of the two."""
+        """Epsilon, the distance of the two losses."""
         return self.epsilon
 
     @property
@@ -99,17 +99,17 @@ class TwoLossPair(DominatingPair):
         return TwoLossPair(self.epsilon, 1 - self.share).rho
 
     def log_moment(self, t: float) -> float:
-        """The sum over both losses, rounded up."""
+        """Upper bound on K(t): the sum over both losses, rounded up."""
         atoms = self.atoms
         return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangeCurve(RenyiCurve):
-    """The largest moments of rounds of bounded range.
+    """The Renyi curve that bounds the moments of every round of bounded range.
 
     Attributes:
-        epsilon: of the range, greater than 0.
+        epsilon: length of the range, greater than 0.
     """
 
     epsilon: Fraction
@@ -121,11 +121,11 @@ class BoundedRangeCurve(RenyiCurve):
 
     @property
     def exact_supremum(self) -> Fraction:
-        """Epsilon, the largest loss that some round has."""
+        """Epsilon, the largest loss that any such round can have."""
         return self.epsilon
 
     def log_moment(self, t: float) -> float:
-        """The least of the three bounds, rounded up."""
+        """Upper bound on K(t): the least of the three bounds, rounded up."""
         e = float(self.epsilon)
         rough = min(moment.rounded_up(0.125 * t * (1 + t) * e * e), moment.rounded_up(t * e))
         # A / (E - 1), A / B and their logarithms, in which E does not appear by itself

@@ -1,11 +1,11 @@
-"""A pair of sampled Gaussian noise without the outcomes far out that are next to never seen, a record being removed.
+"""A pair of sampled Gaussian noise without extremely improbable outcomes in the tail, for removing a record.
 
-As of the atoms of ``shortened.py``: with D(eps) of all outcomes and D'(eps) of those that every round keeps,
+As for the atoms in ``shortened.py``: with D(eps) of all outcomes and D'(eps) of those that every round keeps,
 
     D'(eps) <= D(eps) <= D'(eps) + sum of the masses left out under P, over all rounds .
 
-Here an outcome is kept with a probability (``sampled/capped_law.py``), which is part of what is seen: one that is not
-kept adds between 0 and its mass.
+Here an outcome is kept with a probability (``sampled/capped_law.py``), and whether it is kept is observed: an outcome
+that is not kept adds between 0 and its mass.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Array = npt.NDArray[np.float64]
 
 SLACK = 1e-9  # of a bound on K
 NOTHING = "the losses that are kept are not small"  # reason for no such rounds
-LARGEST_LOSS = 0.1  # about, of one that is kept: beyond, the law itself has as high a tilt
+LARGEST_LOSS = 0.1  # approximately, of a loss that is kept: above it, the law itself has as high a tilt
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
-DENSITY, PAST = 0.02, 8.0  # distance of what stands in for outcomes, of 1 / mu and 1; how far past c, of 1 / kappa
-LOWEST = -800.0  # log of the mass of outcomes so far below that no tilt above 0 lifts them: their loss is the least
+DENSITY, PAST = 0.02, 8.0  # spacing of stand-in outcomes, in 1 / mu and 1; reach beyond c, in 1 / kappa
+LOWEST = -800.0  # log-mass of outcomes too improbable for any tilt above 0 to lift them: their loss is the least
 
 
 @dataclass(frozen=True, slots=True)
 class CappedPair(DominatingPair):
-    """The part of a pair whose outcomes are kept; it has less than all mass.
+    """The part of a pair whose outcomes are kept; its total mass is below 1.
 
     Attributes:
         capped: the law of its losses.
@@ -45,7 +45,7 @@ class CappedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """None: all outcomes have densities."""
+        """No atoms: all outcomes have densities."""
         return NO_ATOMS
 
     @property
@@ -59,15 +59,15 @@ class CappedPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From ``log(1 - q)``, unbounded above: outcomes far out are kept with a tiny probability."""
+        """From ``log(1 - q)``, unbounded above: outcomes in the tail are kept with a tiny probability."""
         return math.log1p(-self.capped.law.rate), math.inf
 
     def log_moment(self, t: float) -> float:
-        """The bound of the transform."""
+        """Return the upper bound on K(t) of the transform."""
         return self.capped.upper(t, SLACK)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
-        """Outcomes next to each other."""
+        """Return losses and log-masses of closely spaced outcomes."""
         capped = self.capped
         low, high = -math.sqrt(-2 * min(max(log_floor, LOWEST), -50.0)), capped.centre + PAST / capped.steepness
         number = math.ceil((high - low) * max(1.0, capped.law.mu) / DENSITY)
@@ -77,15 +77,15 @@ class CappedPair(DominatingPair):
 
 
 def capped(composition: Composition, log_lost: float) -> Kept:
-    """Rounds without outcomes far out.
+    """Return rounds without extremely improbable outcomes in the tail.
 
     Args:
         composition: the rounds.
-        log_lost: log of the mass that may be left out of all of them together.
+        log_lost: log of the total mass that may be left out of all rounds.
 
     Raises:
-        NotApplicableError: some round is no sampled Gaussian noise with a record removed, or losses that are kept are
-            not small: it is their size that limits the tilt.
+        NotApplicableError: some round is not sampled Gaussian noise with a record removed, or losses that are kept are
+            not small: their size limits the tilt.
     """
     rounds: list[tuple[DominatingPair, int]] = []
     total, reach = -math.inf, 0.0

@@ -1,8 +1,8 @@
-"""The contract of a dominating pair, checked: what every engine takes for granted, and no engine looks at.
+"""Checks the contract of a dominating pair, which every engine assumes and none verifies.
 
-A pair that breaks it gets certified numbers all the same: masses of 1.3 together, losses that are not the logarithm of
-``p / q``, a range that leaves an atom out. :func:`check_pair` finds these. It does not know the mechanism, so that a
-right pair of another mechanism passes: that one dominates is for the proof, and for a test against the definition.
+A pair that breaks the contract is still given certified numbers: a total mass of 1.3, losses that are not the logarithm
+of ``p / q``, a range that leaves out an atom. :func:`check_pair` finds these. It does not know the mechanism, so a
+correct pair of another mechanism passes: domination needs a proof, and a test against the definition.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ RATE = 0.5  # of the samples whose atoms are looked at
 def check_pair(pair: DominatingPair) -> None:
     """Refuse a pair whose atoms, densities, range and moments do not fit together.
 
-    Both laws have a mass of 1, infinite losses and what stands in for outcomes farther out included. Each loss is the
-    logarithm of ``p / q`` to within what the atoms declare (``units``, ``slip``, ``log_slip``), and lies in
-    ``loss_range``; losses of densities increase. ``log_moment`` and ``rho`` are at least what the law itself makes
-    them. The same holds after Poisson sampling, to within what the sampled atoms declare.
+    Both laws have mass 1, including infinite losses and stand-ins for outcomes in the tail. Each loss is the logarithm
+    of ``p / q`` to within what the atoms declare (``units``, ``slip``, ``log_slip``), and lies in ``loss_range``;
+    losses of densities increase. ``log_moment`` and ``rho`` are at least what the law itself makes them. The same holds
+    after Poisson sampling, to within what the sampled atoms declare.
 
     Args:
-        pair: of which atoms and densities are known.
+        pair: a pair whose atoms and densities are known.
 
     Raises:
-        InvalidInputError: names the attribute, the value found and the one that the others make.
-        NotApplicableError: nothing but moments are known of the pair.
+        InvalidInputError: the pair is inconsistent; the message names the attribute, its value and the value implied by
+            the others.
+        NotApplicableError: only moments are known of the pair.
 
     >>> from hockeystick.pairs import LaplacePair
     >>> check_pair(LaplacePair(distance=1.0, scale=2.0))
@@ -107,7 +108,7 @@ def _check(pair: DominatingPair) -> None:
 
 
 def _nodes(smooth: SmoothPart) -> tuple[Array, Array]:
-    """Nodes of a rule on panels over the support, none across a kink, and the logarithms of their weights."""
+    """Return quadrature nodes on panels over the support, none across a kink, and the logarithms of their weights."""
     low, high = smooth.support(LOG_TAIL)
     kink = kink_of(smooth)
     growth = float(smooth.growth(np.array([low, high])).max())

@@ -1,4 +1,4 @@
-"""Characteristic functions in closed form: of normal noise, and of losses that are atoms."""
+"""Characteristic functions in closed form, of normal noise and of losses that are atoms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 LARGEST = 700.0  # exponents up to which e^y is formed
-LIGHT = 50.0  # log of how much lighter than the heaviest a term is that is left out of a sum
-PRODUCTS = 16  # complex products of a matrix product that take as long as one elementary function
-LOGARITHM = 4  # elementary functions that take as long as one guarded logarithm of a complex number
+LIGHT = 50.0  # terms lighter than the heaviest by this log ratio are left out of a sum
+PRODUCTS = 16  # complex products in a matrix product that cost as much as one elementary function
+LOGARITHM = 4  # elementary functions that cost as much as one guarded logarithm of a complex number
 
 
 @dataclass(frozen=True, slots=True)
 class QuadraticTransform:
-    """The Gaussian: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
+    """Transform of the Gaussian: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
 
     mu: float
 
@@ -32,7 +32,7 @@ class QuadraticTransform:
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
-        """The line through t, in closed form: it has no remainder but rounding."""
+        """Return the line through t, in closed form: rounding is its only error."""
         return QuadraticLine(self.mu, t)
 
     def envelope(self, t: float, count: int) -> QuadraticTransform:
@@ -45,7 +45,7 @@ class QuadraticTransform:
 
     @property
     def cost(self) -> float:
-        """One evaluation an edge: the bound is a closed form."""
+        """One evaluation per edge: the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -62,11 +62,11 @@ class QuadraticLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """One evaluation a point: K is a polynomial."""
+        """One evaluation per point: K is a polynomial."""
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Relative error a few roundings, eight of them from mu."""
+        """Return K with a relative error of a few roundings, eight of them from mu."""
         s: Array = step * np.arange(count, dtype=np.float64)
         half = 0.5 * self.mu * self.mu
         real = half * (self.t * (1 + self.t) - np.square(s))
@@ -77,14 +77,14 @@ class QuadraticLine:
 
 @dataclass(frozen=True, slots=True)
 class AtomTransform:
-    """Finitely many finite losses: ``m(z) = sum p e^(zL)``. It does not fall off: other rounds must.
+    """Transform of finitely many finite losses, ``m(z) = sum p e^(zL)``. It does not decay: other rounds must.
 
     Args:
         loss: finite losses.
         log_p: log-masses; they need not add up to 1.
-        units: of ``|loss|``, by how much more than a few roundings the losses may be off.
-        slip: by how much more any loss may be off, absolutely.
-        log_slip: by how much more than a few roundings any log-mass may be off.
+        units: error of the losses beyond a few roundings, in units of ``|loss|``.
+        slip: additional absolute error of any loss.
+        log_slip: error of any log-mass beyond a few roundings.
     """
 
     loss: tuple[float, ...]
@@ -99,7 +99,7 @@ class AtomTransform:
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """The line through t, summed over the atoms; those that rounding would lose are left out, and bounded."""
+        """Return the line through t, summed over the atoms; those lost in rounding are left out, and bounded."""
         loss, log_p = np.array(self.loss), np.array(self.log_p)
         exponent = log_p + t * loss
         light = exponent < exponent.max() - LIGHT
@@ -116,7 +116,7 @@ class AtomTransform:
 
     @property
     def cost(self) -> float:
-        """One evaluation an edge: the bound is 0 everywhere."""
+        """One evaluation per edge: the bound is 0 everywhere."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -137,7 +137,7 @@ class AtomLine:
     lost: float = 0.0
 
     def cost(self, count: int) -> float:
-        """The number of evaluations of so many points: a product of matrices, its factors, and a logarithm each."""
+        """Number of evaluations for ``count`` points: a matrix product, its factors, and one logarithm per point."""
         block = math.isqrt(count - 1) + 1 if count > 1 else 1
         return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + LOGARITHM * count
 
@@ -145,8 +145,8 @@ class AtomLine:
         """K by the sum itself, scaled by its largest term.
 
         With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a product of two factors, and all sums
-        are one product of matrices. Each phase is off by some roundings of ``s |L|``, each sum by one rounding a term.
-        What losses and log-masses are off by besides makes each term off by ``e^(|z| slip + log_slip) - 1`` of itself.
+        are one product of matrices. Each phase is off by some roundings of ``s |L|``, each sum by one rounding per
+        term. Further errors of losses and log-masses make each term off by ``e^(|z| slip + log_slip) - 1`` of itself.
         """
         s: Array = step * np.arange(count, dtype=np.float64)
         block = math.isqrt(max(count - 1, 0)) + 1

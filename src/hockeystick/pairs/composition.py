@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from hockeystick.pairs.lattice import Lattice
 
 MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
-FINEST = 1 << 1200  # parts of 1 to which a sum of more is rounded, below the smallest double
+FINEST = 1 << 1200  # fractions of 1 to which longer sums are rounded, below the smallest double
 SPARE = 1 + 2.0**-50  # pays for the four roundings of a term of a sum of positive numbers
 RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
 
 
 def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCurve, int]]:
-    """Each curve once, in the order in which it comes first, with the sum of its counts."""
-    places: dict[RenyiCurve, int] = {}  # of each curve among the counts: its hash is had once
+    """Yield each curve once, in order of first appearance, with the sum of its counts."""
+    places: dict[RenyiCurve, int] = {}  # of each curve among the counts: its hash is computed once
     counts: list[int] = []
     for curve, count in rounds:
         place = places.setdefault(curve, len(counts))
@@ -41,8 +41,7 @@ def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCur
 
 
 class RenyiComposition:
-    """Rounds in one direction of which a Renyi curve is known: the curves add up (Mironov 2017 [Mir17],
-    Proposition 1).
+    """Rounds in one direction with known Renyi curves, which add up (Mironov 2017 [Mir17], Proposition 1).
 
     Args:
         rounds: (curve, count) with counts >= 0; products are taken apart, equal curves merged, closed families folded.
@@ -52,7 +51,7 @@ class RenyiComposition:
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
         parts = [(curve, count * times) for whole, times in rounds if times for curve, count in whole.factors]
-        if len(parts) == 1:  # as in most plans: no hash is had of it
+        if len(parts) == 1:  # as in most plans: its hash is not computed
             self.rounds = tuple(type(parts[0][0]).fold(parts))
             return
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
@@ -72,9 +71,9 @@ class RenyiComposition:
 
     @cached_property
     def supremum(self) -> tuple[Fraction, Fraction]:
-        """Bounds on the largest finite loss, of a bounded one; equal where every pair knows its own exactly.
+        """Bounds on the largest finite loss, if losses are bounded; equal if every pair knows its own exactly.
 
-        Unless these are so many that the sum, in fractions, has more digits than are worth it: rounded outward then.
+        With so many pairs that the sum in fractions would have too many digits, it is rounded outward.
         """
         from fractions import Fraction  # late, as below: no loss of the common plan is bounded
 
@@ -98,11 +97,10 @@ class RenyiComposition:
         return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
 
     def variation(self, most: float) -> float:
-        """An upper bound on the total variation distance of the products, infinite where it would exceed ``most``.
+        """Upper bound on the total variation distance of the products, infinite where it would exceed ``most``.
 
-        It is at most the sum of those of the factors: these may be exchanged one after another, and each exchange
-        moves the product by no more than the distance of that factor. No more kinds are looked at than it takes to see
-        that the sum is too large.
+        It is at most the sum of those of the factors: exchanging the factors one after another, each exchange moves the
+        product by at most the distance of that factor. The sum stops as soon as it is too large.
         """
         distance = 0.0
         for pair, count in self.rounds:
@@ -113,13 +111,13 @@ class RenyiComposition:
 
     @cached_property
     def _masses(self) -> list[tuple[float, int]]:
-        """The probability of an infinite loss of one round of each kind that has any, and its count."""
+        """Probability of an infinite loss in one round of each kind that has any, with its count."""
         found = ((pair.infinite_mass, count) for pair, count in self.rounds)
         return [(mass, count) for mass, count in found if mass]
 
     @cached_property
     def tells_all(self) -> bool:
-        """True if a round has two laws without a common outcome, to a rounding: then no finite loss has any mass."""
+        """True if the two laws of a round have no common outcome, to a rounding: then no finite loss has mass."""
         return any(mass >= 1 for mass, _ in self._masses)
 
     @cached_property
@@ -143,15 +141,15 @@ class RenyiComposition:
 
     @cached_property
     def standing_mass(self) -> float:
-        """Mass by which lower ends of delta are made less: masses that only stand for outcomes farther out.
+        """Mass subtracted from lower ends of delta: masses that only stand in for outcomes in the tail.
 
-        An outcome adds between 0 and its own mass to delta, so that upper ends, which have more of it, hold.
+        An outcome adds between 0 and its own mass to delta; upper ends, which include these masses, remain valid.
         """
         return 4 * TINY * sum(count for pair, count in self.rounds if pair.stands_in)
 
     @property
     def largest_loss(self) -> tuple[float, float] | None:
-        """Doubles on either side of the largest finite loss, not below 0; ``None`` where it is unbounded."""
+        """Doubles that enclose the largest finite loss, not below 0; ``None`` if losses are unbounded."""
         if not self.bounded:
             return None
         from hockeystick.numerics.decimals import decimal
@@ -179,24 +177,24 @@ class Composition(RenyiComposition):
 
     @cached_property
     def bundle(self) -> BundleSplit | None:
-        """The rounds that a contour takes as one factor, and those beside them; ``None`` where none are bundled."""
+        """Rounds that a contour takes as one factor, and the other rounds; ``None`` if none are bundled."""
         return bundle_split(self.rounds)
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
-        """Places of the atoms of each kind of rounds."""
+        """Lattice of the atoms of each kind of round."""
         from hockeystick.pairs.lattice import Lattice
 
         return tuple(Lattice.of(pair) for pair, _ in self.rounds)
 
 
 class Kept(NamedTuple):
-    """Rounds without outcomes far out.
+    """Rounds without extremely improbable outcomes in the tail.
 
     Attributes:
-        rounds: those without outcomes far out.
-        log_lost: an upper bound on the log of the mass that all of them together are short of.
-        reach: about the largest sum of losses that are kept.
+        rounds: the rounds without these outcomes.
+        log_lost: an upper bound on the log of the total mass left out of all rounds.
+        reach: approximately the largest sum of losses that are kept.
     """
 
     rounds: Composition

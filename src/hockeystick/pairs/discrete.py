@@ -42,12 +42,12 @@ from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 REACH = 39.2
-"""Standard parameters s on either side of a discrete Gaussian's centre, beyond which it has next to nothing."""
+"""Reach on either side of a discrete Gaussian's centre in units of s; the mass beyond is negligible."""
 
 LOG_LEAST = math.log(TINY)
-"""Logarithm of the mass that stands for what is beyond the reach."""
+"""Logarithm of the mass that stands in for outcomes beyond the reach."""
 
-SMALL = 1.0  # s below which the normaliser is summed, and from which on Poisson's formula is used
+SMALL = 1.0  # s below which the normaliser is summed; from it on, Poisson's formula is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class DiscreteLaplacePair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The ``distance + 1`` losses, and their masses in logarithms: sums of one sign, so that nothing cancels."""
+        """The ``distance + 1`` losses and their log-masses, computed without cancellation."""
         step = float(1 / self.scale)
         j = np.arange(self.distance + 1, dtype=np.float64)
         log_p = (j - self.distance) * step - math.log1p(math.exp(-step))  # of P(Z >= 0), at the upper end
@@ -121,7 +121,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def stands_in(self) -> bool:
-        """Atom that stands for all outcomes beyond the reach."""
+        """True: an atom stands in for all outcomes beyond the reach."""
         return True
 
     @property
@@ -170,7 +170,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """``distance^2 / 2 s^2``, as of continuous noise: Canonne, Kamath, Steinke 2020 [CKS20]."""
+        """``distance^2 / 2 s^2``, as for continuous noise: Canonne, Kamath, Steinke 2020 [CKS20]."""
         return concentrated.gaussian(self.distance / self._s)
 
     @property
@@ -179,5 +179,5 @@ class DiscreteGaussianPair(DominatingPair):
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """At most that of continuous noise, for a shift by a whole number [CKS20]; over all losses."""
+        """Upper bound on K(t) over all losses: at most that of continuous noise, for a whole-number shift [CKS20]."""
         return moment.gaussian(self.distance / self._s, t)

@@ -1,15 +1,15 @@
-"""One of several pairs, drawn at random, and told which: the law of the loss is the mixture of theirs.
+"""One of several pairs, drawn at random and revealed: the law of the loss is the mixture of theirs.
 
 With probabilities w_i that do not depend on the data, ``H_a = sum_i w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``:
 
 - **on a line** ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1, or the logarithm of the sum itself
   where it is far from 1. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``, an error of a few units
   of w_i the sum by those of its term;
-- **where it falls off**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i
-  s_i (1 - rho_i)``, and shares are taken from below;
+- **decay**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i s_i (1 -
+  rho_i)``, and shares are taken from below;
 - **on the real line** from above by upper bounds on the K_i.
 
-``infinite`` adds mass at infinite loss beside all of that: the pair is worse for it, and is used from above only.
+``infinite`` adds further mass at infinite loss: this makes the pair worse, and it serves upper bounds only.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from hockeystick.values.errors import NotApplicableError
 
 ComplexArray = npt.NDArray[np.complex128]
 
-LARGE = 1.0  # K(t) from which on the logarithm is of the sum itself
+LARGE = 1.0  # K(t) from which on the logarithm of the sum itself is taken
 UNITS = 32.0  # roundings of a weight, of an exponential and of a sum
-SHARES = 1e-9  # tolerance of the moments of which shares are made
+SHARES = 1e-9  # tolerance of the moments from which shares are computed
 SPARE = 1e-12  # relative: pays for the roundings of shares
-STANDING_IN = 4000  # outcomes that stand in for a law where engines look
+STANDING_IN = 4000  # outcomes that stand in for a law, for the guide
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class EitherLine:
         return sum(line.cost(count) for line in self.lines)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K at each height and a bound on its error."""
+        """Return K at each height and a bound on its error."""
         parts = [line.cumulants(step, count) for line in self.lines]
         top = max(float(values[0].real) for values, _ in parts)
         plain = not top <= LARGE
@@ -70,7 +70,7 @@ class EitherLine:
 
 @dataclass(frozen=True, slots=True)
 class EitherEnvelope:
-    """Bound on how fast the mixture falls off: as its parts do, by their shares."""
+    """Bound on the decay of the mixture, from those of its parts weighted by their shares."""
 
     envelopes: tuple[Envelope, ...]
     shares: tuple[float, ...]
@@ -97,7 +97,7 @@ class EitherTransform:
 
     @property
     def highest_tilt(self) -> float:
-        """The least of those of the parts, of which some have lines at every tilt."""
+        """The least highest tilt of any part; for some parts it is infinite."""
         return min(getattr(transform, "highest_tilt", math.inf) for transform in self.transforms)
 
     def line(self, t: float, reach: float, tolerance: float) -> EitherLine:
@@ -138,8 +138,8 @@ class EitherPair(DominatingPair):
 
     Attributes:
         parts: the pairs.
-        weights: their probabilities, each to a few roundings; what is meant are numbers whose sum is 1.
-        infinite: mass at infinite loss besides.
+        weights: their probabilities, each to a few roundings; the exact values sum to 1.
+        infinite: additional mass at infinite loss.
     """
 
     parts: tuple[DominatingPair, ...]
@@ -155,7 +155,7 @@ class EitherPair(DominatingPair):
 
     @property
     def smooth(self) -> NoReturn:
-        """Refused: the losses of the parts have no outcome in common.
+        """Not available: the losses of the parts have no outcome in common.
 
         Raises:
             NotApplicableError: always.
@@ -178,7 +178,7 @@ class EitherPair(DominatingPair):
 
     @property
     def transform(self) -> EitherTransform | None:
-        """The mixture of the characteristic functions; none where a part has none."""
+        """The mixture of the characteristic functions; ``None`` if some part has none."""
         found = [part.transform for part in self.parts]
         if any(transform is None for transform in found):
             return None
@@ -190,7 +190,7 @@ class EitherPair(DominatingPair):
         return math.inf if self.infinite else max(part.rho for part in self.parts)
 
     def log_moment(self, t: float) -> float:
-        """K(t) from those of the parts, rounded up."""
+        """Upper bound on K(t) from those of the parts, rounded up."""
         return _log_mean([part.log_moment(t) for part in self.parts], self.weights)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:

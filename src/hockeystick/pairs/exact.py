@@ -1,6 +1,6 @@
 """Rounds in exact numbers, for proofs: every parameter is the decimal it prints as, every quotient a fraction.
 
-The pairs are those of the other files here, with the same theorems; a direction belongs to each where it is sampled.
+The pairs are those of the other files here, with the same theorems; a sampled pair has a direction.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Exponential: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 
 @dataclass(frozen=True, slots=True)
 class ExactFinite:
-    """Finitely many outcomes, seen on a batch that a record enters with probability rate.
+    """Finitely many outcomes, computed on a batch that a record enters with probability rate.
 
     Attributes:
         with_: mass of each outcome with the record, up to a factor common to both laws.
         without: mass of each outcome without it, as many, with the same sum.
         largest: the largest finite loss, where it is a fraction.
-        failure: probability of the outcomes that only a batch with the record can have.
+        failure: probability of the outcomes that are possible only for a batch with the record.
         rate: probability with which a record enters a batch.
     """
 
@@ -53,11 +53,11 @@ class ExactFinite:
 
 @dataclass(frozen=True, slots=True)
 class ExactDiscreteGaussian:
-    """Noise on whole numbers, ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, around a distance against 0.
+    """Discrete Gaussian noise, ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, around a distance against 0.
 
     Attributes:
         distance: by how much the two centres differ, a whole number of at least 1.
-        variance: the parameter of the noise, squared.
+        variance: the squared parameter of the noise.
         rate: probability with which a record enters a batch.
     """
 
@@ -67,7 +67,7 @@ class ExactDiscreteGaussian:
 
 
 def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
-    """The number ``sum a e^b`` of some pairs (a, b); those of factor 0 are left out."""
+    """Return the number ``sum a e^b`` for pairs (a, b); those with a = 0 are left out."""
     return tuple((factor, power) for factor, power in terms if factor)
 
 
@@ -94,5 +94,5 @@ ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactFinite | ExactDiscre
 
 
 def sampled(base: ExactRound | None, rate: Fraction) -> ExactRound | None:
-    """The round on a batch that a record enters with probability rate; ``None`` where proofs know no such round."""
+    """Return the round on a batch that a record enters with probability rate; ``None`` if proofs do not support it."""
     return None if base is None or isinstance(base, ExactLaplace) else replace(base, rate=rate)

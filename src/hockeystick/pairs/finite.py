@@ -1,8 +1,8 @@
 """Pairs of two laws on finitely many outcomes: by exact probabilities, or with three losses of one epsilon.
 
 A mechanism with finitely many outcomes, of law p with the record and law q without it, is its own dominating pair:
-``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes of one likelihood ratio tell the adversary the same, so that their
-masses are added, in fractions (the ratio is sufficient: given it, an outcome is drawn alike under both laws).
+``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes with the same likelihood ratio are equally informative, so their
+masses are added, in fractions (the ratio is sufficient: given it, the outcome has the same law under P and Q).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 NEAR = Fraction(1, 2)
-"""A ratio within that of 1 has its logarithm by log1p, which keeps the digits of a small one."""
+"""For ratios within this distance of 1 the logarithm uses log1p, which keeps the digits of a small one."""
 
 
 def log_fraction(value: Fraction) -> float:
-    """Logarithm of a positive fraction of any size, to a few roundings of itself."""
+    """Return the logarithm of a positive fraction of any size, to a few roundings of itself."""
     if abs(value - 1) <= NEAR:
         return math.log1p(float(value - 1))
     shift = value.numerator.bit_length() - value.denominator.bit_length()
@@ -46,7 +46,7 @@ class FinitePair(DominatingPair):
     q: tuple[Fraction, ...]
 
     def __hash__(self) -> int:
-        """The hash of the masses, made once: caches ask for it thousands of times, and one of a fraction is a power."""
+        """The hash of the masses, computed once: caches use it thousands of times, and fractions hash slowly."""
         return self._hash
 
     @cached_property
@@ -90,7 +90,7 @@ class FinitePair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The least and the largest finite loss that P can show; 0 where there is none."""
+        """The least and the largest finite loss with mass under P; 0 if there is none."""
         loss, log_p = self.atoms.loss, self.atoms.log_p
         found = loss[np.isfinite(loss) & np.isfinite(log_p)]
         return (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
@@ -119,7 +119,7 @@ class ThreeLossPair(DominatingPair):
     Attributes:
         epsilon: the largest loss, greater than 0.
         log_share: log of the mass at epsilon; at most ``-log(1 + e^-epsilon)``.
-        log_rest: log of the mass at loss 0, given for itself since a difference would lose it.
+        log_rest: log of the mass at loss 0, given separately because a difference would lose its digits.
         exact: epsilon as a fraction.
     """
 

@@ -1,17 +1,17 @@
-"""Cells of two laws that are given as functions: densities, distribution functions, a trade-off function.
+"""Cells of two laws given as functions: densities, distribution functions, or a trade-off function.
 
-Functions are seen at points. What is taken for granted between them is said with every answer
+Functions are evaluated at points. Assumptions about their values in between are stated with every answer
 (``Pair.premises``); everything else is charged to the errors of the masses and to the ends of the ratios:
 
 - the integral of a density over a cell, by Gauss and Legendre's rules with 8 and 16 nodes: the difference of both;
 - the values: a relative error that is given, of the densities or of the distribution functions, and roundings;
-- the ratio in a cell: the least and the largest of the values seen there; where it turns, their distance besides;
-- a total below 1: mass that lies where nobody looked, above as if one law alone had it, below not at all. What the
-  stated accuracy may hide is not taken off it. A total above 1, beyond the errors, contradicts them and is refused.
+- the ratio in a cell: the least and the largest of the values seen there, plus their distance where it turns;
+- a total below 1: the missing mass counts for upper bounds as if one law alone had it, and for lower bounds not at all.
+  It is not reduced by what the stated accuracy may hide. A total above 1 by more than the errors is refused.
 
-The places are chosen, and any choice is sound. Cells are halved until both rules agree. Then the widths ``|dL|`` in the
-loss are chosen by mass to the power 1/8, as the mass of a cell decides for the width of answers only where the losses
-that matter to delta are, which is in the tail.
+Any choice of places is sound. Cells are halved until both rules agree. Then the widths ``|dL|`` in the loss are chosen
+by mass to the power 1/8, since the mass of a cell affects the width of answers only where the losses that matter to
+delta are, which is in the tail.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-"""Which of an array of panels."""
+"""Mask that selects panels of an array."""
 
 Function: TypeAlias = Callable[[Array], npt.ArrayLike]
 """A function of an array of places, or of one place."""
 
-CELLS = 4000  # cells that are aimed at
+CELLS = 4000  # target number of cells
 MOST_CELLS = 9500  # of one pair: a plan file holds lists of 10,000
 LEVELS = 60  # of halving: a cell is then as wide as a rounding
-OCTAVES = (-30, 333)  # powers of 2 that are the first places, on both sides of each that is given
-AGREED = 1e-12  # relative difference of both rules that is good enough
+OCTAVES = (-30, 333)  # powers of 2: the first places lie at these distances on both sides of each given place
+AGREED = 1e-12  # relative difference at which both rules agree
 SMALLEST = 5e-324  # a value below it is 0 as a double
 LEAST_DENSITY = 1e-130  # smaller values are one cell: products with a ratio would lose digits by underflow
 LEAST_MASS = 1e-150  # a smaller mass is 0, with an error: products with a ratio are within the range of a double
 LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
 SPAN = 0.25  # loss across a cell of the first pass
 LEAST_SPAN = 1e-7  # loss across a cell in which the ratio turns
-POWER = 0.125  # of the mass of a cell, see the module
+POWER = 0.125  # power of the mass of a cell, see the module
 MISSED = 1e-6  # by how much a total may miss 1
 ROUNDED = 64 * UNIT_ROUNDOFF  # relative: a sum of sixteen products
 
 
 def shifted(function: Function, distance: float) -> Function:
-    """Return the law moved upwards by a distance."""
+    """Return the function of the law shifted upwards by a distance."""
     return lambda x: function(x - distance)
 
 
@@ -60,11 +60,11 @@ def asked(function: Function, x: Array, key: str) -> Array:
     """Return the values of a function at places, one by one if it takes no arrays.
 
     Raises:
-        InvalidInputError: a value is no finite number, 0 or greater.
+        InvalidInputError: a value is not a finite number, 0 or greater.
     """
     try:
         found = np.asarray(function(x))
-    except Exception:  # a function of one number, which is asked again
+    except Exception:  # a function of one number, which is called again
         found = np.empty(0)
     if found.shape == x.shape and found.dtype.kind in "fiu":
         values = found.astype(np.float64)
@@ -88,7 +88,7 @@ def _asked_at(function: Function, place: float, key: str) -> float:
     """
     try:
         return float(function(place))  # type: ignore[arg-type]
-    except Exception as error:  # whatever somebody's function raises is told, with its place
+    except Exception as error:  # whatever the user's function raises is reported, with its place
         raise InvalidInputError(
             f"{key} must be a function of an array or of one number that returns a number everywhere, including the "
             f"tails; at {place!r} it raised {type(error).__name__}: {domains.one_line(str(error))}; return the limit "
@@ -125,13 +125,13 @@ class _Panels:
 
     @property
     def ends(self) -> tuple[Array, Array]:
-        """The least and the largest loss seen on each panel; both infinite the other way round where none is."""
+        """Return the least and the largest loss seen on each panel; (inf, -inf) where none is."""
         known = ~np.isnan(self.loss)
         return np.where(known, self.loss, np.inf).min(axis=1), np.where(known, self.loss, -np.inf).max(axis=1)
 
     @property
     def turns(self) -> Mask:
-        """Panels on which the loss is seen to turn, beyond the doubt of its values."""
+        """Panels on which the loss turns by more than the errors of its values."""
         first, last = self.loss[:, 0], self.loss[:, 1]
         low, high = self.ends
         with np.errstate(invalid="ignore"):
@@ -143,7 +143,7 @@ class _Panels:
 
 
 def _halved(p: Function, q: Function, places: Array, accuracy: float, wide: Callable[[_Panels], Mask]) -> Array:
-    """Places, with the panels halved that are too wide."""
+    """Return the places after halving the panels that are too wide."""
     done: list[Array] = []
     left, right = places[:-1], places[1:]
     for _ in range(LEVELS):
@@ -169,11 +169,11 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
     Args:
         p: density of P.
         q: density of Q.
-        places: where a density jumps or has a corner, and about where the mass is.
-        accuracy: by how much each value may be off, relative to itself.
+        places: points where a density jumps or has a corner, and points near the mass.
+        accuracy: relative error of each value.
 
     Raises:
-        InvalidInputError: values that are no densities, or totals that miss 1.
+        InvalidInputError: the values are not densities, or their totals miss 1.
     """
     octaves = 2.0 ** np.arange(*OCTAVES)
     first = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
@@ -216,7 +216,7 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
         least, reverse = np.exp(low - more), np.exp(-high - more)
     p, p_error, p_missed = _total(panels.p, panels.p_rule, accuracy, "p")
     q, q_error, q_missed = _total(panels.q, panels.q_rule, accuracy, "q")
-    # where values are below the range of doubles nothing is known but that: all such cells are one
+    # values below the range of doubles are known only to be that small: all such cells become one
     faint = panels.faint
     lost = SMALLEST * float((panels.right - panels.left)[faint].sum())
     ends = (float(p[faint].sum()), float(q[faint].sum()))
@@ -231,13 +231,13 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
         small = mass < LEAST_MASS
         error[small] += mass[small]
         mass[small] = 0.0
-    # what a total misses may be anywhere, and be had by one law alone
+    # mass missing from a total may be anywhere, and belong to one law alone
     beyond = (0.0, 0.0, p_missed, q_missed, 0.0, 0.0)
     return Cells(*(np.append(one, more) for one, more in zip(cells, beyond, strict=True)))
 
 
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
-    """Masses with their errors, and a bound on the mass outside the panels.
+    """Return masses with their errors, and a bound on the mass outside the panels.
 
     Raises:
         InvalidInputError: the total misses 1.
@@ -258,11 +258,11 @@ def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -
     Args:
         p: distribution function of P.
         q: distribution function of Q.
-        places: about where the mass is.
-        accuracy: by how much each value may be off.
+        places: points near the mass.
+        accuracy: absolute error of each value.
 
     Raises:
-        InvalidInputError: values that are no distribution functions, or a ratio that decreases.
+        InvalidInputError: the values are not distribution functions, or the ratio decreases.
     """
     octaves = 2.0 ** np.arange(*OCTAVES)
     x = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
@@ -299,7 +299,7 @@ def _refuse_falls(p: Array, q: Array, accuracy: float) -> None:
 def of_values(p: Array, q: Array, accuracy: float) -> Cells:
     """Return cells between neighbouring knots, from the values of two distribution functions there.
 
-    Neighbours are taken together where either mass is not far above its error. The likelihood ratio must not decrease.
+    Neighbours are merged where either mass is not far above its error. The likelihood ratio must not decrease.
 
     Raises:
         InvalidInputError: values that fall or leave [0, 1], or a ratio that decreases.
@@ -322,7 +322,7 @@ def of_trade_off(function: Function, accuracy: float) -> Cells:
     The likelihood ratio falls along that line, as the function is convex.
 
     Raises:
-        InvalidInputError: values that are no trade-off function.
+        InvalidInputError: the values are not those of a trade-off function.
     """
 
     def missed(x: Array) -> Array:

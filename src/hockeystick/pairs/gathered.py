@@ -1,9 +1,9 @@
 """Many kinds of rounds gathered into few, on either side of the truth.
 
-The price of every engine grows with the number of different rounds. Where there are too many, those of a family with
-parameters near one another are replaced by one: by one that *dominates* each of them for an upper bound, by one that
-each of them dominates for a lower bound. A product of pairs is dominated by the product of pairs that dominate them
-(Zhu, Dong, Wang 2022 [ZDW22], Theorem 10), at every epsilon, mass at infinite loss included.
+The cost of every engine grows with the number of different rounds. If there are too many, rounds of a family with
+similar parameters are replaced by one kind: one that *dominates* each of them for an upper bound, and one that each of
+them dominates for a lower bound. A product of pairs is dominated by the product of pairs that dominate them (Zhu, Dong,
+Wang 2022 [ZDW22], Theorem 10), at every epsilon, mass at infinite loss included.
 
 Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if some kernel takes P' to P and Q' to Q:
 
@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick import pairs  # those of families that are rare are imported when they are met
+from hockeystick import pairs  # modules of rare families are imported on first use
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
@@ -40,17 +40,17 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 
 MOST = 200  # kinds up to which all are composed as they are
-TRIED = 1000  # kinds of which a contour, the engine that is least troubled by many, is tried all the same
-KINDS = 32  # of what is gathered: both sides of two directions are composed
+TRIED = 1000  # kinds up to which a contour, the engine that handles many kinds best, is still tried
+KINDS = 32  # of gathered compositions: both sides of two directions are composed
 MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
-LEAST = 1e-300  # stands for smaller parameters where ratios are compared
+LEAST = 1e-300  # replaces smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
 Made = Callable[[Parameters], DominatingPair]
 
 
 class Family(NamedTuple):
-    """An ordered family, and what makes a pair from its parameters, each of which is larger for a worse pair."""
+    """An ordered family, with the constructor of a pair from its parameters; larger parameters mean a worse pair."""
 
     key: Hashable
     made: Made
@@ -59,15 +59,15 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class Gathered:
-    """Compositions on either side of the one that is meant; both are that one where it has few kinds.
+    """Compositions that bound a given one from both sides; both are equal to it if it has few kinds.
 
-    The two sides are made when they are asked for: where a contour serves all kinds nobody does.
+    The two sides are built on first use: they are not needed where a contour handles all kinds.
 
     Attributes:
-        exact: the one that is meant.
-        many: whether it has so many kinds that they are gathered.
-        curves: all rounds as they are known, where a pair stands in ``exact`` for those that have only a Renyi curve.
-        moments: the Renyi curves of all rounds, where those of some may be below those of their pairs.
+        exact: the given composition.
+        many: True if it has so many kinds that they are gathered.
+        curves: all rounds in their original form, if ``exact`` has a pair in place of those with only a Renyi curve.
+        moments: the Renyi curves of all rounds, if some may lie below those of their pairs.
     """
 
     exact: Composition
@@ -81,22 +81,22 @@ class Gathered:
 
     @cached_property
     def families(self) -> list[Family | None]:
-        """Family in which each kind of rounds is gathered; ``None`` where no order is known."""
+        """Family in which each kind of round is gathered; ``None`` where no order is known."""
         return [_family(pair) for pair, _ in self.exact.rounds]
 
     @property
     def milder(self) -> Composition:
-        """A composition that is dominated by the one that is meant."""
+        """A composition that the exact one dominates."""
         return self._sides[0]
 
     @property
     def worse(self) -> Composition:
-        """A composition that dominates the one that is meant."""
+        """A composition that dominates the exact one."""
         return self._sides[1]
 
     @property
     def reason(self) -> str | None:
-        """Why there are two; ``None`` where there is one."""
+        """Reason why there are two compositions; ``None`` if there is one."""
         if not self.many:
             return None
         return (
@@ -111,13 +111,13 @@ class Gathered:
 
     @cached_property
     def bundled(self) -> bool:
-        """True if a contour takes so many kinds as one factor that those beside it are few."""
+        """True if a contour takes so many kinds as one factor that few others remain."""
         split = self.exact.bundle
         return split is not None and len(split[2]) <= MOST
 
 
 def gathered(composition: Composition) -> Gathered:
-    """The composition itself, or two of fewer kinds.
+    """Return the composition itself, or two of fewer kinds that bound it.
 
     Raises:
         NotApplicableError: too many kinds of a family of which no order is known.
@@ -143,7 +143,7 @@ def gathered(composition: Composition) -> Gathered:
 
 
 def _gathered(composition: Composition, families: list[Family | None]) -> tuple[Composition, Composition]:
-    """Compositions of few kinds: one that is dominated, and one that dominates."""
+    """Return two compositions of few kinds: one that is dominated, and one that dominates."""
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
     milder: list[tuple[DominatingPair, int]] = []
     for family, (pair, count) in zip(families, composition.rounds, strict=True):
@@ -159,8 +159,8 @@ def _gathered(composition: Composition, families: list[Family | None]) -> tuple[
 
 
 def _family(pair: DominatingPair) -> Family | None:
-    """The family of a pair; ``None`` where no order is known."""
-    if isinstance(pair, _sampled()):  # which plans of many kinds are made of
+    """Return the family of a pair; ``None`` if no order is known."""
+    if isinstance(pair, _sampled()):  # the usual families in plans of many kinds
         return _sampled_family(pair)
     if isinstance(pair, pairs.LaplacePair):
         distance = pair.distance
@@ -180,7 +180,7 @@ def _family(pair: DominatingPair) -> Family | None:
 
 
 def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair) -> Family | None:
-    """The family of a pair sampled from a base pair: ordered by the rate, and by the order of the base."""
+    """Return the family of a pair sampled from a base pair: ordered by the rate, and by the order of the base."""
     base, kind = _family(pair.base), type(pair)
     if base is None:
         return None
@@ -189,20 +189,20 @@ def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutRepl
 
 
 def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
-    """Pairs sampled from a base pair at a rate, ordered by both."""
+    """Return the types of pairs sampled from a base pair at a rate, ordered by both."""
     return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
 
 
 def _innermost(key: Hashable) -> Hashable:
-    """Key of the family from which a sampled family is sampled."""
+    """Return the key of the unsampled family at the base of a sampled family."""
     return _innermost(key[1]) if isinstance(key, tuple) and key[0] in _sampled() else key
 
 
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
-    """The boxes of each family: least and most of each parameter, and the rounds within.
+    """Return the boxes of each family: minimum and maximum of each parameter, and the number of rounds within.
 
-    The box in which the logarithms of parameters spread most, times its rounds, is cut in the middle of them, until
-    there are enough of them.
+    The box with the largest product of log-parameter spread and rounds is cut in the middle, until there are enough
+    boxes.
     """
     import heapq  # late: few plans have so many kinds
 

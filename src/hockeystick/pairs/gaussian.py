@@ -62,7 +62,7 @@ class GaussianLocation:
             return loss / self.mu + 0.5 * self.mu
 
     def loss_error(self, x: Array) -> Array:
-        """Roundings on numbers of size ``mu (|x| + mu/2)``: of mu (a folded mu has four), of x, and the operations."""
+        """Roundings of numbers of size ``mu (|x| + mu/2)``: of mu (four if folded), of x, and of the operations."""
         return 8 * self.mu * (np.abs(x) + 0.5 * self.mu)
 
     def log_p_error(self, x: Array) -> Array:
@@ -74,7 +74,7 @@ class GaussianLocation:
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Normal tail: ``Phi(-r) <= exp(-r^2/2)``, around either mean."""
+        """Return an interval by the normal tail bound ``Phi(-r) <= exp(-r^2/2)``, around either mean."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
@@ -102,13 +102,13 @@ class GaussianPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """``2 Phi(mu / 2) - 1`` is that of two normal laws, at most mu times the normal density at 0."""
+        """Upper bound on ``2 Phi(mu / 2) - 1``, the distance of two normal laws: mu times the normal density at 0."""
         return min(next_up(self.mu * DENSITY_AT_0, 2), 1.0)
 
     @property
     def transform(self) -> QuadraticTransform:
         """The characteristic function in closed form."""
-        from hockeystick.pairs.closed_transforms import QuadraticTransform  # late: that of sampled noise is another one
+        from hockeystick.pairs.closed_transforms import QuadraticTransform  # late: not needed if sampled
 
         return QuadraticTransform(self.mu)
 
@@ -158,7 +158,7 @@ class GaussianPair(DominatingPair):
 
     def _ratio_moments(self, most: int) -> list[Decimal]:
         from decimal import (
-            Decimal,  # late, as here and in most of these modules: few questions ask for more than doubles
+            Decimal,  # imported late, as in most of these modules: few questions need more than doubles
         )
 
         mu = Decimal(next_up(self.mu, 4))

@@ -1,8 +1,8 @@
-"""Several pairs that one round has at once: their product.
+"""The product of several pairs released in one round.
 
 A round that releases several things with independent noise is dominated by the product of the pairs of these (Zhu,
-Dong, Wang 2022 [ZDW22], Theorem 10). A composition is a product itself, so that it takes the parts for rounds of their
-own (``RenyiCurve.factors``), and no engine meets the product.
+Dong, Wang 2022 [ZDW22], Theorem 10). A composition is a product itself, so it treats the parts as separate rounds
+(``RenyiCurve.factors``), and no engine sees the product.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
 from hockeystick.values.errors import NotApplicableError
 
 SPARE = 4
-"""Doubles by which a sum is moved up for its roundings, each of which is one of its parts' size at most."""
+"""Doubles by which a sum is moved up for its roundings, each at most one rounding of the size of a part."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class JointPair(DominatingPair):
     """The product of pairs, each with its multiplicity.
 
     Attributes:
-        together: pairs and how often each is there, at least once.
+        together: pairs with their multiplicities, each at least 1.
 
     >>> from hockeystick.pairs import Composition, GaussianPair
     >>> Composition([(JointPair(((GaussianPair(0.5), 4),)), 9)]) == Composition([(GaussianPair(0.5), 36)])
@@ -36,7 +36,7 @@ class JointPair(DominatingPair):
 
     @property
     def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
-        """The pairs, which a composition takes in its place."""
+        """The pairs, which a composition uses in place of the product."""
         return self.together
 
     @property
@@ -65,13 +65,13 @@ class JointPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The sums of the ends."""
+        """The sums of the parts' lower and upper ends."""
         ranges = [(part.loss_range, count) for part, count in self.together]
         return sum(count * low for (low, _), count in ranges), sum(count * high for (_, high), count in ranges)
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The sum of the largest losses, where every part knows its own exactly."""
+        """The sum of the largest losses, if every part knows its own exactly."""
         found = [(part.exact_supremum, count) for part, count in self.together]
         if any(exact is None for exact, _ in found):
             return None
@@ -88,9 +88,9 @@ class JointPair(DominatingPair):
         return next_up(math.fsum(count * part.mirrored_rho for part, count in self.together), SPARE)
 
     def log_moment(self, t: float) -> float:
-        """The sum of the parts', rounded up."""
+        """Upper bound on K(t): the sum of the parts' bounds, rounded up."""
         return next_up(math.fsum(count * part.log_moment(t) for part, count in self.together), SPARE)
 
 
 _NO_LAW = "a round with several simultaneous releases has no single loss distribution; hockeystick composes its parts"
-"""Why the law of a product is not had."""
+"""Reason why the law of a product is not available."""

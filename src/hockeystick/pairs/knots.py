@@ -1,4 +1,4 @@
-"""A pair of laws known cell by cell: one pair with finitely many losses that dominates it, and one that it dominates.
+"""A pair of laws known cell by cell: a pair with finitely many losses that dominates it, and one it dominates.
 
 The outcomes are cut into cells. Cell i has the mass ``p_i`` under P, off by at most ``e_i``, and ``q_i`` under Q, off
 by at most ``f_i``; in it the likelihood ratio dP/dQ lies between ``a_i`` and ``b_i``.
@@ -17,7 +17,7 @@ they are at most
 nor more than ``q + f``, and ``w_b`` no more than ``(p + e) / b``. A narrow cell is widened first, as errors are divided
 by its width. With b infinite all of Q is at a, and P alone has the rest ``p + e - a (q - f)``; likewise with a = 0.
 
-**Below.** Telling no more of an outcome than its cell is processing: the pair of the cells' masses is dominated. The
+**Below.** Revealing only the cell of an outcome is post-processing: the pair of the cells' masses is dominated. The
 loss ``log dP/dQ`` is a random variable under P, and the divergence of a product grows with each loss and each mass of
 that variable. Under P the mass of a cell is at least ``p - e``, its ratio at least ``(p - e) / (q + f)``: with the
 Q-mass ``w = q - f`` at that ratio the P-mass is no larger than the true one, also of the mixture ``(1 - s) w + s w r``
@@ -26,8 +26,8 @@ below, one for each order.
 
 **Both orders.** The larger of the divergences of (P, Q) and of (Q, P) is convex in alpha, so that it is the curve of a
 pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). Between the ratios of both it lies below its chords, which
-belong to the pair whose Q-mass at a ratio is the jump of the slope there. What rounding makes of the masses is measured
-at every ratio, and charged as a factor.
+belong to the pair whose Q-mass at a ratio is the jump of the slope there. The effect of rounding on the masses is
+measured at every ratio, and charged as a factor.
 
 **Ratios that increase.** If dP/dQ does not decrease along the line, its values in a cell lie between the mean of the
 cell before, ``p / q`` of it, and that of the cell after; 0 is below the first cell, infinity above the last one.
@@ -49,7 +49,7 @@ from hockeystick.values.errors import InvalidInputError
 ROUNDINGS = 16 * UNIT_ROUNDOFF  # relative: of a mass or a ratio, computed by a few operations
 NARROW = 3e-4  # width of the narrowest cell, in standard deviations of the loss
 LARGEST = 650.0  # loss up to which ratios are within the range of a double
-STEEP = 300.0  # log of b / a from which on a cell keeps all of its mass at both ends
+STEEP = 300.0  # log of b / a above which a cell keeps all of its mass at both ends
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class KnottedPair(DominatingPair):
     Attributes:
         losses: finite losses, increasing.
         log_q: log of the mass of each under Q; that under P is larger by the loss.
-        only_p: mass that P alone has, of infinite loss.
-        only_q: mass that Q alone has.
+        only_p: mass of P alone, at infinite loss.
+        only_q: mass of Q alone.
     """
 
     losses: tuple[float, ...]
@@ -87,7 +87,7 @@ class KnottedPair(DominatingPair):
 
     @cached_property
     def atoms(self) -> Atoms:
-        """All losses, with the masses that one law alone has at infinite ones."""
+        """All losses; the masses of one law alone have infinite loss."""
         loss, log_q = np.array(self.losses), np.array(self.log_q)
         low, high = ([-np.inf] if self.only_q else []), ([np.inf] if self.only_p else [])
         none = np.array([-np.inf])
@@ -123,7 +123,7 @@ class KnottedPair(DominatingPair):
 
 
 class Cells(NamedTuple):
-    """Cells of the outcomes, each array of shape (n,).
+    """Cells of the outcomes; each array has shape (n,).
 
     Attributes:
         p: masses under P.
@@ -151,7 +151,7 @@ def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Arra
     """Return ``least`` and ``reverse`` of cells along which the likelihood ratio does not decrease.
 
     Raises:
-        InvalidInputError: the masses contradict it.
+        InvalidInputError: the masses contradict this.
     """
     least, back = _reached(p, q, p_error, q_error), _reached(*(one[::-1] for one in (q, p, q_error, p_error)))[::-1]
     # the mean ratio of a cell is at least that of every cell before it
@@ -169,15 +169,15 @@ def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Arra
 
 
 def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
-    """The largest lower bound on the mean ratio of the cells before each."""
+    """Return, for each cell, the largest lower bound on the mean ratio of the cells before it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(p > p_error, (p - p_error) / (q + q_error), 0.0) * (1 - ROUNDINGS)
-    mean = np.where(np.isfinite(mean), mean, 0.0)  # a cell that P alone has bounds none that Q can show
+    mean = np.where(np.isfinite(mean), mean, 0.0)  # a cell of P alone gives no bound for cells with mass under Q
     return np.concatenate([[0.0], np.maximum.accumulate(mean)[:-1]])
 
 
 def spread_above(cells: Cells) -> KnottedPair:
-    """Return the pair that dominates: each cell's ratio is spread to its two ends.
+    """Return a pair that dominates: each cell's ratio is spread to its two ends.
 
     Raises:
         InvalidInputError: the mean ratio of a cell lies outside its two ends.
@@ -205,7 +205,7 @@ def spread_above(cells: Cells) -> KnottedPair:
         more = np.where(both, np.maximum(_narrow(cells) - (high - low), 0.0) / 2, 0.0)
         low, high = low - more, high + more
         width = np.expm1(np.minimum(high - low, STEEP))
-        # w_b = (p / a - q) / (b / a - 1) and w_a = (q - p / b) / (1 - a / b), with what the subtraction rounds
+        # w_b = (p / a - q) / (b / a - 1) and w_a = (q - p / b) / (1 - a / b), plus the rounding of the subtraction
         steep, whole = high - low >= STEEP, p_most * np.exp(-high) * (1 + ROUNDINGS)
         scaled = p_most * np.exp(-low)
         at_high = np.where(steep, np.inf, (scaled - q_least + ROUNDINGS * (scaled + q_most)) / width)
@@ -213,7 +213,7 @@ def spread_above(cells: Cells) -> KnottedPair:
         shrunk = p_least * np.exp(-high)
         at_low = (q_most - shrunk + ROUNDINGS * (q_most + shrunk)) / -np.expm1(low - high)
         at_low = np.where(steep, q_most, np.minimum(np.maximum(at_low, 0.0), q_most))
-        # with one end: all of the law that is bounded is there, and the other law alone has the rest
+        # with one end: all of the bounded law is there, and the other law alone has the rest
         down, up = np.isfinite(low) & ~both, np.isfinite(high) & ~both
         at_low, at_high = np.where(both | down, np.where(down, q_most, at_low), 0.0), np.where(both, at_high, 0.0)
         at_high = np.where(up, whole, at_high)
@@ -230,7 +230,7 @@ def spread_above(cells: Cells) -> KnottedPair:
 
 
 def _narrow(cells: Cells) -> float:
-    """Width to which narrow cells are widened: chosen, any is sound."""
+    """Return the width to which narrow cells are widened; any choice is sound."""
     seen = (cells.p > 0) & (cells.q > 0)
     if not seen.any():
         return NARROW
@@ -259,12 +259,12 @@ def either_order(pair: KnottedPair) -> KnottedPair:
     only_p, only_q = max(first.only_p, second.only_p), max(first.only_q, second.only_q)
     if not len(losses):
         return KnottedPair((), (), only_p, only_q)
-    # a chord over neighbours that are next to each other is above the curve, and its slope is known
+    # a chord between adjacent losses lies above the curve, and its slope is known
     apart = np.floor((losses - losses[0]) / _spacing(losses))
     losses = np.append(losses[:-1][np.diff(apart) > 0], losses[-1])
     roundings = 1 + ROUNDINGS * (8 + len(losses))
     curve = np.maximum(_curve(first, losses), _curve(second, losses)) * roundings
-    # the divergence at alpha = 0, which is all of the mass of P, and minus the slopes of the chords
+    # the divergence at alpha = 0, the total mass of P, and minus the slopes of the chords
     ratios, start = np.exp(np.append(-np.inf, losses)), max(_mass(first), _mass(second)) * roundings
     slopes = np.append(-np.diff(np.append(start, curve)) / np.diff(ratios), 0.0)
     q = np.maximum(slopes[:-1] - slopes[1:], 0.0)
@@ -275,12 +275,12 @@ def either_order(pair: KnottedPair) -> KnottedPair:
 
 
 def _spacing(losses: Array) -> float:
-    """Distance below which losses are taken together: chosen, any is sound."""
+    """Return the distance below which losses are merged; any choice is sound."""
     return max(float(np.median(np.diff(losses))), 1e-9) * 1e-3 if len(losses) > 1 else 1.0
 
 
 def _within(pair: KnottedPair) -> KnottedPair:
-    """The pair with losses above the range of an exponential taken as infinite."""
+    """Return the pair with losses beyond the range of an exponential taken as infinite."""
     losses, log_q = np.array(pair.losses), np.array(pair.log_q)
     beyond = losses > LARGEST
     if not beyond.any():
@@ -290,12 +290,12 @@ def _within(pair: KnottedPair) -> KnottedPair:
 
 
 def _mass(pair: KnottedPair) -> float:
-    """The mass of P."""
+    """Return the mass of P."""
     return float(np.exp(np.array(pair.log_q) + np.array(pair.losses)).sum()) + pair.only_p
 
 
 def _curve(pair: KnottedPair, losses: Array) -> Array:
-    """The divergence at ``alpha = e^loss`` for increasing losses, summed from above without differences."""
+    """Return the divergence at ``alpha = e^loss`` for increasing losses, summed from above without differences."""
     own, q = np.array(pair.losses), np.exp(np.array(pair.log_q))
     at = np.unique(np.concatenate([losses, own]))
     mass = np.zeros(len(at))

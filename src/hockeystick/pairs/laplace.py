@@ -27,12 +27,12 @@ from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 from hockeystick.pairs.window_transform import WindowTransform
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
-MOMENT_PANELS = 4096  # of the middle part; the error is of second order in their width
+MOMENT_PANELS = 4096  # panels of the middle part; the error is of second order in their width
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceMiddle:
-    """Densities of Lap(theta, 1) and Lap(0, 1) for 0 < x < theta, or those with another factor before them.
+    """Densities of Lap(theta, 1) and Lap(0, 1) for 0 < x < theta, possibly times another constant factor.
 
     Attributes:
         theta: the distance of the two centres in units of the scale.
@@ -59,7 +59,7 @@ class LaplaceMiddle:
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Exponentials: what of each law lies between 0 and x, and between x and theta."""
+        """Return the mass of each law between 0 and x, and between x and theta, by exponentials."""
         x = np.clip(x, 0.0, self.theta)
         rest, top = self.theta - x, math.exp(self.log_top)
         return Masses(
@@ -70,7 +70,7 @@ class LaplaceMiddle:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss, kept within [0, theta], where the loss ends."""
+        """Return the inverse of the loss, clipped to [0, theta]."""
         return np.minimum(np.maximum(0.5 * (loss + self.theta), 0.0), self.theta)
 
     def loss_error(self, x: Array) -> Array:
@@ -78,15 +78,15 @@ class LaplaceMiddle:
         return np.full_like(x, 8 * self.theta)
 
     def log_p_error(self, x: Array) -> Array:
-        """Rounding of theta, of x and of the differences; of the factor where it is far from 1."""
+        """Rounding of theta, of x and of the differences, and of the factor where it is far from 1."""
         return np.full_like(x, 8 * self.theta + 8 * max(abs(self.log_top), 1.0))
 
     def growth(self, x: Array) -> Array:
-        """``|exp(+-(x + iy))|`` grows by ``exp(|y|)`` at most, in any direction."""
+        """The growth constant: ``|exp(+-(x + iy))|`` grows by ``exp(|y|)`` at most, in any direction."""
         return np.ones_like(x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The whole interval: the rest of the law is in the atoms."""
+        """Return the whole interval: the rest of the law is in the atoms."""
         return 0.0, self.theta
 
 
@@ -149,7 +149,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]]:
-        """Mironov 2017 [Mir17], Proposition 6."""
+        """The moments of Mironov 2017 [Mir17], Proposition 6."""
         return self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:
@@ -161,16 +161,16 @@ class LaplacePair(DominatingPair):
         return out
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """The characteristic function after sampling, by quadrature; of an exchanged direction by the sign of p."""
+        """Return the characteristic function after sampling, by quadrature; the sign of p gives the direction."""
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Atoms and panels; see :func:`sampled_log_moment`."""
+        """Upper bound on K(t) after sampling, by atoms and panels; see :func:`sampled_log_moment`."""
         return sampled_log_moment(self.smooth, self.atoms, self.log_moment, rate, add, t)
 
 
 def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: bool) -> SampledLaplaceTransform:
-    """The characteristic function of a round with these densities and atoms after Poisson sampling."""
+    """Return the characteristic function of a round with these densities and atoms after Poisson sampling."""
     seen = np.isfinite(atoms.log_q)
     losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
     return SampledLaplaceTransform(middle.theta, middle.log_top, losses, log_masses, rate, add)
@@ -179,16 +179,16 @@ def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: boo
 def sampled_log_moment(
     middle: LaplaceMiddle, atoms: Atoms, base: Callable[[float], float], rate: float, add: bool, t: float
 ) -> float:
-    """An upper bound on K(t) after Poisson sampling: the sum over the atoms, and panels between them.
+    """Upper bound on K(t) after Poisson sampling: the sum over the atoms, and panels between them.
 
     With ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add).
 
     Args:
         middle: the smooth part of the base pair.
         atoms: its atoms; outcomes that only Q has are among them, with loss minus infinity.
-        base: upper bounds on the K of the base pair, of the pair with its laws exchanged where a record is added.
+        base: upper bounds on K of the base pair, with its laws exchanged if a record is added.
         rate: q.
-        add: whether the direction is the one that adds a record.
+        add: True for the direction that adds a record.
         t: the order, less 1.
     """
     rough = (moment.mixture_add if add else moment.mixture_remove)(base, rate, t)

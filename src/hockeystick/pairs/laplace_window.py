@@ -1,8 +1,8 @@
-"""Pairs whose loss has the density of the Laplace mechanism's on a window, atoms at its ends, and infinite losses.
+"""Pairs whose loss has the Laplace mechanism's density on a window, atoms at its ends, and infinite losses.
 
 On ``-w < l < w`` the density of the loss under P is ``c e^(l/2)``, under Q ``c e^(-l/2)``. At the ends of the window
-there are atoms: P has mass A at w and ``A e^-w`` at -w, Q the other way round. What is missing from 1, the mass I, has
-infinite loss: P has it at plus infinity, Q at minus infinity. Such a pair is its own mirror image. There are two uses.
+there are atoms: P has mass A at w and ``A e^-w`` at -w, Q the other way round. The mass I missing from 1 has infinite
+loss: P has it at plus infinity, Q at minus infinity. Such a pair is its own mirror image. There are two uses.
 
 **Truncated Laplace noise**: density ``e^(-|x|) / Z`` on ``|x| <= b``, ``Z = 2 (1 - e^-b)``, all in units of the scale,
 around theta (P) and around 0 (Q). Where both have density, from ``theta - b`` to b, the loss is ``|x| - |x - theta|``.
@@ -40,12 +40,12 @@ from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.window_transform import WindowTransform
 
 LITTLE = 0.5
-"""Mass of infinite loss up to which the finite mass is had as what it lacks of 1."""
+"""Infinite-loss mass up to which the finite mass is computed as 1 less that mass."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPair(DominatingPair):
-    """The pair of a window of losses; see the module. All masses are logarithms, ``-inf`` where there is none.
+    """Pair of a window of losses; see the module. All masses are given as logarithms, ``-inf`` for none.
 
     Attributes:
         exact: w, the largest finite loss, greater than 0.
@@ -61,17 +61,17 @@ class WindowPair(DominatingPair):
 
     @classmethod
     def truncated_laplace(cls, distance: Fraction, bound: Fraction, scale: Fraction) -> WindowPair:
-        """Truncated Laplace noise around ``distance`` against the same noise around 0.
+        """Return the pair of truncated Laplace noise around ``distance`` against the same noise around 0.
 
         Args:
-            distance: between the centres, greater than 0 and less than twice the bound.
-            bound: of the noise.
-            scale: of the noise.
+            distance: distance of the centres, greater than 0 and less than twice the bound.
+            bound: bound on the absolute value of the noise.
+            scale: scale of the noise.
         """
         theta, ends = float(distance / scale), float(bound / scale)
         log_z = math.log(2) + math.log(-math.expm1(-ends))
         if distance <= bound:
-            gap = float((bound - distance) / scale)  # of the upper end of the noise to the other centre
+            gap = float((bound - distance) / scale)  # distance of the upper end of the noise from the other centre
             log_high = math.log(-math.expm1(-gap)) - log_z if gap else -math.inf
             log_infinite = math.log(-math.expm1(-theta)) - gap - log_z
             return cls(distance / scale, -log_z, log_high, log_infinite)
@@ -81,7 +81,7 @@ class WindowPair(DominatingPair):
 
     @classmethod
     def bounded_range(cls, epsilon: Fraction) -> WindowPair:
-        """The worst single round whose losses have a range of epsilon, greater than 0."""
+        """Return the worst pair of a single round whose losses have a range of epsilon, greater than 0."""
         return cls(epsilon, -math.log(-math.expm1(-float(epsilon))))
 
     @property
@@ -91,7 +91,7 @@ class WindowPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The ends of the window, and infinite loss of either sign; none of those without mass."""
+        """The ends of the window and infinite loss of either sign, where they have mass."""
         loss, log_p, log_q = [], [], []
         if self.log_infinite > -math.inf:
             loss, log_p, log_q = [-math.inf, math.inf], [-math.inf, self.log_infinite], [self.log_infinite, -math.inf]
@@ -107,7 +107,7 @@ class WindowPair(DominatingPair):
 
     @property
     def infinite_mass(self) -> float:
-        """I, at least the smallest double where there is any."""
+        """The mass I; at least the smallest double if it is positive."""
         return max(math.exp(self.log_infinite), TINY) if self.log_infinite > -math.inf else 0.0
 
     @property
@@ -130,7 +130,7 @@ class WindowPair(DominatingPair):
         """The characteristic function in closed form."""
         w, infinite = self.width, self.infinite_mass
         ends, inside = self.log_high + math.log1p(math.exp(-w)), self.log_top + math.log(-math.expm1(-w))
-        # as what is missing from 1 while that is little, so that a small K keeps its digits; then as a sum
+        # as 1 less a small infinite mass, so that a small K keeps its digits; otherwise as a sum
         log_finite = math.log1p(-infinite) if infinite < LITTLE else float(np.logaddexp(ends, inside))
         at_ends = 1 / (1 + math.exp(inside - ends)) if ends > -math.inf else 0.0
         between = 1 / (1 + math.exp(ends - inside))
@@ -141,11 +141,11 @@ class WindowPair(DominatingPair):
         return self.transform.log_moment(t)
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """Like that of the Laplace pair; the Q-mass at minus infinity becomes an atom at ``log(1 - q)``."""
+        """As for the Laplace pair; the Q-mass at minus infinity becomes an atom at ``log(1 - q)``."""
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Like that of the Laplace pair; ``E_Q Lambda^-t`` is infinite, and useless, if some losses are infinite."""
+        """As for the Laplace pair; ``E_Q Lambda^-t`` is infinite, and useless, if some losses are infinite."""
 
         def base(order: float) -> float:
             return math.inf if add and self.log_infinite > -math.inf else self.log_moment(order)

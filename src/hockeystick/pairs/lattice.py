@@ -1,4 +1,4 @@
-"""The atoms of a pair as a grid has to mind them: how far apart they lie, and whether there is anything else."""
+"""Spacing of the atoms of a pair, which a grid must account for, and whether the pair has anything else."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hockeystick.pairs.base import DominatingPair
 if TYPE_CHECKING:
     from fractions import Fraction
 
-DENSE = 200  # atoms of one round, from which on they are as good as a density
+DENSE = 200  # number of atoms of one round from which on they behave like a density
 
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Places of the atoms of one kind of rounds, for a grid.
+    """Lattice of the atoms of one kind of round, for a grid.
 
     Attributes:
-        number: of its finite atoms.
-        spacing: the distance of the points on which all of them lie, where that is known; a fraction where exactly.
-        outermost: the distance of the first one from the last one, a fraction where it is known exactly; ``None``
-            where it is infinite or 0.
-        alone: whether the finite losses are two atoms and nothing else, or atoms of which a lattice is known.
+        number: number of finite atoms.
+        spacing: spacing of the lattice on which all of them lie, if known; a fraction if known exactly.
+        outermost: distance of the first atom from the last, a fraction if known exactly; ``None`` if it is infinite or
+            0.
+        alone: True if the finite losses are exactly two atoms, or atoms with a known lattice.
     """
 
     number: int
@@ -33,7 +33,7 @@ class Lattice:
 
     @classmethod
     def of(cls, pair: DominatingPair) -> Lattice:
-        """Places of the atoms of this pair, for a grid."""
+        """Return the lattice of the atoms of this pair, for a grid."""
         number = len(pair.atoms.finite().loss)
         outermost: Fraction | float | None = None
         if number:
@@ -45,13 +45,13 @@ class Lattice:
         return cls(number, pair.spacing, outermost, alone)
 
     def distance(self, least: float) -> Fraction | float | None:
-        """The distance to mind: that of all atoms where it is known, else of the outermost two.
+        """Return the relevant distance: the spacing of all atoms if known, else that of the outermost two.
 
         Args:
-            least: a distance below which atoms are as good as a density.
+            least: a distance below which atoms behave like a density.
 
         Returns:
-            A fraction where it is known exactly; ``None`` where there are no atoms, or they are dense.
+            A fraction if known exactly; ``None`` if there are no atoms, or they are dense.
         """
         if self.spacing is not None and (self.spacing >= least or self.number <= DENSE):
             return self.spacing

@@ -53,12 +53,12 @@ from hockeystick.pairs.sampled.poisson import (
     rate_error,
 )
 
-LARGEST = 500.0  # exponent up to which the ratio less 1 is summed as it stands
-LIGHT = -0.5  # of the ratio less 1: below it, the logarithm is of the sum itself
-FAR = 0.3  # size of a loss from which on its error is not asked to be small beside it
-NEWTON = 60  # steps towards an outcome, of which half a dozen are taken
-NEAR = 1e-14  # relative: a step so small is the last one
-UNITS = 8.0  # roundings of itself by which a weight may be off
+LARGEST = 500.0  # exponent up to which the ratio less 1 is summed directly
+LIGHT = -0.5  # of the ratio less 1: below it, the logarithm of the sum itself is taken
+FAR = 0.3  # size of a loss from which on its relative error need not be small
+NEWTON = 60  # most Newton steps towards an outcome; about six are taken
+NEAR = 1e-14  # relative: the last step is smaller than this
+UNITS = 8.0  # relative error of a weight, in roundings
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class MixtureLocation:
 
     @property
     def terms(self) -> int:
-        """Number of normal densities of the mixture."""
+        """Number of normal densities in the mixture."""
         return len(self.shifts)
 
     @cached_property
@@ -93,7 +93,7 @@ class MixtureLocation:
         return out
 
     def loss(self, x: Array) -> Array:
-        """``log sum_k w_k e^(mu_k x - mu_k^2/2)``, near 0 by the sum of what each term is beyond 1."""
+        """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, near 0 from the sum of each term less 1."""
         exponents = self._exponents(x)
         excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST))
         near = np.log1p(np.maximum(excess, LIGHT))
@@ -120,7 +120,7 @@ class MixtureLocation:
         return Masses(below, above, ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss by Newton's method; infinite where it leaves the range of a double."""
+        """Return the inverse of the loss by Newton's method; infinite where it leaves the range of a double."""
         shifts, weights = self._columns
         with np.errstate(over="ignore", invalid="ignore"):
             x: Array = ((loss - np.log(weights)) / shifts + 0.5 * shifts).min(axis=0)
@@ -154,7 +154,7 @@ class MixtureLocation:
         return 8 * np.square(np.abs(x) + self.shifts[-1]) + 8 + self.loss_error(x)
 
     def growth(self, x: Array) -> Array:
-        """Growth of a normal density, around the farthest of the centres."""
+        """Growth of a normal density, around the farthest centre."""
         return np.abs(x) + self.shifts[-1]
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -170,16 +170,16 @@ class MixtureLocation:
 
 @dataclass(frozen=True, slots=True)
 class PartlyShifted(PoissonSmooth):
-    """The terms with a shift, of which there is one with probability 1 - p_0: as after Poisson sampling.
+    """Mixture with a shifted term with probability 1 - p_0, as after Poisson sampling.
 
     Attributes:
-        missing: mass that is missing from p_0, relative to it.
+        missing: mass missing from p_0, relative to it.
     """
 
     missing: float = 0.0
 
     def loss_error(self, x: Array) -> Array:
-        """The error after sampling, that of the rate, and what the missing mass does: ``T / (g - T)``, 2 T <= p_0."""
+        """The errors after sampling, of the rate, and due to the missing mass: ``T / (g - T)``, 2 T <= p_0."""
         loss = self.base.loss(self.sign * x)
         own = (UNITS + 2) * rate_error(loss, mixed_loss(loss, self.rate), self.rate)
         return super(PartlyShifted, self).loss_error(x) + own + 2 * self.missing / UNIT_ROUNDOFF
@@ -196,15 +196,15 @@ class Mirrored:
     base: BasePart
 
     def log_p(self, x: Array) -> Array:
-        """The log-density that was that of Q."""
+        """The log-density of P, which is Q of the base."""
         return self.base.log_q(-x)
 
     def log_q(self, x: Array) -> Array:
-        """The log-density that was that of P."""
+        """The log-density of Q, which is P of the base."""
         return self.base.log_p(-x)
 
     def loss(self, x: Array) -> Array:
-        """The loss of the exchanged laws, at -x with the other sign."""
+        """The loss of the exchanged laws: that of the base at -x, negated."""
         return -self.base.loss(-x)
 
     def log_contrast(self, x: Array) -> Array:
@@ -212,7 +212,7 @@ class Mirrored:
         return self.base.log_contrast(-x)
 
     def masses(self, x: Array) -> Masses:
-        """Both laws and both sides change places."""
+        """The masses of the base with both laws and both sides exchanged."""
         base = self.base.masses(-x)
         return Masses(base.q_above, base.q_below, base.p_above, base.p_below)
 
@@ -221,7 +221,7 @@ class Mirrored:
         return -self.base.outcome(-loss)
 
     def loss_error(self, x: Array) -> Array:
-        """The error of the base, which is as large."""
+        """The error of the base, which is the same."""
         return self.base.loss_error(-x)
 
     def log_p_error(self, x: Array) -> Array:
@@ -242,14 +242,15 @@ class Mirrored:
 class MixturePair(DominatingPair):
     """p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
 
-    What is meant are weights whose sum is 1, each within UNITS roundings of the one that is given.
+    The exact weights sum to 1, each within UNITS roundings of the given one.
 
     Attributes:
         shifts: positive and increasing.
         weights: positive.
         rest: the weight p_0 of the term without a shift, to a rounding; 0 where there is none.
-        mirrored: whether N(0, 1) is P.
-        missing: mass of the mixture at outcomes that N(0, 1) has not; p_0 is less by that, and at least twice as large.
+        mirrored: True if N(0, 1) is P.
+        missing: mass of the mixture at outcomes impossible under N(0, 1); p_0 is reduced by it, and at least twice as
+            large.
     """
 
     shifts: tuple[float, ...]
@@ -262,7 +263,7 @@ class MixturePair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Mass that only one law has: infinite loss under the mixture, minus infinity where N(0, 1) is P."""
+        """Mass of the mixture alone: at infinite loss, or at minus infinity if N(0, 1) is P."""
         if not self.missing:
             return Atoms.none()
         mass, none = np.array([math.log(self.missing)]), np.array([-math.inf])
@@ -279,9 +280,9 @@ class MixturePair(DominatingPair):
 
     @property
     def _shifted(self) -> float:
-        """The probability of a shift, relatively known to UNITS + 2 roundings.
+        """The probability of a shift, with a relative error of UNITS + 2 roundings.
 
-        The weights add up to it, each within UNITS roundings of itself. Above a half it is what ``rest`` leaves of 1,
+        The weights add up to it, each within UNITS roundings of itself. Above a half it is computed as ``1 - rest``,
         which is off by a rounding of ``rest`` and one of its own; below, that would be off by many roundings of itself.
         """
         total = math.fsum(self.weights)
@@ -292,7 +293,7 @@ class MixturePair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From the logarithm of p_0 upwards; mirrored, downwards from where that ends."""
+        """From the logarithm of p_0 upwards; if mirrored, downwards from its negative."""
         low = math.log(self.rest) if self.rest else -math.inf
         return (-math.inf, -low) if self.mirrored else (low, math.inf)
 
@@ -309,18 +310,18 @@ class MixturePair(DominatingPair):
         return MixtureTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """The transform after Poisson sampling: a mixture with a larger term that is not shifted."""
+        """Return the transform after Poisson sampling: a mixture with a larger unshifted term."""
         weights = tuple(rate * weight for weight in self.weights)
         rest = (1 - rate) + rate * self.rest
         return MixtureTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
 
     @property
     def rho(self) -> float:
-        """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, whose terms have no larger one.
+        """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, and no term has a larger rho.
 
-        Or the largest loss, where there is one.
+        Alternatively the largest loss, if it is finite.
         """
-        if self.missing:  # by which the likelihood ratio is less than that of a mixture of whole mass
+        if self.missing:  # factor by which the likelihood ratio is less than for a mixture of mass 1
             return math.inf
         return min(self._largest_rho, super(MixturePair, self).rho)
 
@@ -339,14 +340,14 @@ class MixturePair(DominatingPair):
         return (self._shifted, self._largest_rho) if self.rest and not self.missing else None
 
     def log_moment(self, t: float) -> float:
-        """K(t) by the trapezoid rule, else roughly."""
+        """Upper bound on K(t), by the trapezoid rule or else a rough bound."""
         rough = self._rough(t, self.mirrored)
         return min(self.transform.log_moment(t), rough)
 
     def _rough(self, t: float, mirrored: bool) -> float:
-        """By convexity the mean of the terms' own moments; for N(0, 1) against the mixture the same numbers.
+        """Rough bound on K(t): by convexity, the mean of the terms' moments, also for N(0, 1) against the mixture.
 
-        For remove Minkowski's inequality too, which is the better one for large t.
+        For removal also Minkowski's inequality, which is better for large t.
         """
         zero = (self.rest,) if self.rest else ()
         logs = np.log(np.array((*zero, *self.weights)))
@@ -357,7 +358,7 @@ class MixturePair(DominatingPair):
         return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
+        """Upper bound on K(t) after Poisson sampling, by the trapezoid rule or else from the unsampled moment."""
         mix = moment.mixture_add if add else moment.mixture_remove
         bound = mix(lambda order: self._rough(order, add), rate, t)
         return min(self.sampled_transform(rate, add).log_moment(t), bound)

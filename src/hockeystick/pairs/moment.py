@@ -1,4 +1,4 @@
-"""Upper bounds on ``K(t) = log E_P [e^(tL); L < inf]`` for real t > 0: what a Renyi bound asks of a pair.
+"""Upper bounds on ``K(t) = log E_P [e^(tL); L < inf]`` for real t > 0, which Renyi bounds need.
 
 ``K(t) = t D_(1+t)(P || Q)``, D the Renyi divergence, where no loss is infinite. Each function returns an upper bound
 that holds in floating point; it exceeds the truth by a few roundings unless its docstring says otherwise.
@@ -25,17 +25,17 @@ CARE = 256 * UNIT_ROUNDOFF  # relative: a few dozen operations, each within a fe
 
 
 def rounded_up(value: float, size: float = 0.0) -> float:
-    """``value`` plus what its rounding may have taken, ``size`` being the largest number that went into it."""
+    """Return ``value`` plus a bound on its rounding, where ``size`` is the largest number that went into it."""
     return math.inf if math.isnan(value) else value + CARE * (abs(value) + size)
 
 
 def gaussian(mu: float, t: float) -> float:
-    """K(t) of unsampled Gaussian noise, ``mu^2 t (1 + t) / 2``, rounded up."""
+    """Return K(t) of unsampled Gaussian noise, ``mu^2 t (1 + t) / 2``, rounded up."""
     return rounded_up(0.5 * mu * mu * t * (1 + t))
 
 
 def laplace(theta: float, t: float) -> float:
-    """Lap(theta, 1) against Lap(0, 1) (Mironov 2017 [Mir17], Proposition 6).
+    """Upper bound on K(t) of Lap(theta, 1) against Lap(0, 1) (Mironov 2017 [Mir17], Proposition 6).
 
     With ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t x2(-c)) / (1 + 2t)``.
     """
@@ -51,16 +51,16 @@ def black_box(epsilon: float, delta: float, t: float) -> float:
     ``a = t epsilon``; with delta = 0 Mironov 2017 [Mir17], Proposition 5.
     """
     a, small = t * epsilon, math.exp(-epsilon)
-    if a > DIRECT:  # m = (1 - delta) e^a (1 + e^(-eps - 2a)) / (1 + e^-eps), of which e^-1200 is next to nothing
+    if a > DIRECT:  # m = (1 - delta) e^a (1 + e^(-eps - 2a)) / (1 + e^-eps), of which e^-1200 is negligible
         return rounded_up(a + math.log1p(-delta) - math.log1p(small), 1.0 - 2 * math.log1p(-delta))
     excess = (beyond_first(a) + small * beyond_first(-a) - a * math.expm1(-epsilon)) / (1 + small)
     return rounded_up(math.log1p(-delta) + math.log1p(excess), -2 * math.log1p(-delta))
 
 
 def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
-    """Finitely many losses: ``log sum p e^(tL)``. Errs by a few roundings of 1, not of K.
+    """Upper bound on ``log sum p e^(tL)``, for finitely many losses. Its error is a few roundings of 1, not of K.
 
-    The losses may be off by some units of themselves.
+    The losses may be off by ``units`` roundings of themselves.
     """
     seen = np.isfinite(loss) & np.isfinite(log_p)
     exponent = log_p[seen] + t * (loss[seen] + units * UNIT_ROUNDOFF * np.abs(loss[seen]))
@@ -72,7 +72,7 @@ def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
 
 
 def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
-    """All atoms of a law, accurate for a small K too where no loss is infinite under P.
+    """Upper bound on K(t) from all atoms of a law, accurate for small K too if no loss is infinite under P.
 
     With both laws whole and ``x2(y) = e^y - 1 - y``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``, q_0 the mass that Q
     has where P has none, since ``E e^-L = 1 - q_0``. Every term is positive; relative errors of the terms are at most
@@ -92,7 +92,7 @@ def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
 
 
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
-    """A rough bound after Poisson sampling with rate q, from the base pair's own K: the better of two.
+    """Rough upper bound after Poisson sampling with rate q, from K of the base pair: the better of two.
 
     With ``g = 1 - q + q Lambda``, ``Lambda`` the base likelihood ratio under Q: convexity of ``g^(1+t)`` gives ``m <=
     1 - q + q e^K``, and Minkowski's inequality ``m^(1/(1+t)) <= 1 - q + q e^(K / (1+t))``.
@@ -103,15 +103,15 @@ def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> flo
 
 
 def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
-    """A rough bound in the other direction: ``g^(-t)`` is convex and at most ``(1 - q)^(-t)``.
+    """Rough upper bound in the other direction: ``g^(-t)`` is convex and at most ``(1 - q)^(-t)``.
 
-    ``base(t)`` bounds the K of the swapped base pair, ``log E_Q Lambda^(-t)``.
+    ``base(t)`` bounds K of the swapped base pair, ``log E_Q Lambda^(-t)``.
     """
     return rounded_up(min(log_mixture(rate, base(t)), -t * math.log1p(-rate)), 1.0)
 
 
 def mixture_replace(mu: float, rate: float, t: float) -> float:
-    """A rough bound for two Gaussian mixtures at a distance: the better of two.
+    """Rough upper bound for two shifted Gaussian mixtures: the better of two.
 
     ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex, which gives the Gaussian at distance 2 mu with probability q; and
     the second mixture is at least (1 - q) times the law without the record.
@@ -122,7 +122,7 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
 
 
 def log_convex(log_f: Array, width: float) -> float:
-    """log of an upper bound on the integral of a log-convex f, from its logarithms at equidistant nodes.
+    """Return the log of an upper bound on the integral of a log-convex f, from its logarithms at equidistant nodes.
 
     f lies below the exponential through the ends of each panel, whose integral is ``width (f1 - f0) / log (f1 / f0)``,
     the logarithmic mean.
@@ -132,21 +132,21 @@ def log_convex(log_f: Array, width: float) -> float:
 
 
 def log_concave(log_f: Array, slope: Array, width: float) -> float:
-    """log of an upper bound on the integral of a log-concave f, by its tangent in the middle of each panel.
+    """Return the log of an upper bound on the integral of a log-concave f, by its tangent at each panel's midpoint.
 
     f lies below the exponential with that tangent, whose integral is ``width f sinh(y) / y``, ``y = slope width / 2``.
 
     Args:
-        log_f: logarithms of f in the middles, shape (n,).
+        log_f: logarithms of f at the midpoints, shape (n,).
         slope: slopes of log f there, shape (n,).
-        width: of each panel.
+        width: width of each panel.
     """
     twice = np.abs(slope) * width
     return _log_sum(log_f + 0.5 * twice + _log_mean(twice)) + math.log(width)
 
 
 def _log_mean(apart: Array) -> Array:
-    """``log ((1 - e^-y) / y)``, 0 at y = 0: the mean of ``e^-u`` over ``0 <= u <= y``."""
+    """Return ``log ((1 - e^-y) / y)``, 0 at y = 0: the log of the mean of ``e^-u`` over ``0 <= u <= y``."""
     safe = np.maximum(apart, 1e-8)
     mean: Array = np.where(apart < 1e-8, -0.5 * apart, np.log(-np.expm1(-safe) / safe))
     return mean
@@ -158,7 +158,7 @@ def _log_sum(exponent: Array) -> float:
 
 
 def log_mixture(rate: float, k: float) -> float:
-    """The logarithm ``log(1 - q + q e^k)`` of a mixture of 1 and e^k."""
+    """Return ``log(1 - q + q e^k)``, the logarithm of a mixture of 1 and e^k."""
     if k > DIRECT:
         return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))
     return math.log1p(rate * math.expm1(k))

@@ -1,20 +1,20 @@
-"""The largest privacy curve through some points, and the pair of a trade-off function with corners; in exact numbers.
+"""Pairs, in exact numbers, of the largest privacy curve through given points and of trade-off functions with corners.
 
 **Points of a privacy curve.** Let a mechanism satisfy (epsilon_i, delta_i) for several i, in both directions. As a
 function of ``alpha = e^eps`` its curve is convex, does not increase, and is 1 at alpha 0. With P and Q exchanged it is
-``1 - alpha + alpha h(1 / alpha)``, so that each point says ``1 - e^-epsilon (1 - delta)`` at -epsilon, too. The largest
-such function is the lower convex hull of all of these points and of (0, 1), constant from the last point on: no convex
-function below the points is anywhere above it, and it is itself convex. It is the curve of a pair (Zhu, Dong, Wang 2022
-[ZDW22], after Definition 7) with a loss at each corner, whose Q-mass is by how much the slope changes there, and the
-last delta at infinite loss. The pair satisfies all of the points in both directions: it is attained. For one point it
-is that of Kairouz, Oh and Viswanath.
+``1 - alpha + alpha h(1 / alpha)``, so that each point also gives the bound ``1 - e^-epsilon (1 - delta)`` at -epsilon.
+The largest such function is the lower convex hull of all of these points and of (0, 1), constant from the last point
+on: no convex function below the points is anywhere above it, and it is itself convex. It is the curve of a pair (Zhu,
+Dong, Wang 2022 [ZDW22], after Definition 7) with a loss at each corner, whose Q-mass is the change of slope there, and
+the last delta at infinite loss. The pair satisfies all of the points in both directions: it is attained. For one point
+it is that of Kairouz, Oh and Viswanath.
 
 Numbers ``e^epsilon`` are taken to 60 digits: that is far below the rounding of a loss, which engines charge.
 
 **A trade-off function with corners** (Dong, Roth, Su 2022 [DRS22]): ``f(alpha_i) = beta_i``, linear between. A step
 from one corner to the next is an outcome that Q shows with probability ``alpha_(i+1) - alpha_i`` and P with ``beta_i -
-beta_(i+1)``: the Neyman-Pearson test that rejects outcomes in this order has the errors f. What f(0) is below 1 has
-infinite loss; what alpha and beta leave at the last corner is one more outcome.
+beta_(i+1)``: the Neyman-Pearson test that rejects outcomes in this order has the errors f. The mass ``1 - f(0)`` has
+infinite loss; the remainders of alpha and beta at the last corner are one more outcome.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ONE, ZERO = Fraction(1), Fraction(0)  # as fractions
 
 
 def exponential(power: Fraction) -> Fraction:
-    """e to a power, to :data:`DIGITS` digits."""
+    """Return e to a power, to :data:`DIGITS` digits."""
     context = Context(prec=DIGITS)
     return Fraction(context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator))))
 
 
 def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> FinitePair:
-    """The pair of the largest privacy curve that some points allow.
+    """Return the pair of the largest privacy curve that the given points allow.
 
     Args:
         epsilons: 0 or greater.
@@ -63,17 +63,17 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
     q = [falls[i] - falls[i + 1] for i in range(len(slopes))]
     at_corners = [at for at, _ in corners[1:]]
     with_ = [at * mass for at, mass in zip(at_corners, q, strict=True)]
-    # below the first corner Q alone has what its slope leaves of 1; beyond the last one P has its delta
+    # below the first corner Q alone has 1 less its slope; beyond the last one P alone has its delta
     return FinitePair((ZERO, *with_, ONE - sum(with_)), (ONE - sum(q), *q, ZERO))
 
 
 def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], last: tuple[Fraction, Fraction]) -> bool:
-    """True if the middle one of three points is on or above the chord of the others."""
+    """Return True if the middle one of three points is on or above the chord of the others."""
     return (middle[1] - one[1]) * (last[0] - one[0]) >= (last[1] - one[1]) * (middle[0] - one[0])
 
 
 def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> FinitePair | None:
-    """The pair whose trade-off function is linear between some corners; ``None`` where that is not convex.
+    """Return the pair whose trade-off function is linear between given corners; ``None`` if it is not convex.
 
     Args:
         alphas: rates of false alarms, increasing from 0.
@@ -93,13 +93,13 @@ def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> Finit
 
 
 def of_tests(alphas: Iterable[float], betas: Iterable[float]) -> FinitePair:
-    """The pair of the best tests that some tests give by randomisation, in exact numbers.
+    """Return the pair, in exact numbers, of the best tests obtained by randomising between given tests.
 
-    Its trade-off function is the lower convex hull of their rates, of (0, 1) and of (1, 0). Rates that are rounded up
-    are those of a test that gives a wrong answer now and then, so that a pair of which these are rates dominates it.
+    Its trade-off function is the lower convex hull of their rates, of (0, 1) and of (1, 0). Rates rounded up are those
+    of a test that sometimes errs on purpose, so a pair that attains the true rates dominates this one.
 
     Args:
-        alphas: rates of false alarms, rounded up; a test of which one is 1 or more is left out.
+        alphas: rates of false alarms, rounded up; a test with a rate of 1 or more is left out.
         betas: rates of missed records, rounded up.
 
     >>> of_tests([0.25], [0.25]).loss_range

@@ -3,7 +3,7 @@
 The k-fold law of atoms with losses ``L_1, ..., L_m`` and masses ``p_1, ..., p_m`` is multinomial: the sum ``n_1 L_1 +
 ... + n_m L_m`` with the mass ``k! / (n_1! ... n_m!) p_1^n_1 ... p_m^n_m``, for each of the ``C(k + m - 1, m - 1)`` ways
 of writing k as a sum of m whole numbers; of several kinds of rounds, every sum of one of each. Sums of losses are the
-loss of the product pair, so that nothing is approximated but by rounding.
+loss of the product pair, so rounding is the only error.
 
 Rounding, with u the unit round-off. A sum of m products, each of a loss that is off by ``16 + units`` roundings of
 itself, is off by at most ``(m + 20 + units) u sum n_i |L_i|``, and by ``sum n_i slip_i``. Its log-mass is a sum of
@@ -27,11 +27,11 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair
 
 LOSS_CARE = 20  # roundings of a sum of losses, besides one for each term
 MASS_CARE = 56  # roundings of a log-mass, besides one for each term
-BY_SERIES = 100  # up to this number logarithms of factorials are those of whole numbers
+BY_SERIES = 100  # up to this number logarithms of factorials are computed from whole numbers
 
 
 class ProductPair(DominatingPair):
-    """The product of pairs with finitely many losses: its atoms are the finite sums that P can show.
+    """The product of pairs with finitely many losses; its atoms are the finite sums with mass under P.
 
     Args:
         rounds: pair and count of each kind; none has a smooth part.
@@ -42,7 +42,7 @@ class ProductPair(DominatingPair):
 
     @cached_property
     def atoms(self) -> Atoms:
-        """All sums, with what each may be off by."""
+        """All sums, with bounds on their errors."""
         parts = [power(seen(pair), count) for pair, count in self._rounds]
         out = parts[0]
         for part in parts[1:]:
@@ -60,38 +60,38 @@ class ProductPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """Nothing beside what the atoms themselves say that they are off by."""
+        """Zero: the atoms themselves declare their errors."""
         return float(np.max(self.atoms.slip))
 
     def log_moment(self, t: float) -> float:
-        """The sum of those of the factors: nothing has to be enumerated for it."""
+        """Upper bound on K(t): the sum over the factors, without enumerating atoms."""
         total = math.fsum(count * pair.log_moment(t) for pair, count in self._rounds)
         return moment.rounded_up(total, abs(total))
 
 
 @lru_cache(maxsize=64)
 def product(rounds: tuple[tuple[DominatingPair, int], ...]) -> ProductPair:
-    """The product of pairs with finitely many losses; a grid evaluates it on every mesh that it tries."""
+    """Return the product of pairs with finitely many losses; cached, as a grid evaluates it on every mesh it tries."""
     return ProductPair(rounds)
 
 
 def seen(pair: DominatingPair) -> Atoms:
-    """The finite losses that P can show."""
+    """Return the finite losses with mass under P."""
     atoms = pair.atoms.finite()
     which = np.isfinite(atoms.log_p)
     return atoms if which.all() else atoms.kept(which)
 
 
 def terms(atoms: int, rounds: int) -> int:
-    """Number of sums of so many rounds of so many atoms."""
+    """Return the number of sums for the given numbers of atoms and rounds."""
     return math.comb(rounds + atoms - 1, atoms - 1) if atoms else 0
 
 
 @lru_cache(maxsize=4)
 def _log_factorials(most: int) -> Array:
-    """Logarithms of the factorials of 0 to most: of whole numbers, and from 100 on by Stirling's series.
+    """Return log-factorials of 0 to most: from whole numbers, and from 100 on by Stirling's series.
 
-    What is left of that after ``1/12n - 1/360n^3 + 1/1260n^5`` is below ``1/1680n^7``, which is 6e-18.
+    The remainder of the series after ``1/12n - 1/360n^3 + 1/1260n^5`` is below ``1/1680n^7``, which is 6e-18.
     """
     few = np.array([math.log(math.factorial(n)) for n in range(min(most, BY_SERIES) + 1)])
     n = np.arange(BY_SERIES + 1, most + 1, dtype=np.float64)
@@ -102,10 +102,10 @@ def _log_factorials(most: int) -> Array:
 
 
 def power(atoms: Atoms, count: int) -> Atoms:
-    """The law of the sum of ``count`` losses of the same atoms, all finite and seen; of no atoms there is no sum.
+    """Return the law of the sum of ``count`` losses of the same atoms, all finite with mass; empty if there are none.
 
     Args:
-        atoms: of one round.
+        atoms: atoms of one round.
         count: 1 or greater.
     """
     if count == 1 or not len(atoms.loss):
@@ -139,9 +139,9 @@ def power(atoms: Atoms, count: int) -> Atoms:
 
 
 def _repeated(atoms: Atoms, count: int) -> Atoms:
-    """The one sum of ``count`` losses of a single atom: no way of ordering them is counted, however many they are.
+    """Return the sum of ``count`` losses of a single atom, without counting orderings, for any count.
 
-    A product of doubles is off by one unit roundoff of itself beyond what the atom itself is off by.
+    A product of doubles is off by one relative unit roundoff beyond the error of the atom itself.
     """
     once = _with_slips(atoms)
     loss, log_p, log_q = count * once.loss, count * once.log_p, count * once.log_q
@@ -151,7 +151,7 @@ def _repeated(atoms: Atoms, count: int) -> Atoms:
 
 
 def _weighted(times: Array, log: float) -> Array:
-    """``n log q``, which is 0 for n = 0 although Q may have no mass there."""
+    """Return ``n log q``, which is 0 for n = 0 even if Q has no mass there."""
     with np.errstate(invalid="ignore"):
         return np.where(times > 0, times * log, 0.0)
 
@@ -163,7 +163,7 @@ def _with_slips(atoms: Atoms) -> Atoms:
 
 
 def _sum(first: Atoms, second: Atoms) -> Atoms:
-    """The law of the sum of two independent losses."""
+    """Return the law of the sum of two independent losses."""
 
     def added(x: Array | float, y: Array | float) -> Array:
         out: Array = np.add.outer(np.asarray(x), np.asarray(y)).ravel()

@@ -1,4 +1,4 @@
-"""The Renyi bound on a composition in one direction: cheap, one-sided, never at a loss.
+"""The Renyi bound on a composition in one direction: cheap, one-sided, always available.
 
 For every t > 0, ``sup_{x >= 0} e^(-tx) (1 - e^-x) = t^t / (1 + t)^(1 + t)`` gives
 
@@ -30,10 +30,10 @@ LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
 PRECISION = 1e-6  # of log t; the bound errs by its square
 SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
 MOMENT = 10e3
-"""Units of work of one moment of one kind of round, besides the seconds that the kind gives for a search of ORDERS."""
+"""Work units of one moment of one kind of round, besides the seconds that the kind states for a search of ORDERS."""
 
 ORDERS = 16
-"""Orders that a search tries, about."""
+"""Approximate number of orders that a search tries."""
 
 
 class RenyiBound(NamedTuple):
@@ -44,9 +44,9 @@ class RenyiBound(NamedTuple):
 
 
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
-    """A certified upper bound on K(t) of the composition; quicker where it may lie ``slack`` above."""
+    """Certified upper bound on K(t) of the composition; faster if it may lie ``slack`` above."""
     if slack:
-        share = slack / (1 << composition.count.bit_length())  # the same for counts nearby: bounds are kept
+        share = slack / (1 << composition.count.bit_length())  # the same for nearby counts: bounds are cached
         parts = [count * _quick(pair, t, share) for pair, count in composition.rounds]
     else:
         parts = [count * pair.log_moment(t) for pair, count in composition.rounds]
@@ -56,14 +56,14 @@ def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> f
 
 
 def moment_work(composition: RenyiComposition) -> float:
-    """Units of work of K at one order."""
+    """Return the units of work of K at one order."""
     return sum(MOMENT + 1e9 * curve.seconds / ORDERS for curve, _ in composition.rounds)
 
 
 def renyi_epsilon(
     composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
-    """An epsilon >= 0 at which the composition has at most that log delta, finite losses only; ``inf`` if none."""
+    """Return an epsilon >= 0 with at most the given log delta, for finite losses only; ``inf`` if there is none."""
     return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision, moment_work(composition))
 
 
@@ -74,13 +74,13 @@ def epsilon_from(
     precision: float = PRECISION,
     work: float = MOMENT,
 ) -> RenyiBound:
-    """An epsilon >= 0 at which log delta is at most a value, from any upper bound on K; ``inf`` if there is none."""
+    """Return an epsilon >= 0 with at most the given log delta, from any upper bound on K; ``inf`` if there is none."""
     found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision, work)
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
 def epsilon_at(composition: RenyiComposition, t: float, log_delta: float) -> float:
-    """An epsilon >= 0 at which the composition has at most that log delta, from one order, ``1 + t``."""
+    """Return an epsilon >= 0 at which the composition has at most the given log delta, from one order, ``1 + t``."""
     return max(_epsilon_at(log_moment(composition, t), t, log_delta), 0.0)
 
 
@@ -94,12 +94,12 @@ def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
 
 
 def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:
-    """An upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
+    """Upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
     return log_delta_at(log_moment(composition, t, slack), t, epsilon)
 
 
 def log_delta_at(k: float, t: float, epsilon: float) -> float:
-    """An upper bound on log delta of the finite losses at an epsilon, from one on K at one order, ``1 + t``."""
+    """Upper bound on log delta of the finite losses at an epsilon, from a bound k on K at one order, ``1 + t``."""
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
@@ -123,10 +123,10 @@ def log_delta_by(
 
 
 def _least(bound: Callable[[float], float], start: float, precision: float, work: float) -> RenyiBound:
-    """The least value of a function of t with one minimum, from a bracket in log t around it.
+    """Return the least value of a function of t with one minimum, from a bracket in log t around it.
 
-    The minimum is found to a precision of log t, of which the value errs by about the square. Where the budget allows
-    no further order, each of which takes so much ``work``, the least value so far is taken.
+    The minimum is located to ``precision`` in log t; the error of its value is about the square. Each order takes
+    ``work`` units; if the budget allows no further order, the least value so far is returned.
     """
     known: dict[float, float] = {}
 

@@ -1,12 +1,12 @@
-"""A pair of atoms without the large losses that are next to never seen.
+"""A pair of atoms without its extremely improbable large losses.
 
-Let D(eps) be ``E (1 - e^(eps - S))_+`` of rounds whose finite losses under P sum up to S, and D' the same over those
-outcomes of all rounds of which none is left out. An outcome adds between 0 and its own mass to D, so that
+Let D(eps) be ``E (1 - e^(eps - S))_+`` of rounds whose finite losses under P sum up to S, and D' the same over the
+outcomes in which no round shows a loss that is left out. An outcome adds between 0 and its own mass to D, so that
 
     D'(eps) <= D(eps) <= D'(eps) + P(some round shows what is left out) <= D'(eps) + sum of the masses left out ,
 
-the sum over all rounds. Why leave them out: a loss that is next to never seen may be so large that it is all that
-remains of the law tilted by ``e^(tL)``, and what leans towards epsilon by a tilt then sees nothing else.
+the sum over all rounds. The reason to leave them out: an extremely improbable loss may be so large that it dominates
+the law tilted by ``e^(tL)``, and an engine that tilts the law towards epsilon then sees nothing else.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ ROUNDINGS = 1e-9  # of the logarithm of a sum of masses, each of which has a log
 
 @dataclass(frozen=True)
 class ShortenedPair(DominatingPair):
-    """The finite atoms of a pair, but for those of a loss above 0 that are seen with next to no probability.
+    """The finite atoms of a pair without extremely improbable atoms of positive loss.
 
     Attributes:
-        whole: the pair, which has atoms alone.
+        whole: the pair, which has only atoms.
         log_least: log of the mass under P below which such an atom is left out.
     """
 
@@ -38,7 +38,7 @@ class ShortenedPair(DominatingPair):
 
     @cached_property
     def _parts(self) -> tuple[Atoms, Atoms]:
-        """The atoms that are kept, and those that are left out."""
+        """Atoms that are kept, and atoms that are left out."""
         atoms = self.whole.atoms.finite()
         left_out = (atoms.loss > 0) & (atoms.log_p < self.log_least)
         return atoms.kept(~left_out), atoms.kept(left_out)
@@ -50,7 +50,7 @@ class ShortenedPair(DominatingPair):
 
     @property
     def log_lost(self) -> float:
-        """An upper bound on the log of the mass under P that is left out; minus infinity where nothing is."""
+        """Upper bound on the log of the P-mass that is left out; minus infinity if none is."""
         log_p = self._parts[1].log_p
         top = float(log_p.max(initial=-math.inf))
         return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
@@ -71,14 +71,14 @@ class ShortenedPair(DominatingPair):
 
 
 def shortened(composition: Composition, log_lost: float) -> Kept:
-    """Rounds without large losses that are next to never seen.
+    """Return rounds without extremely improbable large losses.
 
     Args:
-        composition: the rounds; those that have more than atoms stay as they are.
-        log_lost: log of the mass that may be left out of all of them together.
+        composition: the rounds; those with a smooth part stay as they are.
+        log_lost: log of the total mass that may be left out of all rounds.
 
     Returns:
-        The rounds themselves, and minus infinity, where there is nothing to leave out.
+        The shortened rounds; if there is nothing to leave out, the rounds themselves and minus infinity.
     """
     rounds: list[tuple[DominatingPair, int]] = []
     total = -math.inf

@@ -1,4 +1,4 @@
-"""Knowledge of one round in one direction, with its side: a pair is the truth, bounds it, or is one of two bounds.
+"""Known pairs of one round in one direction: an exact pair, an upper bound, or an upper and lower bounds.
 
 Let ``H_b`` be the hockey-stick divergence at ``b = e^eps``, and call *instance* a choice of neighbouring datasets and
 of whatever else the mechanism leaves open (the other records, the query). The truth of a round is the largest
@@ -8,13 +8,13 @@ of whatever else the mechanism leaves open (the other records, the query). The t
 - :class:`Between`: ``above`` dominates every instance, and each pair in ``below`` is the law of an instance, or is
   dominated by one. A product of pairs that dominate dominates the composition (Zhu, Dong, Wang 2022 [ZDW22],
   Theorem 10): an upper end. A composition of instances, all rounds on one pair of neighbours, is an instance of the
-  composition: what is dominated by it is a lower end. Between the two nothing is known.
-- :class:`Above`: the pair dominates. From below nothing is known.
+  composition: what is dominated by it is a lower end. Nothing is known of the gap between them.
+- :class:`Above`: the pair dominates. No lower bound is known.
 
 **Alternatives.** Which instance is the worst may depend on delta and on the number of rounds, so that ``below`` may
 hold several. They are chosen for the whole composition at once: the first of every kind together, the second of every
-kind together, and so on; a kind with fewer repeats its last. So a scheme orders them in the way in which datasets hang
-together.
+kind together, and so on; a kind with fewer repeats its last. So a scheme orders them consistently with the datasets
+they come from.
 
 **Orderings.** An instance is seen from either side: with P and Q exchanged it belongs to the other direction. Under
 ``remove`` and ``add`` the alternatives at one place are the two sides of one instance. Under ``replace-one`` both
@@ -31,51 +31,52 @@ from hockeystick.pairs.base import DominatingPair, RenyiCurve
 from hockeystick.values.errors import InvalidInputError
 
 WIDTH = "the interval is as narrow as current theory allows"
-"""Reason of an interval whose ends are of two pairs, before the sentence that says why there are two."""
+"""Reason for an interval whose ends come from two pairs, before the sentence that explains why there are two."""
 
 
 def width_of(why: str) -> str:
-    """Return the reason of an interval whose ends are of two pairs; a reason that names the width stands for itself."""
+    """Return the reason for an interval between two pairs; one that already names the width is returned unchanged."""
     return why if why.startswith("the interval is ") else f"{WIDTH}: {why}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tight:
-    """A pair that some instance attains: the truth.
+    """A tight pair: some instance attains it.
 
     Attributes:
-        pair: what the strongest adversary sees.
+        pair: the attained dominating pair.
     """
 
     pair: DominatingPair
 
     @property
     def above(self) -> DominatingPair:
-        """The pair that dominates: the one there is."""
+        """The dominating pair."""
         return self.pair
 
     @property
     def below(self) -> tuple[DominatingPair, ...]:
-        """The pairs that are attained: the one there is."""
+        """The attained pairs: just this pair."""
         return (self.pair,)
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A pair that dominates, and pairs that are dominated: the truth is between.
+    """A pair that dominates, and pairs that are dominated: the truth lies in between.
 
     Args:
         above: dominates every instance.
-        below: one or more pairs, each dominated by an instance; in which order, see the module.
-        why: why they differ, in a sentence that is said with every answer.
-        curve: a Renyi curve of every instance, where one is known that is not that of ``above``: it may be the lower.
-        alone: True if some instance attains the delta of ``above`` at each epsilon, another one at another epsilon:
-            the truth for one round, and not for a composition.
-        together: pairs that dominate so many of these rounds together, however others come in between, and how often
-            each; none where they are no better than ``above`` composed with itself.
+        below: one or more pairs, each dominated by an instance; for their order, see the module.
+        why: reason why they differ, a sentence stated with every answer.
+        curve: a Renyi curve that holds for every instance, if one other than that of ``above`` is known; it may be
+            lower.
+        alone: True if, at each epsilon, some instance attains the delta of ``above``, possibly a different one per
+            epsilon: exact for one round, but not for a composition.
+        together: given a number of these rounds, pairs with counts that dominate them together, also with other rounds
+            in between; none where they are no better than ``above`` composed with itself.
 
     Raises:
-        InvalidInputError: nothing below.
+        InvalidInputError: ``below`` is empty.
     """
 
     above: DominatingPair
@@ -94,7 +95,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """A pair of which no more is known than that it dominates.
+    """A pair that is known to dominate, without a lower bound.
 
     Attributes:
         pair: dominates every instance.
@@ -104,14 +105,14 @@ class Above:
 
     @property
     def above(self) -> DominatingPair:
-        """The pair that dominates: the one there is."""
+        """The dominating pair."""
         return self.pair
 
     @property
     def below(self) -> tuple[DominatingPair, ...]:
-        """No pair is known that is attained."""
+        """Empty: no attained pair is known."""
         return ()
 
 
 Known = Tight | Between | Above
-"""A pair and its side, or two."""
+"""Known pairs of a round: exact, two-sided, or an upper bound only."""

@@ -1,4 +1,4 @@
-"""A dominating pair in place of rounds of which nothing but a Renyi curve is known.
+"""A dominating pair for rounds of which only a Renyi curve is known.
 
 Let K be the sum of the curves. For every epsilon and every t > 0 (``pairs/renyi.py``)
 
@@ -10,13 +10,13 @@ int min(p, q) int max(p, q)`` by the inequalities of Jensen and of Cauchy and Sc
 
 Any convex decreasing function of ``alpha = e^eps`` that starts at 1 and lies above delta at some knots lies above it
 between them, delta itself being convex in alpha; it is the privacy curve of a pair whose losses are the knots (Zhu,
-Dong, Wang 2022 [ZDW22], after Definition 7). What is left beyond the last knot counts as infinite loss. The pair
+Dong, Wang 2022 [ZDW22], after Definition 7). The remainder beyond the last knot counts as infinite loss. The pair
 dominates the rounds, so that the product with the pairs of other rounds dominates the composition (Theorem 10 there): a
 bound that is nowhere above the Renyi bound of all of them, but for the width of the knots, and below it wherever other
 rounds bring more than moments.
 
-Numerics: everything is in logarithms, since alpha and the masses leave the range of a double. The masses that come out
-are checked against h at every loss, and raised by what is missing, so that no rounding is left to trust.
+Numerics: everything is in logarithms, since alpha and the masses leave the range of a double. The resulting masses are
+checked against h at every loss, and raised by any deficit, so that no rounding has to be trusted.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ STRIDE = 1.04
 in between are taken, too, since bounds on moments of samples without replacement have their corners there."""
 
 LITTLE = 1e-3
-"""K at the least order that is tried: lower ones say nothing that the bound at epsilon 0 does not."""
+"""K at the least order tried: lower orders add nothing to the bound at epsilon 0."""
 
 LEAST_TILT, LARGEST_TILT = 1e-30, 1e15  # orders less 1 that are tried
 
 DEEPEST = -690.0
-"""Logarithm of delta at the last knot, within the range of a double; what is beyond it counts as infinite loss."""
+"""Logarithm of delta at the last knot, within the range of a double; mass beyond it counts as infinite loss."""
 
 FINE, COARSE = 0.25, 0.8
-"""Distance of knots in units of ``1 / sqrt(t (1 + t))``: chords lie above h by a share of its square / 8."""
+"""Distance of knots in units of ``1 / sqrt(t (1 + t))``: chords lie above h by the fraction distance^2 / 8."""
 
 DEEP = -80.0
-"""Logarithm of delta below which knots are coarse: less is seldom asked for."""
+"""Logarithm of delta below which knots are coarse: smaller deltas are rarely requested."""
 
 MOST_KNOTS = 4000  # losses of one pair, at most
 
@@ -64,7 +64,7 @@ class TabulatedPair(DominatingPair):
     Attributes:
         losses: finite losses, increasing.
         log_p: log of the mass of each under P.
-        infinite: mass under P of infinite loss.
+        infinite: mass under P at infinite loss.
     """
 
     losses: tuple[float, ...]
@@ -73,7 +73,7 @@ class TabulatedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The finite losses, mass at infinite loss, and what Q has where P has none."""
+        """The finite losses, the mass at infinite loss, and the mass of Q alone."""
         loss, log_p = np.array(self.losses), np.array(self.log_p)
         log_q = log_p - loss
         missing = 1.0 - math.fsum(np.exp(log_q).tolist())
@@ -88,11 +88,11 @@ class TabulatedPair(DominatingPair):
 
     @property
     def smooth(self) -> None:
-        """The law has no smooth part: it is its masses."""
+        """None: all losses are atoms."""
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The least and the largest of the finite losses; 0 where there are none, as in some pairs below."""
+        """The least and the largest finite loss; 0 if there are none, as in some lower pairs."""
         return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
 
     def log_moment(self, t: float) -> float:
@@ -101,7 +101,7 @@ class TabulatedPair(DominatingPair):
 
 
 def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
-    """A pair that dominates the composition of all the rounds; ``None`` where their moments say nothing."""
+    """Return a pair that dominates the composition of all the rounds; ``None`` if their moments give no bound."""
     lines = np.array(list(_lines(rounds)))
     if not len(lines):
         return None
@@ -124,7 +124,7 @@ def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
-    """Orders less 1, and K at each, from a small K up to the smallest delta."""
+    """Yield orders less 1 and K at each, from a small K up to the smallest delta."""
     low = 1.0
     while low > LEAST_TILT and log_moment(rounds, low) > LITTLE:
         low /= 4
@@ -136,14 +136,14 @@ def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
         yield t, k
         if before is not None:
             slope = (k - before[1]) / (t - before[0])
-            if k - t * slope < DEEPEST:  # log delta where this order is the best one
+            if k - t * slope < DEEPEST:  # log delta at which this order is the best
                 return
         before, following = (t, k), t * STRIDE
         t = float(math.floor(following)) if math.floor(following) > t else following
 
 
 def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Array, Array]:
-    """Epsilons and the logarithm of h at each, from 0 to the last knot; increasing, h decreasing."""
+    """Return increasing epsilons from 0 to the last knot, and the decreasing logarithms of h there."""
     t, k = lines[:, 0], lines[:, 1]
     at_zero = k + np.array([log_peak(float(order)) for order in t]) + SLACK * (np.abs(k) + 2)
 
@@ -158,7 +158,7 @@ def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Arra
         top = math.log(total) + CARE if 0 < total < 1 else 0.0
     if largest <= 0:
         return np.zeros(1), np.full(1, -math.inf)
-    # below where some order is first better than what is known at 0, the curve is flat
+    # the curve is flat up to the point where some order first beats the bound at 0
     epsilon = min(max(float(((at_zero - top) / t).min()), 0.0), largest)
     found: list[tuple[float, float]] = [(0.0, top)] if epsilon > 0 else []
     while len(found) < MOST_KNOTS:
@@ -180,7 +180,7 @@ def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Arra
 
 
 def _hull(epsilons: Array, log_h: Array, log_start: float) -> tuple[list[int], Array]:
-    """The knots on the lower convex hull of h and the start at alpha 0, and log-masses under P of the pair with it.
+    """Return the knots on the lower convex hull of h and the start at alpha 0, and the log-masses of its pair under P.
 
     Between two of them delta, being convex, lies below their chord, so that the others are not needed.
     """
@@ -202,7 +202,7 @@ def _hull(epsilons: Array, log_h: Array, log_start: float) -> tuple[list[int], A
 
 
 def _fall(epsilons: Array, log_h: Array, first: int | None, last: int, log_start: float) -> float:
-    """log of ``(h(first) - h(last)) / (alpha(last) - alpha(first))``; the start is at alpha = 0."""
+    """Return the log of ``(h(first) - h(last)) / (alpha(last) - alpha(first))``; the start is at alpha = 0."""
     high, end = (log_start if first is None else float(log_h[first])), float(log_h[last])
     if end >= high:
         return -math.inf
@@ -214,7 +214,7 @@ def _fall(epsilons: Array, log_h: Array, first: int | None, last: int, log_start
 
 
 def _missing(losses: Array, log_h: Array, p: Array, beyond: float) -> float:
-    """By what share the curve of the masses lies below h, at the loss where it does most; 0 where nowhere."""
+    """Return the largest relative deficit of the curve of the masses below h at any loss; 0 if there is none."""
     excess = -np.expm1(np.minimum(losses[:, None] - losses[None, :], 0.0))
     curve = excess @ p + beyond
     wanted = np.exp(log_h)

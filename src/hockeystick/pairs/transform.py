@@ -1,7 +1,7 @@
 """Characteristic functions of privacy losses along a vertical line, with every error bounded.
 
-``m(z) = E_P e^(zL)``, ``K = log m``, ``z = t + is``. What an engine needs of one round is a :class:`Transform`: K on
-the line, an upper bound on K(t), and how fast ``|m(t + is)| / m(t)`` is bound to fall.
+``m(z) = E_P e^(zL)``, ``K = log m``, ``z = t + is``. Engines use one round as a :class:`Transform`: K on the line, an
+upper bound on K(t), and a bound on the decay of ``|m(t + is)| / m(t)``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 MOST_EVALUATIONS = 60_000_000  # of elementary functions on a line: beyond, they take seconds
-PIECE = 4096  # complex numbers of which the logarithm is taken at a time: with what it needs, they stay in the cache
+PIECE = 4096  # complex numbers per batch of logarithms: with temporaries, they stay in the cache
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -25,20 +25,20 @@ class Line(Protocol):
     """K of one round on the line Re z = t, |Im z| <= some reach."""
 
     def cost(self, count: int) -> float:
-        """The number of elementary evaluations, about, that so many points take."""
+        """Return the approximate number of elementary evaluations for ``count`` points."""
         ...
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """``K(t + i j step)`` for j < count, and a bound on the absolute error of each value."""
+        """Return ``K(t + i j step)`` for j < count, and a bound on the absolute error of each value."""
         ...
 
 
 class Envelope(Protocol):
-    """Bound on how fast the characteristic function falls off."""
+    """Bound on the decay of the characteristic function."""
 
     @property
     def cost(self) -> float:
-        """Evaluations that one edge takes."""
+        """Evaluations per edge."""
         ...
 
     def log_bound(self, edges: Array) -> Array:
@@ -51,33 +51,33 @@ class Transform(Protocol):
 
     @property
     def highest_tilt(self) -> float:
-        """The tilt up to which there are lines; upper bounds on K there are at all."""
+        """The largest tilt with a line; upper bounds on K exist at every tilt."""
         ...
 
     def line(self, t: float, reach: float, tolerance: float) -> Line:
-        """The line through t > 0, for ``|s| <= reach``; analytic remainders of K below ``tolerance`` where possible."""
+        """Return the line through t > 0, for ``|s| <= reach``; remainders of K below ``tolerance`` if possible."""
         ...
 
     def envelope(self, t: float, count: int) -> Envelope:
-        """The envelope at t; ``count`` is the power to which it will be raised: it is wanted to about 1/count."""
+        """Return the envelope at t, to be raised to the power ``count`` and therefore needed to about 1/count."""
         ...
 
     def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t), about ``slack`` above it; ``inf`` if there is none."""
+        """Upper bound on K(t), within about ``slack`` of it; ``inf`` if there is none."""
         ...
 
 
 def line_upper(line: Line) -> float:
-    """The value at s = 0 with its error."""
+    """Return the upper bound on K(t) from the value at s = 0 and its error."""
     values, errors = line.cumulants(1.0, 1)
     return float(values[0].real + errors[0])
 
 
 def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """log m and the error that an absolute error of m causes in it.
+    """Return log m and the error that an absolute error of m causes in it.
 
-    Where m may be 0 within its error, a value stands in for which ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)``
-    still holds: |m| is then at most three times the error, and the value is the log of twice the error.
+    Where m may be 0 within its error, it returns the log of twice the error, a value for which ``|m^k - e^(k value)| <=
+    e^(k value) (e^(2k) - 1)`` still holds, as |m| is then at most three times the error.
     """
     value, error = np.empty(m.shape, dtype=np.complex128), np.empty(m.shape)
     for first in range(0, len(m), PIECE):
@@ -89,7 +89,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """``log(1 + w)`` and its error as by :func:`safe_log` of ``m = 1 + w``, accurate for small w too."""
+    """Return ``log(1 + w)`` and its error, like :func:`safe_log` of ``m = 1 + w`` but accurate for small w too."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _guarded(*log_one_plus(w), absolute)
 

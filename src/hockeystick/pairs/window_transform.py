@@ -1,8 +1,8 @@
 """The characteristic function of a window of losses (``laplace_window.py``), in closed form.
 
 With ``h = w / 2`` and ``W = 2z + 1`` the atoms at the ends of the window make ``2 A e^-h cosh hW``, and the density ``c
-e^(l/2)`` between them makes ``4 c sinh(hW) / W``. With F the finite mass and a and b the shares of it that the two
-have, ``a + b = 1``,
+e^(l/2)`` between them makes ``4 c sinh(hW) / W``. With F the finite mass and a and b the shares of the two in it, ``a +
+b = 1``,
 
     m(z) = F [ a cosh(hW) / cosh(h)  +  b sinh(hW) / (W sinh(h)) ] .
 
@@ -12,8 +12,8 @@ have, ``a + b = 1``,
 
 **Envelope.** With ``p = h (2t + 1)`` and ``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``; ``|sinh(hW)/W|`` is at
 most ``sinh(p) / (2t + 1)``, the mean of ``|e^(hWU)|`` over U uniform on [-1, 1], times h; and at most ``cosh(p) / 2s``.
-The atoms alone never lose more than the smooth part's share for good: y returns to multiples of pi. What is left, to
-the power of many rounds, is small all the same.
+The atoms do not decay, as y returns to multiples of pi: only the smooth part's share is lost for good. The remainder,
+to the power of many rounds, is still small.
 
 The loss of Laplace noise has the window ``w = theta`` = distance / scale, ``a = (1 + e^-w) / 2`` and ``b = (1 - e^-w) /
 2``: atoms of mass ``1/2`` at theta and ``e^(-theta) / 2`` at -theta, density ``e^((l - theta)/2) / 4`` between them.
@@ -40,7 +40,7 @@ END = np.array([np.inf])  # of the last edge
 SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 
 MASS_UNITS = 6000.0
-"""Units in the last place of the mass of infinite loss: eight roundings of an exponent that is at most 745."""
+"""Error of the infinite-loss mass in units in the last place: eight roundings of an exponent of at most 745."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class WindowTransform:
     """The characteristic function of the finite losses.
 
     Attributes:
-        width: w, the largest of them.
+        width: w, the largest loss.
         ends: a, the share of the finite mass that is at the ends.
         between: b, the share that is between them.
         log_finite: log F.
@@ -63,7 +63,7 @@ class WindowTransform:
 
     @classmethod
     def laplace(cls, theta: float) -> WindowTransform:
-        """The loss of Laplace noise at distance theta in scales."""
+        """Return the transform of Laplace noise at distance theta in scales."""
         return cls(theta, 0.5 * (1 + math.exp(-theta)), -0.5 * math.expm1(-theta), 0.0, 0.0)
 
     @property
@@ -76,7 +76,7 @@ class WindowTransform:
         return WindowLine(self, t)
 
     def envelope(self, t: float, count: int) -> WindowEnvelope:
-        """The envelope at tilt t, for any count."""
+        """Return the envelope at tilt t, for any count."""
         return WindowEnvelope(self, t)
 
     def upper(self, t: float, slack: float) -> float:
@@ -84,7 +84,7 @@ class WindowTransform:
         return line_upper(self.line(t, 0.0, slack))
 
     def log_moment(self, t: float) -> float:
-        """An upper bound on K(t): the closed form, or its growing exponentials where that leaves the range of a double.
+        """Upper bound on K(t): the closed form, or its growing exponentials where it leaves the range of a double.
 
         ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``, where ``e^-2p``, with p
         from :data:`LARGEST` on, is less than a rounding. The bracket is at most 1: no loss is above w.
@@ -100,7 +100,7 @@ class WindowTransform:
 
     @property
     def finite_error(self) -> float:
-        """Bound on the rounding of log F: that of ``1 - F`` while it is little, and of the logarithm."""
+        """Bound on the rounding of log F: that of ``1 - F`` while it is small, and of the logarithm."""
         lost = min(self.infinite, 1.0) * MASS_UNITS
         return UNIT_ROUNDOFF * (2 * lost + 64 * (abs(self.log_finite) + self.infinite))
 
@@ -118,11 +118,11 @@ class WindowLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """About thirty elementary evaluations a point: a closed form with hyperbolic functions."""
+        """About thirty elementary evaluations per point: a closed form with hyperbolic functions."""
         return 30.0 * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K by the stable form; an error in the width, eight roundings at most, moves the phases by as much."""
+        """Return K by the stable form; an error in the width, at most eight roundings, moves the phases by as much."""
         h, a, b = 0.5 * self.of.width, self.of.ends, self.of.between
         p = h * (2 * self.t + 1)
         if not p < LARGEST:
@@ -144,7 +144,7 @@ class WindowLine:
 
 @dataclass(frozen=True, slots=True)
 class WindowEnvelope:
-    """Bound on how far m can fall.
+    """Bound on the decay of m.
 
     Attributes:
         of: the transform.
@@ -160,7 +160,7 @@ class WindowEnvelope:
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """The worst from each edge on: between two edges, and beyond the last, where b has returned to 0."""
+        """Return the largest value from each edge on: between two edges, and beyond the last, where b is 0 again."""
         h, w = 0.5 * self.of.width, 2 * self.t + 1
         a = h * w
         if not a < LARGEST:
@@ -176,18 +176,18 @@ class WindowEnvelope:
         drop = drop + inside * np.maximum(smooth - 0.5 * cosh / edges, 0.0)
         share = np.minimum(drop * (1 - SPARE) / (at_ends * cosh + inside * smooth), 1 - 1e-9)
         out: Array = np.log1p(-share)
-        # nothing between two edges is smaller than what comes later is allowed to be
+        # the bound from an edge on is at least that from later edges
         return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
 
 
 def sinh(real: float, imaginary: Array) -> ComplexArray:
-    """sinh of ``real + i imaginary``."""
+    """Return sinh of ``real + i imaginary``."""
     out: ComplexArray = math.sinh(real) * np.cos(imaginary) + 1j * (math.cosh(real) * np.sin(imaginary))
     return out
 
 
 def sinh_ratio(a: float, b: Array) -> ComplexArray:
-    """``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1: by its series near 0."""
+    """Return ``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1; near 0 by its series."""
     x = a + 1j * b
     small = np.abs(x) < SERIES
     if not small.any():
@@ -196,7 +196,7 @@ def sinh_ratio(a: float, b: Array) -> ComplexArray:
     near = np.where(small, x, 0.0)
     square = near * near
     series = np.ones_like(near)
-    for n in range(10, 1, -1):  # x^2/6 (1 + x^2/20 (1 + ...)): what follows is below 2^-53 of the sum
+    for n in range(10, 1, -1):  # x^2/6 (1 + x^2/20 (1 + ...)): the remainder is below 2^-53 of the sum
         series = 1 + square / (2 * n * (2 * n + 1)) * series
     far = np.where(small, 1.0, x)
     out: ComplexArray = np.where(small, square / 6 * series, sinh(a, b) / far - 1)
