@@ -1,1 +1,1 @@
-"""Dominating pairs and curves of rounds that see a random sample of the records."""
+"""Dominating pairs and curves of rounds that use a random sample of the records."""

@@ -18,11 +18,11 @@ It is the pair of
 
 - an epoch of t equally likely steps, ``w = 1/t`` and ``c = 0``;
 - a smaller last batch: t - 1 steps of b records and one of b', ``w = b / n`` and ``b' / n``, ``n = (t - 1) b + b'``;
-- an epoch that is broken off after r of t steps: ``T = r``, ``w = 1/t``, ``c = (t - r) / t``;
+- an epoch that is stopped after r of t steps: ``T = r``, ``w = 1/t``, ``c = (t - r) / t``;
 - random check-in: a record is there with probability p, and then in one of t steps, ``w = p/t``, ``c = 1 - p``;
 
-and of all of them at once. Nothing but its moments is known of it (``allocation_law.py``, ``allocation_line.py``): it
-has neither atoms nor densities, and only engines that ask for its characteristic function can answer.
+and of all of them at once. Only its moments are known (``allocation_law.py``, ``allocation_line.py``): it has neither
+atoms nor densities, and only engines that use its characteristic function can answer.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ Array = npt.NDArray[np.float64]
 
 HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: the power of Lambda grows with it; where there is none
 OF_EVALUATION = 15.0  # units of work of an elementary function
-SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
+SHARE = 1e-4  # of K, by which a standalone bound may lie above it
 KEPT_BOUNDS = 512  # on K
-FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
-MANY, RARE = 1000, 1e-3  # steps from which on values of a step that all of them reach so rarely are left out
+FARTHEST = 300.0  # tilts up to which K of adding is computed by quadrature
+MANY, RARE = 1000, 1e-3  # steps from which on extremely improbable values of a step are left out
 OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # of two numbers whose sum stands in for Lambda; closer in the middle
 LARGEST, DEEPEST = 300.0, 600.0  # of the logarithm of a value; minus that of a density, in the range of a double
 
@@ -65,7 +65,7 @@ class AllocationTransform:
 
     Args:
         law: the epoch.
-        add: whether the record is added; else it is removed.
+        add: True if the record is added, False if it is removed.
     """
 
     law: RatioLaw
@@ -73,19 +73,19 @@ class AllocationTransform:
 
     @property
     def most_evaluations(self) -> float:
-        """Elementary functions that a line may take."""
+        """Largest number of elementary functions that a line may evaluate."""
         return MOST_EVALUATIONS + self.law.patience / OF_EVALUATION
 
     @property
     def highest_tilt(self) -> float:
-        """The largest tilt at which a line may be laid."""
+        """The largest tilt with a line."""
         return HIGHEST_ADDED if self.add else min(HIGHEST_TILT, self.law.highest - 1.5)
 
     def _power(self, t: float) -> float:
         return -t if self.add else 1 + t
 
     def line(self, t: float, reach: float, tolerance: float) -> AllocationLine:
-        """The line through t, by Mellin's integral."""
+        """Return the line through t, by Mellin's integral."""
         return AllocationLine(self.law, self._power(t), -1 if self.add else 1, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> AllocationEnvelope:
@@ -98,7 +98,7 @@ class AllocationTransform:
 
 
 def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
-    """An upper bound on K(t), by quadrature or between whole moments; about slack above it, or a share if None."""
+    """Upper bound on K(t), by quadrature or between whole moments, to about slack (``None``: a relative error)."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
         if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
@@ -107,20 +107,20 @@ def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
     rough = law.log_power_above(-t)
     if t > FARTHEST or not law.has_lines(add):
         return rough
-    # long lines take from the budget of the question
+    # long lines are charged to the budget of the question
     if law.patience and not allows(OF_EVALUATION * AllocationLine(law, -_outward(t), 1, 0.0, 1e-9).cost(1)):
         return rough
     return min(rough, _by_line(law, -_outward(t)))
 
 
 def _outward(t: float) -> float:
-    """A number of few digits, at least t."""
+    """Return a number of few digits that is at least t."""
     return float(np.nextafter(np.float32(t), np.float32(math.inf)))
 
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def _by_line(law: RatioLaw, alpha: float) -> float:
-    """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
+    """Return the bound by quadrature at an exponent of few digits farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
     found = line_upper(line)
     return found if math.isfinite(found) else math.inf
@@ -128,11 +128,11 @@ def _by_line(law: RatioLaw, alpha: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AllocationPair(DominatingPair):
-    """One epoch, of which the moments are known and nothing else; see :func:`epoch`.
+    """One epoch, of which only the moments are known; see :func:`epoch`.
 
     Args:
-        law: of the likelihood ratio.
-        add: whether the record is added; else it is removed.
+        law: law of the likelihood ratio.
+        add: True if the record is added, False if it is removed.
     """
 
     law: RatioLaw
@@ -152,18 +152,18 @@ class AllocationPair(DominatingPair):
 
     @property
     def infinite_mass(self) -> float:
-        """None: normal laws are positive everywhere."""
+        """Zero: normal laws are positive everywhere."""
         return 0.0
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``Lambda`` takes all values above c."""
+        """Bounds on the loss: ``Lambda`` takes all values above c."""
         least = _log(self.law.constant)
         return (-math.inf, -least) if self.add else (least, math.inf)
 
     @property
     def transform(self) -> AllocationTransform | None:
-        """The characteristic function, by Mellin's integral; none where no whole moment is in the range of a double."""
+        """The characteristic function, by Mellin's integral; ``None`` if all whole moments exceed a double."""
         return AllocationTransform(self.law, self.add) if self.law.has_lines(self.add) else None
 
     @property
@@ -183,14 +183,14 @@ class AllocationPair(DominatingPair):
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
-        """The law's, where it has one."""
+        """The larger product given by the law, if there is one."""
         if self.law.wider is None:
             return ((self, 1),)
         mu, law = self.law.wider
         return (GaussianPair(mu), 1), (AllocationPair(law, self.add), 1)
 
     def log_moment(self, t: float) -> float:
-        """K(t) by quadrature or between whole moments, to about a share SHARE of itself."""
+        """Upper bound on K(t), by quadrature or between whole moments, to a relative error of about SHARE."""
         return upper(self.law, self.add, t, None)
 
     @property
@@ -199,23 +199,23 @@ class AllocationPair(DominatingPair):
         return self.law.variance
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
-        """Losses and log-masses that stand in for the law where engines look for the place to answer at."""
+        """Return losses and log-masses that stand in for the law where engines search for an evaluation point."""
         log, log_q = _likely_losses(self.law.like, log_floor)
         return (-log, log_q) if self.add else (log, log_q + log)
 
 
 def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> DominatingPair:
-    """The pair of an epoch; of a single step a Gaussian one, sampled where the record may be in none.
+    """Return the pair of an epoch; for a single step a Gaussian pair, sampled if the record may be in no step.
 
-    One step that the record is in with probability w, and in none otherwise, is Poisson sampling at that rate; as
-    there, the rate is the double next to it.
+    A single step that holds the record with probability w is Poisson sampling at that rate; as there, the rate is
+    rounded to a double.
 
     Args:
         mu: distance of the two laws of a step, in standard deviations.
-        groups: probability of each step of a group, and the number of its steps; those of none are left out, and those
-            of equal probability are one group.
+        groups: probability of each step of a group, and the number of its steps; empty groups are left out, and groups
+            of equal probability are merged.
         constant: probability that the record is in no step.
-        add: whether the record is added; else it is removed.
+        add: True if the record is added, False if it is removed.
 
     >>> epoch(1.0, ((Fraction(1, 3), 2), (Fraction(1, 3), 1)), Fraction(0), False).law.groups
     ((Fraction(1, 3), 3),)
@@ -232,19 +232,19 @@ def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> Dominatin
 
 
 def _log(share: Fraction) -> float:
-    """The logarithm of a share, to a few roundings relative to itself."""
+    """Return the logarithm of a share, to a few roundings relative to itself."""
     if not share:
         return -math.inf
     return math.log(share) if share < Fraction(1, 2) else math.log1p(-float(1 - share))
 
 
 def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
-    """Values of ``log Lambda`` and log-masses under Q that stand in for its law: where to look, not what to answer.
+    """Return values of ``log Lambda`` and log-masses under Q that stand in for its law, to guide a search only.
 
-    With the record in a step of the first group that step is what it is, and the sum of all others a lognormal number
-    of its mean and variance; of many others, without the values that hardly any of them reaches, which make the
-    variance but not the law. The law of S so found has the density ``S / (1 - c)`` against that under Q. Nothing is
-    certified from it.
+    With the record in a step of the first group, that step keeps its law, and the sum of all others is replaced by a
+    lognormal number of the same mean and variance; for many others, without the extremely improbable values, which
+    dominate the variance but not the law. The law of S so found has the density ``S / (1 - c)`` relative to that under
+    Q. Nothing is certified from it.
     """
     from scipy.special import ndtr, ndtri
 
@@ -264,7 +264,7 @@ def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
 
 
 def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
-    """Values of a normal variable, closer to each other in the middle, and log-masses."""
+    """Return values of a normal variable, denser in the middle, and log-masses."""
     place = np.linspace(-CLOSER, CLOSER, values)
     reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
     x = reach * np.sinh(place) / math.sinh(CLOSER)
@@ -276,4 +276,4 @@ _NO_LAW = (
     "only the moments of an epoch of random allocation are known, not the distribution of its loss; "
     "use accountant 'auto', 'contour' or 'rdp'"
 )
-"""Refusal of what needs the law of the loss."""
+"""Error message where the law of the loss is needed."""

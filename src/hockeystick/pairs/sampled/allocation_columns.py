@@ -61,13 +61,13 @@ LARGEST = 600.0  # exponent that a double holds, with room
 BLOCK = 32  # columns of one product of matrices
 TILED = 16  # nodes for each column from which on products are formed without copies
 CHUNK = 1 << 17  # numbers at once
-MILD = 0.5  # |kappa| up to which e_0 and e_1 are had by what remains of them
+MILD = 0.5  # |kappa| up to which e_0 and e_1 are computed from their remainders
 SLIP = 8.0  # units of relative error of z: two exponentials, two factors, a cosine and its argument
-OF_FACTOR = 4.0  # more of them, where kappa has a factor: it is rounded, and its product is
+OF_FACTOR = 4.0  # additional units, where kappa has a factor: the factor and the product are rounded
 
 GONE = 80.0  # exponent from which on e^-x is left out, and charged
 SERIES = ((1e-3, 6), (0.1, 11), (1.0, 21))
-"""``|z|`` up to which ``e^-z - 1 + z`` is summed, and with how many terms: the next is below 1e-18 of the sum."""
+"""``|z|`` up to which ``e^-z - 1 + z`` is summed, and the number of terms: the next is below 1e-18 of the sum."""
 
 
 class Coefficients(NamedTuple):
@@ -77,7 +77,7 @@ class Coefficients(NamedTuple):
         log_first: shape (V,), ``log e_0``.
         log_error: shape (V,), bounds on its errors.
         rest: shape (n, V), ``e_1, ..., e_n``.
-        error: shape (n, V), bounds on theirs.
+        error: shape (n, V), bounds on the errors of ``rest``.
     """
 
     log_first: ComplexArray
@@ -87,12 +87,12 @@ class Coefficients(NamedTuple):
 
 
 def short(step: float) -> float:
-    """The step with its first binary digits only, so that multiples of it are exact."""
+    """Return the step with its first binary digits only, so that multiples of it are exact."""
     return shortened(step, DIGITS)
 
 
 def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
-    """Shift c of the real axis, what is left of the angle, width of the strip about it, and the widest step."""
+    """Return the shift c of the real axis, the remaining angle, the width of the strip, and the widest step."""
     c = min(angle / mu, WIDEST_SHIFT)
     beta = max(angle - c * mu, 0.0)
     a = min(STRIP * (0.5 * math.pi - beta) / mu, math.sqrt(2 * DEPTH))
@@ -100,19 +100,19 @@ def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
 
 
 def columns(mu: float, n: int, angle: float) -> int:
-    """Number of nodes in x on a ray, about."""
+    """Return the approximate number of nodes in x on a ray."""
     return math.ceil((2 * REACH + max(n, 1) * mu) / _strip(mu, angle)[3]) + 1
 
 
 def matched(mu: float, angle: float, dv: float) -> float:
-    """A step of v, at most dv, that is on a lattice with one of x."""
+    """Return a step of v, at most dv, that shares a lattice with a step of x."""
     widest = mu * _strip(mu, angle)[3]
     parts = math.ceil(dv / widest)
     return parts * short(dv / parts)
 
 
 def _parts(dv: float, widest: float) -> int:
-    """Into how many equal parts of few digits, none wider than that, the step of v is cut."""
+    """Return the number of equal parts of few digits, none wider than ``widest``, into which the step of v is cut."""
     parts = max(math.ceil(dv / widest), 1)
     while parts > 1 and parts * short(dv / parts) != dv:
         parts += 1
@@ -123,10 +123,10 @@ class Columns:
     """The nodes in x on a ray.
 
     Args:
-        mu: of a step.
+        mu: distance of the two laws of a step.
         n: highest power of Y.
         angle: phi, in [0, pi/2).
-        dv: step of the nodes in v, as from :func:`matched`; None where these are not equidistant.
+        dv: step of the nodes in v, as from :func:`matched`; ``None`` if these are not equidistant.
     """
 
     def __init__(self, mu: float, n: int, angle: float, dv: float | None = None) -> None:
@@ -145,7 +145,7 @@ class Columns:
         self._weigh()
 
     def _weigh(self) -> None:
-        """Weights: ``Y^k / k!`` times the density and dx, and their relative errors."""
+        """Compute the weights, ``Y^k / k!`` times the density and dx, and their relative errors."""
         mu, n, c = self._mu, self._n, self._c
         x = self._x = self._places / mu
         self._y = np.exp(self._places) * math.exp(-0.5 * mu * mu)
@@ -164,12 +164,12 @@ class Columns:
         self._summing = UNIT_ROUNDOFF * (1.5 * (BLOCK + 2) + 12 + blocks)
 
     def at(self, v: Array, ratio: float, factor: float = 1.0) -> Coefficients:
-        """The coefficients at ``kappa = factor e^(v + i phi)``.
+        """Return the coefficients at ``kappa = factor e^(v + i phi)``.
 
         Args:
-            v: increasing, and taken as exact; equidistant where a step of v was given.
+            v: increasing, and taken as exact; equidistant if a step of v was given.
             ratio: log of the largest ratio of kappa in a chunk.
-            factor: 1, or to a rounding.
+            factor: 1, or a factor known to a rounding.
         """
         n = self._n
         mild = int(np.searchsorted(v, math.log(MILD / factor) - 1e-12))
@@ -224,7 +224,7 @@ class Columns:
     def _tiles(
         self, v: Array, factor: float, function: Function, blocks: int
     ) -> Iterator[tuple[slice, int, ComplexArray]]:
-        """Nodes, the first block of columns, and the values at these columns and nodes."""
+        """Yield nodes, the first block of columns, and the values at these columns and nodes."""
         scale = factor * math.exp(-0.5 * self._mu * self._mu)
         rows, places = blocks * BLOCK, self._places
         if not self._node:
@@ -256,7 +256,7 @@ class Columns:
             yield part, 0, np.ascontiguousarray(view)
 
     def _chunks(self, v: Array, ratio: float, factor: float) -> tuple[npt.NDArray[np.intp], Array, Array]:
-        """The chunk of each node, and the least and the largest kappa of each chunk."""
+        """Return the chunk of each node, and the least and the largest kappa of each chunk."""
         chunk = np.floor((v - v[0]) / ratio).astype(np.intp)
         present, chunk = np.unique(chunk, return_inverse=True)
         starts = np.searchsorted(chunk, np.arange(len(present)))
@@ -270,7 +270,7 @@ class Columns:
         return UNIT_ROUNDOFF * (SLIP + 0.5 * self._mu * self._mu + more)
 
     def _errors(self, v: Array, ratio: float, factor: float) -> Array:
-        """Bounds on the errors of ``e_k`` as sums of their own, shape (n + 1, V)."""
+        """Bounds on the errors of ``e_k`` when summed directly, shape (n + 1, V)."""
         chunk, low, high = self._chunks(v, ratio, factor)
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         q = np.multiply.outer(self._y, high)
@@ -344,7 +344,7 @@ def log_factorials(n: int) -> Array:
 
 
 def exponential(q: Array, beta: float) -> ComplexArray:
-    """``e^-z`` at ``z = q e^(i beta)``, and 0 where it is smaller than ``e^-GONE``."""
+    """Return ``e^-z`` at ``z = q e^(i beta)``, and 0 where it is smaller than ``e^-GONE``."""
     fall = q * math.cos(beta)
     here = fall <= GONE
     turned = np.where(here, q * math.sin(beta), 0.0)
@@ -355,7 +355,7 @@ def exponential(q: Array, beta: float) -> ComplexArray:
 
 
 def beyond_one(q: Array, beta: float) -> ComplexArray:
-    """``e^-z - 1``: of ``z = a + ib``, ``expm1(-a) cos b - 2 sin^2(b/2) - i e^-a sin b``."""
+    """Return ``e^-z - 1``, for ``z = a + ib`` as ``expm1(-a) cos b - 2 sin^2(b/2) - i e^-a sin b``."""
     fall, turned = np.minimum(q * math.cos(beta), GONE), q * math.sin(beta)
     turned = np.where(fall < GONE, turned, 0.0)
     out: ComplexArray = np.empty(len(q), dtype=np.complex128)

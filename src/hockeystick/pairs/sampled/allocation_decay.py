@@ -1,4 +1,4 @@
-"""Bound on how fast the moments of an epoch fall off along a vertical line, ``Lambda = c + S`` (``allocation_law.py``).
+"""Bound on the decay of the moments of an epoch along a vertical line, ``Lambda = c + S`` (``allocation_law.py``).
 
 **Without a constant part**, c = 0, the integrand over ``x in R^T`` is entire. Moving every coordinate from ``x_j`` to
 ``x_j + iy`` multiplies ``Lambda`` by ``e^(i mu y)``, whatever the probabilities, and the modulus of the normal density
@@ -60,10 +60,10 @@ PLACES = len(OFFSETS) + 1  # with 0
 
 @dataclass(frozen=True, slots=True)
 class AllocationEnvelope:
-    """The decay.
+    """Bound on the decay of the moments of an epoch.
 
     Args:
-        law: the law of Lambda; with a constant part it is an epoch.
+        law: the law of Lambda; if it has a constant part it is an epoch.
         alpha: real part of the exponent.
     """
 
@@ -72,7 +72,7 @@ class AllocationEnvelope:
 
     @property
     def cost(self) -> float:
-        """Evaluations that one edge takes: a closed form, or a mean over places for each shift."""
+        """Evaluations per edge: a closed form, or a mean over places for each shift."""
         return float(PLACES * len(LIFTS)) if self.law.constant else 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -94,7 +94,7 @@ class AllocationEnvelope:
             y = np.array([0.5 * math.pi / mu])
         theta = mu * y
         psi: Array = np.arctan2(place * np.sin(theta)[:, None], constant + place * np.cos(theta)[:, None])
-        # of Lambda over c, to the power alpha, and of what it is weighted with: as a sum over f(x_0), ..., f(x_m)
+        # logs of (Lambda / c)^alpha and of its weight, for the sum over f(x_0), ..., f(x_m)
         size = alpha * np.log1p(place / constant) + _log_weights(log_below)
         top = float(size.max())
         lift = 0.5 * law.steps * np.square(y) + alpha * np.log(np.cos(0.5 * theta))
@@ -108,7 +108,7 @@ class AllocationEnvelope:
 
 @lru_cache(maxsize=32)
 def _below(law: AllocationLaw) -> tuple[Array, Array]:
-    """Places ``x_0 = 0 < x_1 < ... < x_m`` and logarithms of bounds on ``Q(S < x_i)``, i >= 1, which rise."""
+    """Return places ``x_0 = 0 < x_1 < ... < x_m`` and increasing logarithms of bounds on ``Q(S < x_i)``, i >= 1."""
     mean = float(1 - law.constant)
     place = mean * np.exp(-OFFSETS[::-1])
     (rows,) = on_rays(replace(law, constant=Fraction(0)), 0, [(0.0, None, SIZES)], WIDE)
@@ -116,14 +116,14 @@ def _below(law: AllocationLaw) -> tuple[Array, Array]:
         log_above = rows.log_scale + np.log(np.abs(rows.value) + rows.error)
         r = np.exp(SIZES) / float(law.groups[0][0])
         chance = (np.multiply.outer(place, r) * (1 + SPARE) + log_above).min(axis=1) + SPARE
-    # where kappa is so large that only rounding is left of a transform, other bounds are smaller
+    # where kappa is so large that a transform is pure rounding error, other bounds are smaller
     return np.concatenate([[0.0], place]), np.minimum(chance, 0.0)
 
 
 def _log_weights(log_below: Array) -> Array:
-    """Logarithms of ``F(x_1)``, ``F(x_(i+1)) - F(x_i)`` and ``1 - F(x_m)``, each with SPARE of its first term more.
+    """Return logs of ``F(x_1)``, ``F(x_(i+1)) - F(x_i)`` and ``1 - F(x_m)``, each raised by SPARE of its first term.
 
-    That pays for the rounding of differences: logarithms are below 1e5, and F is known to 1e-11 of itself.
+    This covers the rounding of differences: logarithms are below 1e5, and F is known to 1e-11 of itself.
     """
     above = np.append(log_below, 0.0)
     fall = np.append(-math.inf, log_below) - above
@@ -133,7 +133,7 @@ def _log_weights(log_below: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def _log_least(law: AllocationLaw, alpha: float) -> float:
-    """A lower bound on ``log A(alpha)``, alpha < 0: by quadrature, and at least 0."""
+    """Lower bound on ``log A(alpha)``, alpha < 0: by quadrature, and at least 0."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-6)
     if not line.usable:
         return 0.0

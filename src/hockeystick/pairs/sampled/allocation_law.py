@@ -43,20 +43,20 @@ from hockeystick.numerics.series_powers import log_power, log_product, log_round
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
 
 Array = npt.NDArray[np.float64]
-Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and how many there are
+Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and the number of its steps
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
 FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
-MOST_ORDER = 56  # of whole moments that a line takes
+MOST_ORDER = 56  # most whole moments that a line uses
 LEAST_HIGHEST = 3  # whole moments that a line needs
 TABLES = (32, 64, 128, 512, 2048)  # orders up to which whole moments are computed in logarithms, together
 LARGEST = 700.0  # exponent up to which a power is formed
 MOST_SQUARE = 600.0  # the same, of a variance, which is multiplied by counts
 
-RAY, SPAN = 1.5, 20.0  # a ray of the farthest band, and the range of x where Lambda has no power, by which W is chosen
+RAY, SPAN = 1.5, 20.0  # for the choice of W: a ray of the farthest band, and the range of x where Lambda has no power
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
-"""Elementary functions that take as long as a band; as a node of it; and, at each node, as a power of Lambda, as one
-for each power before it, and as a node in x at each power: fitted to times that were measured.
+"""Cost in elementary functions, fitted to measured times: of a band; of a node of it; and, at each node, of a power of
+Lambda, of one more for each lower power, and of a node in x at each power.
 """
 
 
@@ -71,8 +71,8 @@ class AllocationLaw:
             they add up to 1.
 
     Attributes:
-        patience: units of work that a question about it may take more than another.
-        wider: a larger law of which more is known: none is wanted.
+        patience: additional units of work that a question about it may take.
+        wider: a larger, better-known law; here ``None``, as none is needed.
     """
 
     mu: float
@@ -89,7 +89,7 @@ class AllocationLaw:
 
     @cached_property
     def log_unit(self) -> Decimal:
-        """Logarithm of ``1 / w``, w being the probability of a step of the first group."""
+        """Logarithm of ``1 / w``, where w is the probability of a step of the first group."""
         first = self.groups[0][0]
         return Decimal(first.denominator).ln() - Decimal(first.numerator).ln()
 
@@ -115,12 +115,12 @@ class AllocationLaw:
 
     @property
     def like(self) -> AllocationLaw:
-        """The epoch itself."""
+        """An epoch with a similar law: here the epoch itself."""
         return self
 
     @property
     def highest(self) -> int:
-        """The highest whole moment that a line takes."""
+        """The highest whole moment that a line uses."""
         return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
 
     def has_lines(self, add: bool) -> bool:
@@ -128,7 +128,7 @@ class AllocationLaw:
         return self.highest >= LEAST_HIGHEST
 
     def log_power_above(self, alpha: float) -> float:
-        """An upper bound on ``log A(alpha)`` in closed form, any real alpha: the best of two or three."""
+        """Upper bound on ``log A(alpha)`` in closed form, for any real alpha: the best of two or three."""
         half, share = 0.5 * self.mu * self.mu, float(1 - self.constant)
         if 0 <= alpha <= 1:
             return 0.0
@@ -141,13 +141,13 @@ class AllocationLaw:
         return found * (1 + SPARE)
 
     def log_whole(self, n: int) -> float:
-        """An upper bound on ``log A(n)`` of a whole n that a line takes."""
+        """Upper bound on ``log A(n)`` for a whole n that a line uses."""
         return _log_moment_table(self, _size(n))[n]
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """An upper bound on ``log A(alpha)`` for alpha >= 1: the line between whole moments, log A being convex.
+        """Upper bound on ``log A(alpha)`` for alpha >= 1: the chord between whole moments, as log A is convex.
 
-        And by how much it lies above it, about.
+        The second value is approximately its excess over ``log A(alpha)``.
         """
         rough = self.log_power_above(alpha)
         if not alpha < TABLES[-1]:
@@ -156,21 +156,21 @@ class AllocationLaw:
         return min(found, rough), bent
 
     def log_above(self, alpha: float) -> float:
-        """An upper bound on ``log A(alpha)``, any real alpha."""
+        """Upper bound on ``log A(alpha)``, for any real alpha."""
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def matched(self, angle: float, step: float) -> float:
-        """A step of nodes, at most that one, that is on a lattice with one of x."""
+        """Return a step of nodes, at most ``step``, that shares a lattice with a step of x."""
         return matched(self.mu, angle, step)
 
     def of_node(self, n: Array) -> Array:
-        """Elementary functions that take as long as a far node at the n-th powers."""
+        """Return the cost, in elementary functions, of a far node at the n-th powers."""
         wide: Array = columns(self.mu, 0, RAY) * (1 + n * self.mu / SPAN)
         out: Array = OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
         return out
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
-        """Elementary functions that take as long as a band."""
+        """Return the cost, in elementary functions, of a band."""
         groups = len(self.groups)
         powers = 2 * (groups + bool(self.constant)) - 1  # and products
         wide = groups * columns(self.mu, n, angle)
@@ -179,12 +179,12 @@ class AllocationLaw:
 
 
 def _size(alpha: float) -> int:
-    """The order of the table that has the whole moments next to alpha."""
+    """Return the order of the table that holds the whole moments next to alpha."""
     return next(size for size in TABLES if size > alpha)
 
 
 def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
-    """On the line between the two values of a convex table next to alpha >= 1, and how far above the curve, about."""
+    """Return the chord of a convex table at alpha >= 1, and approximately its excess over the curve."""
     low = min(math.floor(alpha), len(table) - 2)
     share = alpha - low
     found = table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1])
@@ -193,7 +193,7 @@ def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def _log_moment_table(law: AllocationLaw, size: int) -> tuple[float, ...]:
-    """Upper bounds on ``log A(n)``, n = 0, ..., size, in logarithms: of any size. The constant is a group of one."""
+    """Upper bounds on ``log A(n)``, n = 0, ..., size, in logarithms throughout; the constant is a group of one."""
     n = np.arange(size + 1, dtype=np.float64)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(n[1:]))])
     spread = 0.5 * n * (n - 1) * law.mu * law.mu - log_factorial

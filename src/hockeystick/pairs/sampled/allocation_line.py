@@ -12,8 +12,8 @@ along any ray ``r = e^(v + i phi)``, ``|phi| < pi/2``. Let Im w = s >= 0 (the ot
     C(s, phi) = Gamma(W) / |Gamma(W + is)| e^(-s phi) cos(phi)^-W .
 
 C is log-convex in s, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest at one of
-the ends. So the line is cut into bands, each with a ray on which little is lost to cancellation at either end; what is
-lost, and left out, is then bounded at every s.
+the ends. So the line is cut into bands, each with a ray on which cancellation is small at either end; cancellation and
+truncation are then bounded at every s.
 
 **Trapezoid rule** in v with step dv: the integrand ``r^w G_n(r)`` is analytic for ``|arg r| < pi/2``; with a strip of
 half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
@@ -28,8 +28,8 @@ half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14]
 both times ``e^(-s phi) / |Gamma(w)|``.
 
 **Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of SUMMED of them, the phases
-``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else what its rounding
-moves is charged.
+``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else the effect of its
+rounding is charged.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ from hockeystick.pairs.transform import safe_log
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-SPENT_FIRST, SPENT = 0.5, 2.0  # log of what cancellation may cost near the real axis, and far from it
+SPENT_FIRST, SPENT = 0.5, 2.0  # log of the allowed cancellation near the real axis, and far from it
 FAR, NEAR_POWER = 12.0, 1.5  # reach up to which W is small, and W there
 POWERS = np.array([4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 33.0])  # W tried, farther
 DEEP, RANGE = 36.0, 5.0  # width of the range of v, times W and at least
-OF_POINTS = 20.0  # elementary functions that take as long as all points of a line at a node, about
+OF_POINTS = 20.0  # cost, in elementary functions, of all points of a line at a node, approximately
 LEAST_POWER = 0.25  # W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
-LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
-NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, where many are wanted and where one is
-OF_POINT = 0.05  # elementary functions that take as long as a point of the line at a node
+LEAST_TOLERANCE = 1e-18  # relative: no remainder needs to be smaller
+NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, for many bounds and for one
+OF_POINT = 0.05  # cost, in elementary functions, of a point of the line at a node
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class Band:
     """One ray and its nodes, for heights up to ``high``.
 
     Attributes:
-        high: the largest height that it serves.
+        high: the largest height that it covers.
         angle: phi.
         strip: a.
         dv: step.
         first: number of the first node, ``v_k = k dv`` being the logarithm of ``|r| w_1``.
         count: number of nodes.
-        log_ends: log of the bound on what is left out at both ends, but for ``e^(-s phi) / |Gamma(w)|``.
+        log_ends: log of the truncation bound at both ends, without the factor ``e^(-s phi) / |Gamma(w)|``.
     """
 
     high: float
@@ -93,12 +93,12 @@ class Band:
 
 
 class AllocationLine:
-    """A(alpha + is) for ``|s| <= reach``.
+    """The line A(alpha + is) for ``|s| <= reach``.
 
     Args:
         law: the law of Lambda.
         alpha: real part of the exponent.
-        sign: that of the imaginary part of zeta, as s grows.
+        sign: sign of the imaginary part of zeta as s grows.
         reach: largest s.
         tolerance: relative size of the analytic remainders.
     """
@@ -117,7 +117,7 @@ class AllocationLine:
             self.usable = self.cost(1) < math.inf
 
     def _wanted(self, reach: float) -> float:
-        """The W that is wanted: with more of it there are fewer nodes, and higher powers of Lambda at each."""
+        """Return the target W: a larger W means fewer nodes, but higher powers of Lambda at each."""
         if reach <= FAR:
             return NEAR_POWER
         n = np.maximum(np.ceil(self._alpha + POWERS), 0.0)
@@ -125,7 +125,7 @@ class AllocationLine:
         return float(POWERS[int(np.argmin(nodes * (self._law.of_node(n) + OF_POINTS)))])
 
     def _log_cost(self, s: Array, angle: Array) -> Array:
-        """``log C`` at each height and angle, which are arrays of one shape or broadcast."""
+        """Return ``log C`` at each height and angle, arrays of equal or broadcastable shape."""
         out: Array = self._log_share(s) - s * angle - self._w * np.log(np.cos(angle))
         return out
 
@@ -135,12 +135,12 @@ class AllocationLine:
         return share
 
     def _allowed(self, s: Array) -> Array:
-        """Value of log C: the least that a ray allows is about ``log(1 + s/W) / 2``."""
+        """Return the allowed log C at each s; the least that a ray attains is about ``log(1 + s/W) / 2``."""
         turned: Array = np.log1p(s / self._w)
         return np.minimum(SPENT_FIRST + turned, SPENT) + 0.5 * turned
 
     def _laid(self, reach: float) -> list[Band]:
-        """From the top down: the ray of each band is as far from the imaginary axis as its upper end allows."""
+        """Return bands from the top down, each with a ray as far from the imaginary axis as its top allows."""
         bands: list[Band] = []
         angles = 0.5 * math.pi - np.geomspace(0.5 * math.pi, 1e-9, 800)
         log_cosines = np.log(np.cos(angles))
@@ -174,7 +174,7 @@ class AllocationLine:
         return self._ended(low, high, angle, float(a[best]), dv)
 
     def _ended(self, low: float, high: float, angle: float, strip: float, dv: float) -> Band:
-        """Enough nodes that the remainder is small relative to A(alpha)."""
+        """Return the band with enough nodes that the remainder is small relative to A(alpha)."""
         law, w, n = self._law, self._w, self._n
         cosine = math.cos(angle)
         spent = float(self._allowed(np.array([high]))[0])
@@ -197,11 +197,11 @@ class AllocationLine:
 
     @property
     def nodes(self) -> int:
-        """Nodes of all bands."""
+        """Number of nodes of all bands."""
         return sum(band.count for band in self.bands)
 
     def cost(self, count: int) -> float:
-        """Elementary evaluations for that many points."""
+        """Return the number of elementary evaluations for ``count`` points."""
         if not self.usable:
             return math.inf
         law, total = self._law, 0.0
@@ -210,7 +210,7 @@ class AllocationLine:
         return total
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
-        """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
+        """Return ``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
         s: Array = step * np.arange(count, dtype=np.float64)
         values = np.zeros(count, dtype=np.complex128)
         relative, absolute = np.zeros(count), np.zeros(count)
@@ -232,7 +232,7 @@ class AllocationLine:
             shift = math.exp(level - top)
             values[part], absolute[part] = value * shift, error * shift
             relative[part] = rest
-        # remainders relative to A(alpha), which is at most what was found of it with its errors
+        # remainders relative to A(alpha), which is at most its computed value plus its errors
         at = float(abs(values[0]) + absolute[0]) / max(1 - float(relative[0]), 0.5)
         if relative[0] > 0.5:
             at = math.inf
@@ -242,7 +242,7 @@ class AllocationLine:
         return values, error * (1 + 1e-9), top
 
     def _moved(self, top: float) -> float:
-        """Bound on how far the rounding d of W moves a moment, over ``e^top``.
+        """Bound on the effect of the rounding d of W on a moment, over ``e^top``.
 
         ``|A'| <= E Lambda^alpha |log Lambda|``, and ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``.
         """
@@ -254,7 +254,7 @@ class AllocationLine:
     def _of_band(
         self, band: Band, rows: Rows, s: Array, part: slice, step: float
     ) -> tuple[ComplexArray, Array, float, Array]:
-        """Values at those s over ``e^level``, absolute errors, the level, errors relative to A(alpha)."""
+        """Return the values at s over ``e^level``, absolute errors, the level, and errors relative to A(alpha)."""
         w, v, here = self._w, band.nodes, s[part]
         # R^W = e^(W (v - log w_1)), of which -W log w_1 is shared, and the scale of each row
         log_size = w * v + rows.log_scale
@@ -298,7 +298,7 @@ class AllocationLine:
         return values, error * (1 + 1e-9), level, relative * (1 + 1e-9)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K and its error at each ``s = j step``."""
+        """Return K and its error at each ``s = j step``."""
         if not self.usable:
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         values, absolute, top = self.moments(step, count)

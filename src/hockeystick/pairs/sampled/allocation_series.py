@@ -9,12 +9,12 @@ With ``e_k`` those of one step of probability 1 (``allocation_columns.py``), ``a
 places of ``v = log |kappa_1|``, so that ``kappa_g = (w_g / w_1) e^v``: the quotient of two fractions is rounded once,
 and the product with it. Both roundings of kappa are charged with the coefficients, where the factor is not 1.
 
-**Errors.** The powers of all ``a_g0`` and ``e^(-rc)`` are one exponential, whose exponent is off by what all
-``log a_g0`` are off by, and by its roundings. What is left is the product of the series ``(1 + (1/T_g) sum_k C_gk
-h^k)^(T_g)``, ``C_gk = T_g a_gk / a_g0``, and of ``e^(hc)``. With bounds ``E_gk`` on the errors of ``C_gk``, ``b_gk =
-|C_gk| + E_gk`` and N the coefficients of the product of all ``(1 + (1/T_g) sum_k b_gk h^k)^(T_g)`` and of ``e^(hc)``:
-the true product differs from the computed one, coefficient by coefficient, by at most ``sum_g E_g(h)`` times N, and by
-roundings relative to N, as ``pq - p'q' = (p - p') q + p' (q - q')`` factor by factor.
+**Errors.** The powers of all ``a_g0`` and ``e^(-rc)`` are one exponential, whose error is that of all ``log a_g0`` plus
+roundings. The rest is the product of the series ``(1 + (1/T_g) sum_k C_gk h^k)^(T_g)``, ``C_gk = T_g a_gk / a_g0``, and
+of ``e^(hc)``. With bounds ``E_gk`` on the errors of ``C_gk``, ``b_gk = |C_gk| + E_gk`` and N the coefficients of the
+product of all ``(1 + (1/T_g) sum_k b_gk h^k)^(T_g)`` and of ``e^(hc)``: the true product differs from the computed one,
+coefficient by coefficient, by at most ``sum_g E_g(h)`` times N, and by roundings relative to N, as ``pq - p'q' = (p -
+p') q + p' (q - q')`` factor by factor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Bools = npt.NDArray[np.bool_]
 ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
 LARGEST = 700.0  # exponent that a double can hold
 SPARE = 1e-9  # relative: pays for the roundings of bounds
-LOST = 1e-290  # what underflows, with some to spare, relative to a number of ordinary size
+LOST = 1e-290  # underflow, with some to spare, relative to a number of ordinary size
 
 
 class Rows(NamedTuple):
@@ -49,10 +49,10 @@ class Rows(NamedTuple):
 
     Attributes:
         value: ``E Lambda^n e^(-r Lambda) / scale``.
-        log_scale: logarithm of the scale, but for what all rows share.
-        error: bound on the error of the value, with those of the scale.
+        log_scale: logarithm of the scale, without the factor shared by all rows.
+        error: bound on the error of the value, including that of the scale.
         log_shared: logarithm of a factor of all scales.
-        share: bound on what more the integral of ``r^(w-1)`` times the values errs by, over ``Gamma(W) A(Re zeta)``.
+        share: bound on the further error of the integral of ``r^(w-1)`` times the values, over ``Gamma(W) A(Re zeta)``.
     """
 
     value: ComplexArray
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
 
 
 def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
-    """``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays, whose powers are taken together.
+    """Return ``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays, with powers taken together.
 
     Args:
         law: the epoch.
@@ -86,32 +86,32 @@ def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> li
 
 
 def widened(units: Array) -> Array:
-    """By what factor a size may be above the computed one, where its logarithm may be off by so many roundings.
+    """Return the factor by which a size may exceed the computed one if its logarithm is off by ``units`` roundings.
 
-    Where that is beyond the range of a double, the logarithm itself is 1e15 times as far below 0, and the size is none.
+    If this exceeds the range of a double, the logarithm itself is 1e15 times as far below 0, and the size is zero.
     """
     out: Array = np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
     return out
 
 
 def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) -> Rows:
-    """The product of the powers of all series.
+    """Return the product of the powers of all series.
 
     Args:
         law: the epoch.
         found: the coefficients ``e_0, ..., e_n`` of each group.
-        r: where, to ten roundings.
+        r: the places, to ten roundings.
     """
     n, factors = len(found[0].rest), len(found) + bool(law.constant)
     counts = [count for _, count in law.groups]
-    # log of e^(-rc) prod_g a_g0^(T_g), what it errs by, and its roundings
+    # log of e^(-rc) prod_g a_g0^(T_g), its error, and its roundings
     log_total = -float(law.constant) * r
     log_error, units = np.zeros(len(r)), (16 + factors) * np.abs(log_total)
     for count, each in zip(counts, found, strict=True):
         log_total = log_total + count * each.log_first
         log_error += count * each.log_error
         units += (1 + factors) * count * np.abs(each.log_first)
-    rough = log_error > ROUGH  # the product is not known then, but for its size
+    rough = log_error > ROUGH  # only the size of the product is known then
     log_scale = log_total.real + np.where(rough, log_error, 0.0)
     turned = np.where(rough, 0.0, np.exp(1j * log_total.imag))
     rounded = sum(roundings(n, count) for count in counts) + (factors - 1) * (4 * n + 16)
@@ -146,7 +146,7 @@ def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) 
 
 
 def _scaled(group: tuple[Fraction, int], found: Coefficients, rough: Bools) -> tuple[ComplexArray, Array]:
-    """``C_k = T a_k / a_0``, and bounds on the errors: of e_k, of a_0 to the power -1, roundings, and underflow."""
+    """Return ``C_k = T a_k / a_0`` and bounds on its errors: of e_k, of ``1 / a_0``, roundings, and underflow."""
     weight, count = group
     log_size = found.log_first.real + np.where(rough, found.log_error, 0.0)
     inverse = np.exp(-log_size - 1j * found.log_first.imag)

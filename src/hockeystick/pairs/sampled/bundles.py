@@ -1,6 +1,6 @@
-"""Choice of the rounds that are bundled: many different Poisson-sampled Gaussians, which a contour takes as one factor.
+"""Chooses the rounds to bundle: many different Poisson-sampled Gaussians, which a contour takes as one factor.
 
-The factor itself, and what its errors are, is in ``engines/contour/bundle.py``.
+The factor itself and its errors are in ``engines/contour/bundle.py``.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 
 FEWEST = 12
-"""Kinds from which on they are bundled: fewer are as quick one by one, and their paths are kept for many questions."""
+"""Least number of kinds to bundle: fewer are as fast one by one, and their paths are cached for many questions."""
 
 MOST = 100_000
-"""Kinds up to which they are: of more than that, one answer takes ten seconds."""
+"""Largest number of kinds to bundle: beyond it, one answer takes ten seconds."""
 
-DISTANCES = (1e-3, 20.0)  # mu, one over the noise multiplier, between which nodes are few
+DISTANCES = (1e-3, 20.0)  # mu, one over the noise multiplier: within this range few nodes are needed
 LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
-MOST_ROUNDS = 10**8  # beyond, rounding is charged more exactly for each kind by itself
+MOST_ROUNDS = 10**8  # beyond, rounding is charged more exactly for each kind separately
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 SampledKind = tuple[float, float, int]
 """mu (one over the noise multiplier), sampling rate and number of rounds."""
 
 BundleSplit = tuple[list[SampledKind], bool, list[tuple[DominatingPair, int]]]
-"""The kinds that are bundled, whether a record is added in their direction, and the other rounds."""
+"""The bundled kinds, a flag that is True if their direction adds a record, and the other rounds."""
 
 
 def bundle_split(rounds: Rounds) -> BundleSplit | None:
     """Split the kinds into those that are bundled and the others.
 
-    All sampled Gaussians are of one direction but where somebody composes pairs of both: then those of the direction
-    that has more kinds are bundled. ``None`` where the kinds are few or far too many, or the rounds too many.
+    Usually all sampled Gaussians have one direction; if pairs of both are composed, the direction with more kinds is
+    bundled. Returns ``None`` if there are too few or far too many kinds, or too many rounds.
     """
     if not FEWEST <= len(rounds) <= MOST:
         return None

@@ -1,4 +1,4 @@
-"""Bound on how fast the characteristic function falls off of a sampled Gaussian round without outcomes far out.
+"""Bound on the decay of the characteristic function of a sampled Gaussian round without outcomes in the tail.
 
 With b, g, alpha as in ``capped_law.py``, let ``y(x) >= 0`` be continuous with a slope but at one place, ``mu y <=
 pi/2``, from 0 up to y_1 at an outcome ``x_1 < c``. x is moved to ``x + iy(x)`` up to there, straight down to x_1, and
@@ -13,8 +13,8 @@ these being those of q times a factor that grows with s, ``y = Y r_*^p`` has ``0
 **On panels** phi is between its values at both ends, 0 being one of the ends; g, b and alpha are monotone. The fall
 ``m_b(t) - B = int_(x < x_1) phi g^(1+t) (b - e^(psi + E)) - V`` is bounded from below, panel by panel, by the larger
 ``psi + E`` and the lower b, times the least weight where that is positive and the largest one where not; far to the
-left, by ``e^(psi + E) - 1`` there and the tail of phi. B itself is bounded from above likewise, for rounds that fall
-far, each.
+left, by ``e^(psi + E) - 1`` there and the tail of phi. B itself is bounded from above likewise, for rounds each of
+which falls far.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ODDS = 0.5  # of that factor
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
 STEEPEST = 0.5 * math.pi * (1 - 1e-9)  # of mu y
 NEAR = 10.0  # x_1 below c, of 1 / kappa
-DEPTH = 80.0  # log of what the panels leave out on either side
+DEPTH = 80.0  # log of the mass that the panels leave out on either side
 LARGEST = 700.0  # exponent that a double can hold
 SPARE = 1e-9  # relative: pays for the roundings
 
@@ -81,7 +81,7 @@ class CappedEnvelope:
 
     @property
     def cost(self) -> float:
-        """The panels, a few shapes of the shift for each, or next to nothing where there is no bound."""
+        """Cost of an edge: the panels for a few shapes of the shift, or almost nothing if there is no bound."""
         return float(len(SHAPES) * len(self._most)) if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -97,7 +97,7 @@ class CappedEnvelope:
         return np.minimum.accumulate(out)
 
     def _shifted(self, edges: Array, power: float, growth: float) -> Array:
-        """The bound by one shape of the shift, as far up as is best for small shifts."""
+        """Return the bound from one shape of the shift, up to the end that is best for small shifts."""
         law, s = self._capped.law, edges[:, None]
         factor = np.maximum(1.0, ODDS * self._mu * s) ** growth
         odds = factor * np.exp(np.minimum(self._towards + (math.log(law.rate) - math.log1p(-law.rate)), 300.0))

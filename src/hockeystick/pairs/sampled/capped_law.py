@@ -1,4 +1,4 @@
-"""Poisson-sampled Gaussian noise without outcomes far out, a record being removed: the law, and what it is short of.
+"""Law, and lost mass, of Poisson-sampled Gaussian noise without outcomes in the tail, for removing a record.
 
 Of a round whose loss is ``u = log g``, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, under P of density ``phi g``, an outcome
 x is kept with probability
@@ -43,7 +43,7 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density
 Array = npt.NDArray[np.float64]
 
 STEEPEST_TURN = math.pi / 3  # of kappa a, so that its cosine is at least 1/2
-FARTHEST, FIRST = 60.0, 1.5  # outcomes between which c is looked for: the nearest one beyond mu
+FARTHEST, FIRST = 60.0, 1.5  # outcomes between which c is searched: the nearest one beyond mu
 LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # of kappa; of c; of mu
 HALVINGS = 60  # of a bracket of c
 LARGEST = 700.0  # exponent that a double can hold
@@ -53,13 +53,13 @@ LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
 def on_lattice(x: float) -> float:
-    """The next lower multiple of LATTICE: sums and differences of a few of them are exact."""
+    """Return the next lower multiple of LATTICE: sums and differences of a few of them are exact."""
     return math.floor(x / LATTICE) * LATTICE
 
 
 @dataclass(frozen=True, slots=True)
 class CappedLaw:
-    """One Poisson-sampled round of Gaussian noise, a record being removed, without outcomes far above ``centre``.
+    """One Poisson-sampled round of Gaussian noise without outcomes far above ``centre``, for removing a record.
 
     Attributes:
         law: the round with all its outcomes.
@@ -73,7 +73,7 @@ class CappedLaw:
 
     @property
     def log_lost(self) -> float:
-        """An upper bound on the log of the mass under P that is left out."""
+        """Upper bound on the log of the mass under P that is left out."""
         q, mu = self.law.rate, self.law.mu
         near = math.log1p(-q) + _log_around(self.centre, self.steepness)
         far = math.log(q) + _log_around(self.centre - mu, self.steepness)
@@ -81,11 +81,11 @@ class CappedLaw:
 
     @property
     def largest_loss(self) -> float:
-        """The loss at c, about the largest one that is kept."""
+        """The loss at c, approximately the largest that is kept."""
         return self._log_sum(math.log1p(-self.law.rate), self.centre)
 
     def _log_sum(self, log_first: float, x: float) -> float:
-        """The logarithm of a number and ``q e^l`` at an outcome, also where e^l is beyond the range of a double."""
+        """Return the logarithm of a number plus ``q e^l`` at an outcome, also where e^l exceeds a double."""
         law = self.law
         return float(np.logaddexp(log_first, math.log(law.rate) + law.mu * (x - 0.5 * law.mu)))
 
@@ -94,7 +94,7 @@ class CappedLaw:
         return self.steepness * (x - self.centre)
 
     def turn(self, towards: Array, a: Array | float) -> Array:
-        """alpha at ``mu x - mu^2/2`` and height a."""
+        """Return alpha at ``mu x - mu^2/2`` and height a."""
         law = self.law
         odds = np.exp(np.minimum(towards + (math.log(law.rate) - math.log1p(-law.rate)), LARGEST))
         out: Array = np.arctan2(odds * np.sin(law.mu * a), 1 + odds * np.cos(law.mu * a))
@@ -111,7 +111,7 @@ class CappedLaw:
         return left if left <= 0 else math.inf
 
     def range_for(self, t: float, s: float, a: float, depth: float) -> tuple[float, float]:
-        """Ends beyond which the integrands are about ``e^-depth`` or less, on the lattice."""
+        """Return lattice points beyond which the integrands are about ``e^-depth`` or less."""
         far = math.sqrt(2 * (depth + math.log(4 + t)))
         high, law = max(self.centre, far, law_far(self.law, depth, t)), self.law
         for _ in range(8):
@@ -121,7 +121,7 @@ class CappedLaw:
         return on_lattice(-far), on_lattice(high) + 1.0 / 64
 
     def panels(self, low: float, high: float) -> Array:
-        """Edges of narrow panels, 0 being one of them where it lies between."""
+        """Return edges of narrow panels, including 0 if it lies between the ends."""
         width = WIDTH / max(1.0, self.law.mu)
         ends = [low, 0.0, high] if low < 0 < high else [low, high]
         parts = [
@@ -153,26 +153,26 @@ class CappedLaw:
 
 
 def law_far(law: MixtureLaw, depth: float, t: float) -> float:
-    """An outcome beyond which the first-order terms of ``m - 1`` are about ``e^-depth`` or less."""
+    """Return an outcome beyond which the first-order terms of ``m - 1`` are about ``e^-depth`` or less."""
     return law.mu + math.sqrt(2 * max(depth + math.log(4 + t) + math.log(law.rate), 1.0))
 
 
 def _log_around(distance: float, steepness: float) -> float:
-    """log T of the module docstring; ``inf`` where it does not hold."""
+    """Return log T of the module docstring; ``inf`` where the bound does not hold."""
     if not 0 < distance < steepness:
         return math.inf
     return -0.5 * distance**2 - HALF_LOG_TWO_PI + math.log(1 / distance + 1 / (steepness - distance))
 
 
 def _log_most_mass(x: Array) -> Array:
-    """Bounds on the log of the mass of phi on panels, of which 0 is an edge: its larger end counts."""
+    """Upper bounds on the log of the mass of phi on panels with 0 as an edge, by the larger end value."""
     nearest = np.where(x[:-1] >= 0, x[:-1], x[1:])
     out: Array = log_density(nearest) + np.log(np.diff(x))
     return out
 
 
 def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
-    """The law with the least c, about, at which no more than ``e^log_mass`` is left out; None where there is none."""
+    """Return the law with about the least c that leaves out at most ``e^log_mass``; ``None`` if there is none."""
 
     def tried(centre: float) -> CappedLaw:
         steepness = max(LEAST_STEEPNESS, STEEPNESS * centre, OF_SHIFT * law.mu)
@@ -191,7 +191,7 @@ def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
 
 
 class CappedNodes:
-    """Values of a round at nodes on the lattice, and bounds on what rounding does to them.
+    """Values of a round at nodes on the lattice, with bounds on their rounding errors.
 
     Args:
         capped: the round.
@@ -199,11 +199,11 @@ class CappedNodes:
         t: tilt.
 
     Attributes:
-        nodes: those of the round with all its outcomes.
+        nodes: values of the round with all its outcomes.
         log_kept: shape (n,), log b.
         lost: shape (n,), ``1 - b``.
         doubt: shape (n,), bound on the relative rounding error of b.
-        lost_doubt: shape (n,), the same of ``1 - b``.
+        lost_doubt: shape (n,), the same for ``1 - b``.
     """
 
     def __init__(self, capped: CappedLaw, x: Array, t: float) -> None:

@@ -1,4 +1,4 @@
-"""The characteristic function of a sampled Gaussian round without outcomes far out, by the trapezoid rule in x.
+"""The characteristic function of a sampled Gaussian round without outcomes in the tail, by the trapezoid rule in x.
 
 With b, g and c as in ``capped_law.py``, ``int phi = 1`` and ``int phi (g - 1) = 0``,
 
@@ -44,13 +44,13 @@ SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
 
 class CappedLine:
-    """m_b on Re z = t, for ``|Im z| <= reach``, with remainders about ``tolerance m_b(t)``.
+    """The function m_b on Re z = t, for ``|Im z| <= reach``, with remainders about ``tolerance m_b(t)``.
 
     Args:
         capped: the round.
         t: tilt, above 0.
         reach: largest height.
-        tolerance: wanted of the remainders.
+        tolerance: target for the remainders.
     """
 
     def __init__(self, capped: CappedLaw, t: float, reach: float, tolerance: float) -> None:
@@ -72,11 +72,11 @@ class CappedLine:
                 self.nodes = math.ceil((high - self.low) / self.dx) + 1
 
     def cost(self, count: int) -> float:
-        """Elementary evaluations for that many points."""
+        """Return the number of elementary evaluations for ``count`` points."""
         return cost(self.nodes, count) if self.nodes <= MAX_NODES else math.inf
 
     def _build(self) -> None:
-        """The nodes and everything that does not depend on s."""
+        """Compute the nodes and everything that does not depend on s."""
         capped, t = self._capped, self.t
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         at = CappedNodes(capped, x, t)
@@ -109,7 +109,7 @@ class CappedLine:
         self._step = math.exp(min(log_step, LARGEST)) * (1 + SPARE)
 
     def _excess(self, at: CappedNodes, log_weight: Array, own: Array) -> tuple[float, float]:
-        """The sum for ``m_b(t) - 1``, and a bound on its rounding error."""
+        """Return the sum for ``m_b(t) - 1``, and a bound on its rounding error."""
         nodes, power = at.nodes, 1 + self.t
         weight, log_kept = np.exp(log_weight), log_weight + at.log_kept
         kept = np.exp(log_kept)
@@ -126,7 +126,7 @@ class CappedLine:
         return blocked_sum(value), error + float((own + at.lost_doubt) @ gone)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K and its error at each ``s = j step``; infinite where it would take too long."""
+        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         if self.nodes > MAX_NODES:
             return out_of_reach

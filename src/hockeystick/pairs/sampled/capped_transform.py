@@ -1,4 +1,4 @@
-"""The characteristic function of a sampled Gaussian round without outcomes far out, a record being removed."""
+"""The characteristic function of a sampled Gaussian round without outcomes in the tail, for removing a record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT_BOUNDS = 64  # on K at a tilt
 
 @dataclass(frozen=True, slots=True)
 class CappedTransform(CappedLaw):
-    """The law with its line and its envelope."""
+    """Transform of the law, with its line and envelope."""
 
     @property
     def highest_tilt(self) -> float:
@@ -24,20 +24,20 @@ class CappedTransform(CappedLaw):
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> CappedLine:
-        """The line through t, by the trapezoid rule."""
+        """Return the line through t, by the trapezoid rule."""
         return CappedLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> CappedEnvelope:
-        """The envelope at t, by moving x into the complex plane; it is as exact for any count."""
+        """Return the envelope at t, by moving x into the complex plane; it is equally sharp for any count."""
         return CappedEnvelope(self, t)
 
     def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t) by the trapezoid rule; ``inf`` where there are too many nodes."""
+        """Upper bound on K(t) by the trapezoid rule; ``inf`` if there would be too many nodes."""
         return log_moment_upper(self, t, slack)
 
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(capped: CappedLaw, t: float, slack: float) -> float:
-    """An upper bound on ``K(t)``, about slack above it: all remainders and roundings are added."""
+    """Upper bound on ``K(t)``, within about ``slack``, with all remainders and roundings added."""
     bound = line_upper(CappedLine(capped, t, 0.0, slack))
     return bound if not math.isnan(bound) else math.inf

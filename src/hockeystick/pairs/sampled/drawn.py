@@ -1,12 +1,13 @@
-"""A Gaussian shifted by a random amount that is revealed: what a replaced record shows that may be drawn many times.
+"""A Gaussian with a random, revealed shift: the pair of a replaced record that may be drawn many times.
 
-The pair is ``B = sum_k w_k N(mu_k)`` against ``A = sum_k w_k N(0)``, with k told beside the outcome: with probability
-w_k that of Gaussian noise at distance mu_k, and with the probability ``beyond`` that is left two laws of which nothing
-is the same. It is its own mirror image, as each of its parts is. Its outcome is the loss, which is normal given k,
+The pair is ``B = sum_k w_k N(mu_k)`` against ``A = sum_k w_k N(0)``, with k revealed along with the outcome: with
+probability w_k the pair of Gaussian noise at distance mu_k, and with the remaining probability ``beyond`` two laws
+without a common outcome. It is its own mirror image, as each of its parts is. Its outcome is the loss, which is normal
+given k,
 
     N(mu_k^2 / 2, mu_k^2) under B,      N(-mu_k^2 / 2, mu_k^2) under A,
 
-in units of the least shift, so that no density falls off faster than the standard normal one off the real line.
+in units of the least shift, so that off the real line no density grows faster than the standard normal one.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class RevealedSmooth:
         return self._log_density(x, -1)
 
     def loss(self, x: Array) -> Array:
-        """The outcome in its own units is the loss."""
+        """Return the loss, which is the outcome in units of the least shift."""
         return self.shifts[0] * x
 
     def log_contrast(self, x: Array) -> Array:
@@ -76,7 +77,7 @@ class RevealedSmooth:
         return 4 * self.shifts[0] * np.abs(x)
 
     def log_p_error(self, x: Array) -> Array:
-        """Roundings of the squares, whose arguments are at most that large, and of the sum of so many terms."""
+        """Roundings of the squares, by the size of their arguments, and of the sum of all terms."""
         widths, centres, weights = self._columns()
         farthest = (np.abs(x) + centres) / widths
         size = np.square(farthest).max(axis=0) + np.abs(np.log(weights / widths)).max()
@@ -84,7 +85,7 @@ class RevealedSmooth:
         return error
 
     def growth(self, x: Array) -> Array:
-        """Growth of a normal density no narrower than the standard one, around the farthest of the centres."""
+        """Growth of a normal density no narrower than the standard one, around the farthest centre."""
         return np.abs(x) + float(self._columns()[1].max())
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -98,12 +99,12 @@ class RevealedSmooth:
 
 @dataclass(frozen=True, slots=True)
 class RevealedPair(DominatingPair):
-    """sum_k w_k N(mu_k, 1) against sum_k w_k N(0, 1) with k told, and a rest of which nothing is the same.
+    """sum_k w_k N(mu_k, 1) against sum_k w_k N(0, 1) with k revealed, and a remainder without common outcomes.
 
     Attributes:
         shifts: positive and increasing.
         weights: positive; their sum is 1 less ``beyond``.
-        beyond: mass at infinite loss, and minus infinity under the other law.
+        beyond: mass at infinite loss, and at minus infinity under the other law.
     """
 
     shifts: tuple[float, ...]
@@ -112,7 +113,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Mass that only one law has, on either side."""
+        """Mass of one law alone, on either side."""
         if not self.beyond:
             return Atoms.none()
         log, none = math.log(self.beyond), -math.inf
@@ -130,7 +131,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of the largest shift, if that is all."""
+        """The rho of the largest shift if ``beyond`` is 0."""
         return math.inf if self.beyond else concentrated.gaussian(self.shifts[-1])
 
     @property
@@ -141,13 +142,13 @@ class RevealedPair(DominatingPair):
     def log_moment(self, t: float) -> float:
         """K(t) in closed form, the logarithm of the mean of ``e^(t (1 + t) mu_k^2 / 2)``, rounded up."""
         each = np.array([moment.gaussian(mu, t) for mu in self.shifts])
-        if float(each[-1]) < 1.0 and not self.beyond:  # the mean of what they are beyond 1
+        if float(each[-1]) < 1.0 and not self.beyond:  # the mean of the terms less 1
             return moment.rounded_up(math.log1p(math.fsum(np.array(self.weights) * np.expm1(each))))
         exponents = np.log(np.array(self.weights)) + each
         top = float(exponents.max())
         return moment.rounded_up(top + math.log(float(np.exp(exponents - top).sum())), 1.0 + float(each[-1]))
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """An upper bound after sampling at a rate, from the unsampled moment."""
+        """Upper bound on K(t) after sampling at a rate, from the unsampled moment."""
         mix = moment.mixture_add if add else moment.mixture_remove
         return mix(self.log_moment, rate, t)

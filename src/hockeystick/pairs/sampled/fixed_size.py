@@ -42,13 +42,13 @@ TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed tog
 MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
 LARGEST = 600.0  # log of the moments from which B_j is computed; beyond it B_j is no better than the moment
 CARE = 8 * UNIT_ROUNDOFF  # relative: the roundings of a step
-TINY_LOSS = 1e-300  # what no loss at all is rounded up to
+TINY_LOSS = 1e-300  # a moment of 0 is rounded up to this
 LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # factors of the two bounds
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutReplacementCurve(RenyiCurve):
-    """The bound above, for a mechanism that ``base`` dominates under replacement; 0 < rate < 1."""
+    """The module's bound, for a mechanism that ``base`` dominates under replacement; 0 < rate < 1."""
 
     base: DominatingPair
     rate: float
@@ -57,7 +57,7 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``log(1 + g (e^E - 1))`` either way (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9)."""
+        """Losses up to ``log(1 + g (e^E - 1))`` either way (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9)."""
         largest = self.base.loss_range[1]
         if largest == math.inf:
             return -math.inf, math.inf
@@ -66,11 +66,11 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def supremum_error(self) -> float:
-        """The base's error, passed on by a slope of at most 1, and some roundings of the logarithm."""
+        """The base's error, propagated with a slope of at most 1, and some roundings of the logarithm."""
         return self.base.supremum_error + rounding_of(self.base.loss_range[1]) + rounding_of(self.loss_range[1])
 
     def log_moment(self, t: float) -> float:
-        """The better of the two bounds of the module's docstring."""
+        """Upper bound on K(t): the better of the two bounds in the module docstring."""
         convex = moment.rounded_up(moment.log_mixture(self.rate, self.base.log_moment(t)))
         if t > MAX_ORDER - 2:
             return convex
@@ -82,7 +82,7 @@ class WithoutReplacementCurve(RenyiCurve):
 
 @lru_cache(maxsize=65_536)
 def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
-    """An upper bound on K'(t) at whole t >= 0, from the expansion at order t + 1."""
+    """Upper bound on K'(t) at whole t >= 0, from the expansion at order t + 1."""
     if t == 0:
         return 0.0
     order = t + 1

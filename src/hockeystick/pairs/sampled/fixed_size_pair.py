@@ -25,7 +25,7 @@ that of the pair (P*, Q*) which has, under P* and Q*,
 
 - P and Q where ``L > 0``: losses L;
 - their mirror image, Q and P with the loss -L: the same outcomes once more;
-- what is left, ``1 - P(L > 0) - Q(L > 0)`` of both, at loss 0.
+- the rest, ``1 - P(L > 0) - Q(L > 0)`` of both, at loss 0.
 
 The rest is ``(1 - q) TV(A, B) + A(L = 0) >= 0``, as ``B(L < 0) = A(L > 0)`` for a pair that is its own mirror image.
 That it is a law makes h convex: it is a privacy curve, and dominates at every b, so that rounds compose (Zhu, Dong,
@@ -42,8 +42,8 @@ removed record, as ``E_P e^(tL)`` differs by ``E_P[1 - e^(tL); L <= 0] - E_A[1 -
 of the base loss, on each of which f lies below its chord in ``e^l``: the mean of a chord follows from the masses of
 both laws. Beyond the last cell ``E_A[g^(1+t); l > c] <= e^(K(t + s) - s c)``.
 
-**Rounding.** The pair is used from above only, and errs to that side: the rest is rounded up, and masses by what the
-distance of outcomes from their new origin hides of their size.
+**Rounding.** The pair serves upper bounds only, and errs to that side: the rest is rounded up, and masses are raised by
+the error that shifting outcomes to their new origin causes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from hockeystick.pairs.sampled.poisson import (
 
 CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by the square of it, over 8
 LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
-LOG_TAIL = -120.0  # log of the part of a moment that is bounded and not summed
+LOG_TAIL = -120.0  # log of the part of a moment that is bounded rather than summed
 TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
 CARE = 64 * UNIT_ROUNDOFF  # relative: the roundings of a mass or of a term
 REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, as a difference of two masses
@@ -75,12 +75,12 @@ REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, as a diffe
 
 @dataclass(frozen=True, slots=True)
 class MirroredSmooth:
-    """Part with a positive loss when a record is removed, to the right of 0, and its mirror image to the left.
+    """Smooth part of positive loss for a removed record, to the right of 0, with its mirror image to the left.
 
     Attributes:
         base: densities of the base.
         rate: share of the records in a batch.
-        start: the base's outcome of loss 0, which becomes the outcome 0.
+        start: outcome of the base with loss 0, which becomes the outcome 0.
     """
 
     base: BasePart
@@ -95,11 +95,11 @@ class MirroredSmooth:
         return PoissonSmooth(self.base, self.rate, +1)
 
     def _from(self, x: Array) -> Array:
-        """The base's outcome of which x, or its mirror image, is the distance from :attr:`start`."""
+        """Return the base's outcome at distance ``|x|`` from :attr:`start`."""
         return self.start + np.abs(x)
 
     def log_p(self, x: Array) -> Array:
-        """The mixture to the right; to the left the law without the record."""
+        """Log-density of the mixture to the right, and of the law without the record to the left."""
         at = self._from(x)
         return np.where(x >= 0, self._removed.log_p(at), self.base.log_q(at))
 
@@ -113,7 +113,7 @@ class MirroredSmooth:
         return self._removed.log_contrast(self._from(x))
 
     def masses(self, x: Array) -> Masses:
-        """Sums of positive masses, and of differences that are small beside them; rounded towards a worse pair."""
+        """Sums of positive masses, and of comparatively small differences, rounded towards a worse pair."""
         at = self._from(x)
         far, near = self.base.masses(at), self.base.masses(np.array([self.start]))
         q = self.rate
@@ -132,12 +132,12 @@ class MirroredSmooth:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss; 0 where that is 0."""
+        """Inverse of the loss; 0 at loss 0."""
         x: Array = np.sign(loss) * np.maximum(self._removed.outcome(np.abs(loss)) - self.start, 0.0)
         return np.where(loss == 0, 0.0, x)
 
     def loss_error(self, x: Array) -> Array:
-        """Twice that of the removed record, which pays for the rounding of the outcome's distance from the start."""
+        """Twice that of the removed record, which covers the rounding of the outcome's distance from the start."""
         return 2 * self._removed.loss_error(self._from(x))
 
     def log_p_error(self, x: Array) -> Array:
@@ -145,7 +145,7 @@ class MirroredSmooth:
         return 2 * self._removed.log_p_error(self._from(x))
 
     def growth(self, x: Array) -> Array:
-        """The base's growth at the outcome that x stands for."""
+        """The base's growth at the outcome that x represents."""
         return self.base.growth(self._from(x))
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -191,7 +191,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def rest(self) -> float:
-        """The mass at loss 0, rounded up, and by as much as the masses may be off."""
+        """The mass at loss 0, rounded up by the error of the masses."""
         atoms = self.base.atoms
         with_record, without = np.exp(atoms.log_p + atoms.log_slip), np.exp(atoms.log_q - atoms.log_slip)
         up = atoms.loss > 0
@@ -204,7 +204,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def smooth(self) -> SmoothPart | None:
-        """The densities above loss 0 and their mirror image; None where the base has none."""
+        """The densities above loss 0 and their mirror image; ``None`` if the base has none."""
         smooth = cast(BasePart | None, self.base.smooth)
         return None if smooth is None else MirroredSmooth(smooth, self.rate, _start(smooth))
 
@@ -216,12 +216,12 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss of a removed record; none where it is unbounded, as the loss 0 has none."""
+        """The error of the largest loss of a removed record; 0 where it is unbounded, as the loss 0 is exact."""
         return self._removed.supremum_error if self.loss_range[1] < math.inf else 0.0
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho, as by (1) the moment is at most the base's, and what a bounded loss gives."""
+        """The smaller of the base's rho, valid by (1), and the rho from a bounded loss."""
         return min(self.base.rho, super(WithoutReplacementPair, self).rho)
 
     @property
@@ -230,7 +230,7 @@ class WithoutReplacementPair(DominatingPair):
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """The least of the bounds of the module, (3) where few cells are enough."""
+        """Upper bound on K(t): the least of the module's bounds, with (3) if few cells are enough."""
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         k = self.base.log_moment(t)
@@ -245,7 +245,7 @@ class WithoutReplacementPair(DominatingPair):
         return rough if cells is None else min(rough, cells)
 
     def _by_cells(self, t: float) -> float | None:
-        """The bound (3) on K(t); ``None`` where it would take too many cells, or leave the range of a double."""
+        """Return the bound (3) on K(t); ``None`` if it needs too many cells or leaves the range of a double."""
         smooth = self.base.smooth
         assert smooth is not None
         last, tail = self._last_cell(t)
@@ -272,7 +272,7 @@ class WithoutReplacementPair(DominatingPair):
         return moment.rounded_up(math.log1p((total + tail) * (1 + CARE * (4 + t))))
 
     def _last_cell(self, t: float) -> tuple[float, float]:
-        """The base loss at which cells end, and a bound on what lies beyond it."""
+        """Return the base loss at which cells end, and a bound on the moment beyond it."""
         high = self.base.loss_range[1]
         if high < math.inf:
             return high, 0.0
@@ -281,7 +281,7 @@ class WithoutReplacementPair(DominatingPair):
 
 
 def _start(smooth: SmoothPart) -> float:
-    """The outcome at which the base loss is 0."""
+    """Return the outcome at which the base loss is 0."""
     return float(smooth.outcome(np.zeros(1))[0])
 
 

@@ -1,4 +1,4 @@
-"""Bound on how fast the characteristic function of a mixture of Gaussians falls off: x is moved into the complex plane.
+"""Bound on the decay of the characteristic function of a mixture of Gaussians, by moving x into the complex plane.
 
 Let H be the integrand of ``m(t + is)``, analytic where g does not vanish, and y(x) >= 0 smooth (y <= 0 for add, where
 everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, and
@@ -69,11 +69,11 @@ WASTE = 0.3  # of what a shift gains
 ODDS = 0.5  # of q_*: factor of mu s by which the odds of q grow
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0  # eta of that shift, of 1 / mu
-LIGHT = -70.0  # log of what a node may have with any shift that is passed over
+LIGHT = -70.0  # log of what a node may contribute, at any shift, if it is skipped
 LEAST_SHARE = (
     -300.0
 )  # log of a node's share of m that is kept: psi is cut at 300 (_log_values), where e^psi times it is 1
-MANY = 8  # rounds that need not fall far, each
+MANY = 8  # number of rounds from which on each need not fall far
 MAX_NODES = 400_000  # beyond, a round has no envelope
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
@@ -121,7 +121,7 @@ class MixtureEnvelope:
         return shift
 
     def _log_bent(self, p: float, shift: float) -> float:
-        """Log of the factor that ``|g|^(1+t)`` leaves for a shift Y and a power p; add has no such power of g."""
+        """Return the log of the factor from ``|g|^(1+t)`` for a shift Y and a power p; add has no such power of g."""
         if self._law.kind is Kind.ADD:
             return 0.0
         mu = self._law.mu
@@ -149,14 +149,14 @@ class MixtureEnvelope:
         self._beyond = math.exp(min(outside - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
-        self.usable = self._slip < 1  # else m(t) itself is known no better than its size, and nothing relative to it
+        self.usable = self._slip < 1  # otherwise only the size of m(t) is known, and nothing relative to it
         self._scale = nodes.share_units()[keep]
 
     def _log_reached(self, log_weight: Array, rising: Shares, falling: Shares | None) -> Array:
-        """Log of a bound on ``phi e^A e^psi`` at nodes, for every shift; those that are passed over are charged it.
+        """Return the log of a bound on ``phi e^A e^psi`` at nodes, for every shift, which is charged for skipped nodes.
 
-        At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
-        integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
+        At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times the gain of ``|g|^-t`` at the largest angle: a bound on its
+        integral, such as :meth:`MixtureLaw.log_dip`, would not suffice.
         """
         reached: Array = log_weight + 0.5 * self._tallest**2
         for shares, power in zip((rising, falling), self._law.kind.coefficients(self._t), strict=True):
@@ -165,7 +165,7 @@ class MixtureEnvelope:
         return reached
 
     def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
-        """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""
+        """Return ``R^p`` and its derivative, one row per edge; ``growth`` is the power to which the odds are raised."""
         mu = self._law.mu
         odds = np.maximum(1.0, ODDS * mu * edges)[:, None] ** growth
         rising = self._rising.lifted(odds)
@@ -175,13 +175,13 @@ class MixtureEnvelope:
         falling = self._falling.lifted(odds)
         slope = np.maximum(rising + falling, 1e-300)
         shape = np.sqrt(slope)
-        # a bound on one slope less a bound on the other is none on the difference: of one term both are exact
+        # the difference of two slope bounds does not bound the difference of slopes; for one term both are exact
         back = falling * (1 - falling) * (1 if self._law.terms == 1 else -1)
         return shape, POWER * mu * shape * ((rising * (1 - rising) - back) / slope)
 
     @property
     def cost(self) -> float:
-        """The nodes, or next to nothing where there is no bound."""
+        """The number of nodes, or almost nothing if there is no bound."""
         return float(len(self._weight)) * self._law.terms if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -195,7 +195,7 @@ class MixtureEnvelope:
         return np.minimum.accumulate(out)
 
     def _log_batch(self, edges: Array) -> Array:
-        """The best of a few shifts at each edge."""
+        """Return the best bound of a few shifts at each edge."""
         out, wide, wasteful = self._shifted(edges, GROWTHS[0])
         for growth in GROWTHS[1:]:
             again = np.flatnonzero(wasteful)
@@ -211,7 +211,7 @@ class MixtureEnvelope:
         return out
 
     def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """The bound from ``y = Y R^p``; whether more than the largest Y was wanted, and whether the bulk costs much."""
+        """Return the bound from ``y = Y R^p``, and flags: the best Y exceeds the largest one; the bulk costs much."""
         ca, cb = self._law.kind.coefficients(self._t)
         mu, linear, bends = self._law.mu, self._rising.slope, self._rising.bends(ca)
         if self._falling is not None:
@@ -230,9 +230,9 @@ class MixtureEnvelope:
     def _log_values(
         self, y: Array, change: Array, edges: Array, remainder: float
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """``log B(s) / m(t)`` with the shift y of derivative ``change``, one row for each edge, rounded up.
+        """Return ``log B(s) / m(t)`` with the shift y of derivative ``change``, one row per edge, rounded up.
 
-        And whether a good part of what it gains is lost where psi is positive.
+        The second value is True where a large part of the gain is lost because psi is positive.
         """
         law = self._law
         ca, cb = law.kind.coefficients(self._t)

@@ -37,18 +37,18 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21  # beyond, a line is refused
-MANY_NODES = 4000  # above which a longer step is looked for, which takes a millisecond
-KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
+MANY_NODES = 4000  # above which a longer step is searched, which takes a millisecond
+KEPT_BOUNDS = 256  # on K: repeated when rounds are added one by one with a question after each
 LARGE = 2.0  # log m(t) from which on the plain form is used
 MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
-PLAIN = 0.1  # of the tolerance: a rounding error of the plain form that is no matter
+PLAIN = 0.1  # of the tolerance: a rounding error of the plain form that is negligible
 LOG_LARGEST = 700.0  # exponent that a double can hold
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
 
 
 class MixtureLine:
-    """m on Re z = t, for ``|Im z| <= reach``, with analytic remainders about ``tolerance m(t)``."""
+    """The function m on Re z = t, for ``|Im z| <= reach``, with analytic remainders about ``tolerance m(t)``."""
 
     def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, tolerance
@@ -61,7 +61,7 @@ class MixtureLine:
         self._built = False
 
     def _step(self, s: float) -> tuple[float, float]:
-        """The largest dx, and the strip, that keep the step remainder of m below ``tolerance m(t)``."""
+        """Return the largest dx, and the strip, that keep the step remainder of m below ``tolerance m(t)``."""
         depth = math.log(16 / self._tolerance) + math.log1p(self.t + s)
         widest, deepest = WIDEST_STRIP * math.pi / self._law.mu, math.sqrt(2 * depth)
         if self._law.kind is Kind.REMOVE:  # where a / (depth + a^2/2 + s mu a) is largest
@@ -73,18 +73,18 @@ class MixtureLine:
         return float(dx[best]), float(a[best])
 
     def _narrowed(self, reach: float) -> None:
-        """A longer step where the integrand is bounded panel by panel, of a record being added."""
+        """Lengthen the step where the integrand is bounded panel by panel, for adding a record."""
         if self._law.terms == 1 and self._law.kind is Kind.ADD:
             found = AddedStrip.found(self._law, self.t, reach, math.log(16 / self._tolerance))
             if found is not None and found.dx > self.dx:
                 self._strip, self.dx, self.a = found, found.dx, found.height
 
     def cost(self, count: int) -> float:
-        """Elementary evaluations for that many points."""
+        """Return the number of elementary evaluations for ``count`` points."""
         return cost(self.nodes, count) if self.nodes <= MAX_NODES else math.inf
 
     def _build(self) -> None:
-        """The nodes and everything that does not depend on s."""
+        """Compute the nodes and everything that does not depend on s."""
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = self._law.nodes(x, self.t)
@@ -129,7 +129,7 @@ class MixtureLine:
         self._slope_error = loss_error + float(care @ (weight * np.abs(loss) + both) + slip @ (weight + both))
 
     def step_remainder(self, s: Array) -> Array:
-        """Bound on the error of ``e^-top m`` from the step."""
+        """Bound on the error of ``e^-top m`` due to the step."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
         if self._strip is None:
             main = math.log(2) + self.log_total + 1e-3 - self._top + self._law.log_strip(self.a, self.t, s)
@@ -144,13 +144,13 @@ class MixtureLine:
         return out
 
     def range_remainder(self, s: Array) -> Array:
-        """Bound on the error of ``e^-top m`` from the range."""
+        """Bound on the error of ``e^-top m`` due to the range."""
         main = self._law.log_beyond(self.t, self.low, self._high) - self._top
         out: Array = np.full(len(s), math.exp(main) if main < LOG_LARGEST else math.inf)
         return out if self._large else out + self._law.first_order_beyond(self.t, s, self.low, self._high)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K and its error at each ``s = j step``; infinite where it would take too long."""
+        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         if self.nodes * self._law.terms > MAX_NODES:
             return out_of_reach
@@ -174,12 +174,12 @@ class MixtureLine:
 def _where_large(
     kind: Kind, t: float, log_weight: Array, u: Array, elsewhere: tuple[Array, Array, Array]
 ) -> tuple[Array, Array, Array]:
-    """``phi (e^A - 1 - first order)`` where u > 1 and tu is moderate: e^u, which both have, cancels on paper.
+    """Return ``phi (e^A - 1 - first order)`` where u > 1 and tu is moderate: the common e^u cancels on paper.
 
         remove:  e^u (e^(tu) - 1 - t) + t ,      add:  e^(-tu) - 1 - t + t e^u .
 
     Returns:
-        That, the size of what it is computed from, and by how much an error of u moves it.
+        That value, the size of its terms, and its sensitivity to an error of u.
     """
     weight, jump = np.exp(log_weight), np.exp(log_weight + np.maximum(u, 1.0))
     there = (u > 1) & (t * u < MODERATE)
@@ -203,7 +203,7 @@ def _where_large(
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
-    """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
+    """Upper bound on ``K(t)``, within about ``slack``, by the plain form with all remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)
     if line.nodes * law.terms > MAX_NODES:
         return math.inf

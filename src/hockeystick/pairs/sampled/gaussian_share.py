@@ -1,4 +1,4 @@
-"""The shares that the terms of a likelihood ratio have at a node, and what of it is left where x is moved off the line.
+"""Shares of the terms of a likelihood ratio at a node, and its remaining factor where x is moved off the line.
 
 For ``g(x) = sum_k p_k e^(mu_k x - mu_k^2/2)`` with ``0 <= mu_k <= mu`` the shares are ``r_k = p_k e^(..) / g``,
 positive numbers whose sum is 1. With ``C = sum_k 2 r_k sin^2(theta_k / 2)``, ``S = sum_k r_k sin theta_k`` and
@@ -26,7 +26,7 @@ class Shares:
 
     Args:
         r: shape (terms, n), the shares.
-        rest: shape (n,), that of the term without a shift.
+        rest: shape (n,), the share of the term without a shift.
         shifts: shape (terms,), mu_k.
         steepest: mu.
 
@@ -41,21 +41,21 @@ class Shares:
         self._all: Array = r.sum(axis=0)
 
     def bends(self, times: float) -> Array:
-        """A multiple of the second derivative of log g by mu x, the variance of the shift under the shares."""
+        """Return a multiple of the second derivative of log g by mu x, the variance of the shift under the shares."""
         out: Array = times * (np.square(self._part) @ self._r - np.square(self.slope))
         return out
 
     def chosen(self, keep: Mask) -> Shares:
-        """The shares at some of the nodes."""
+        """Return the shares at the selected nodes."""
         return Shares(self._r[:, keep], self._rest[keep], self._shifts, self._steepest)
 
     def lifted(self, odds: Array) -> Array:
-        """The slope at other odds of a term with a shift, one row for each."""
+        """Return the slope at other odds of a shifted term, one row for each."""
         raised: Array = self.slope * odds / (self._rest + self._all * odds)
         return np.minimum(raised, 1.0)
 
     def turned(self, y: Array) -> tuple[Array, Array, Array]:
-        """The log of the remaining factor g at x + iy, its argument, and the effect of an error of the shares."""
+        """Return the log of g's remaining factor at x + iy, its argument, and the effect of an error of the shares."""
         lost, sine = np.zeros(np.broadcast_shapes(y.shape, self.slope.shape)), 0.0
         for r, shift in zip(self._r, self._shifts.tolist(), strict=True):
             half = 0.5 * shift * y

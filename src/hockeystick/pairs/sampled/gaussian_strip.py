@@ -1,4 +1,4 @@
-"""The step of the trapezoid rule for ``add`` at large tilts: the integrand is bounded in its strip panel by panel.
+"""Step of the trapezoid rule for ``add`` at large tilts, by bounding the integrand in its strip panel by panel.
 
 With ``g(x) = A + B``, ``A = 1 - q``, ``B = q e^(mu x - mu^2/2)``, and for ``mu h <= pi/2``, ``0 <= eta <= h``,
 ``a <= x <= b``, ``0 <= s <= S``, the modulus of the integrand ``phi g^(-t - is)`` at x + i eta is
@@ -15,8 +15,8 @@ every height, to at most
         e^(S arg g(x_(i+1) + ih)) + |g(x_n + ih)|^(-t) e^(S mu h) Phi(-x_n) ] ,
 
 phi_i the largest phi on a panel, and the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen,
-Weideman 2014 [TW14], Theorem 5.1). Close to the largest loss the tilted law keeps to outcomes with ``B << A``, where
-arg g is far below mu h, and the nodes may lie far apart.
+Weideman 2014 [TW14], Theorem 5.1). Close to the largest loss the tilted law concentrates on outcomes with ``B << A``,
+where arg g is far below mu h, and the nodes may lie far apart.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_t
 Array = npt.NDArray[np.float64]
 
 LOG_LARGEST = 700.0  # exponent that a double can hold
-POINTS = 1000  # in x, over which the tilted law is looked for
+POINTS = 1000  # range of x in which the tilted law is searched
 HEIGHTS: Array = np.linspace(0.1, 0.999, 12)  # half-widths tried, of pi/2 or what the density allows
 PANEL = 0.0625  # width of a panel in x
-FARTHEST = 60.0  # outcomes that are looked at
-MOST_PANELS = 4000  # of a bound: more are asked where the law leans too far out
-ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative to what moves them
+FARTHEST = 60.0  # outcomes that are examined
+MOST_PANELS = 4000  # panels of a bound: more are needed where the law is too far in the tail
+ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative to their terms
 
 
 @dataclass(frozen=True, slots=True)
 class AddedStrip:
-    """Places of the strip and its panels; any choice is sound.
+    """Position of the strip and its panels; any choice is sound.
 
     Attributes:
-        law: one sampled round, of one shifted term, a record being added.
+        law: one sampled round with one shifted term, in the direction that adds a record.
         t: tilt > 0.
         height: h.
         low, top: x_0 and x_n.
@@ -62,13 +62,13 @@ class AddedStrip:
 
     @classmethod
     def found(cls, law: MixtureLaw, t: float, reach: float, depth: float) -> AddedStrip | None:
-        """The strip that allows the longest step for ``|s| <= reach``; ``None`` where the law leans too far out.
+        """Return the strip with the longest step for ``|s| <= reach``; ``None`` if the law is too far in the tail.
 
         Args:
             law: the round.
             t: tilt.
             reach: the largest s.
-            depth: minus the log of what the remainder may be, relative to m(t).
+            depth: minus the log of the allowed remainder, relative to m(t).
         """
         wide = np.linspace(-FARTHEST, FARTHEST, POINTS)
         logs = log_density(wide) - t * _log_sizes(law, wide, 0.0)
@@ -84,7 +84,7 @@ class AddedStrip:
         for height in (HEIGHTS * min(0.5 * math.pi / law.mu, 2 * math.sqrt(2 * depth))).tolist():
             panels, rest = _log_panels(law, t, x, height, reach)
             sizes = np.logaddexp.accumulate(panels)  # of the panels up to each
-            enough = np.flatnonzero((rest[1:] < sizes[:-1]) & (x[1:] > high))  # all beyond is no more than they are
+            enough = np.flatnonzero((rest[1:] < sizes[:-1]) & (x[1:] > high))  # the part beyond is at most as large
             if len(enough):
                 size = float(sizes[enough[0]]) + math.log(3)
                 dx = 2 * math.pi * height / max(depth + size - log_moment, 1.0)
@@ -127,7 +127,7 @@ def _turns(law: MixtureLaw, x: Array, height: float) -> Array:
 
 
 def _log_panels(law: MixtureLaw, t: float, x: Array, height: float, reach: float) -> tuple[Array, Array]:
-    """The logs of the terms of M: of panels of the width PANEL from x on, and of all beyond x but for its tail."""
+    """Return logs of the terms of M: of panels of width PANEL from x on, and of the part beyond x without its tail."""
     size = 0.5 * height * height - t * _log_sizes(law, x, height)
     nearest = np.maximum(np.maximum(x, -x - PANEL), 0.0)
     panels = size + log_density(nearest) + reach * _turns(law, x + PANEL, height) + math.log(PANEL)

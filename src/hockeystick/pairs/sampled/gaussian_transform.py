@@ -16,22 +16,22 @@ __all__ = ["Kind", "MixtureTransform"]
 
 MOMENT_TOLERANCE = 1e-11  # relative, of K(t) as a moment
 MAX_TURN = 1e4  # t mu: nodes grow with it
-MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens, and beyond them rough bounds are as good
-FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only next to no loss counts, and nodes of a moment there
+MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens; beyond, rough bounds are as good
+FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only losses near 0 count, and nodes of a moment there
 
 
 @dataclass(frozen=True, slots=True)
 class MixtureTransform(MixtureLaw):
-    """The law with its line and its envelope."""
+    """Transform of the law, with its line and envelope."""
 
     @classmethod
     def sampled(cls, mu: float, rate: float, kind: Kind) -> MixtureTransform:
-        """One Poisson-sampled round of Gaussian noise: one term, whose weight is the rate."""
+        """Return the transform of one Poisson-sampled Gaussian round: one term, whose weight is the rate."""
         return cls((mu,), (rate,), 1 - rate, kind, 4.0)
 
     @property
     def excess(self) -> float:
-        """About the mean of ``|g - 1|``, whose square is about K(1) where that is small."""
+        """Approximate mean of ``|g - 1|``, whose square is about K(1) where that is small."""
         return math.fsum(p * min(mu, 1.0) for mu, p in zip(self.shifts, self.weights, strict=True))
 
     @property
@@ -40,22 +40,22 @@ class MixtureTransform(MixtureLaw):
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> MixtureLine:
-        """The line through t, by the trapezoid rule."""
+        """Return the line through t, by the trapezoid rule."""
         return MixtureLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
-        """The envelope at t, by moving x into the complex plane."""
+        """Return the envelope at t, by moving x into the complex plane."""
         return MixtureEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t) by the trapezoid rule."""
+        """Upper bound on K(t) by the trapezoid rule."""
         return log_moment_upper(self, t, slack)
 
     def log_moment(self, t: float) -> float:
-        """An upper bound on K(t), to about MOMENT_TOLERANCE of itself however small it is; ``inf`` out of reach."""
+        """Upper bound on K(t), to a relative error of about MOMENT_TOLERANCE; ``inf`` out of reach."""
         if t * self.mu > MAX_TURN:
             return math.inf
-        with np.errstate(over="ignore", invalid="ignore"):  # losses beyond the range of a double are told by the value
+        with np.errstate(over="ignore", invalid="ignore"):  # the value shows losses beyond the range of a double
             line = self._moment_line(t)
             if line.nodes * self.terms > (MOMENT_NODES if t < FAR else FAR_NODES):
                 return math.inf
@@ -63,7 +63,7 @@ class MixtureTransform(MixtureLaw):
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
 
     def moment_nodes(self, t: float) -> int:
-        """Number of nodes over which :meth:`log_moment` sums at t: its cost."""
+        """Return the number of nodes over which :meth:`log_moment` sums at t: its cost."""
         return self._moment_line(t).nodes * self.terms
 
     def _moment_line(self, t: float) -> MixtureLine:

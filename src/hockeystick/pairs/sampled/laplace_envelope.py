@@ -1,4 +1,4 @@
-"""Bound on how far the characteristic function of a Poisson-sampled Laplace round falls, for all s from one on.
+"""Bound on the decay of the characteristic function of a Poisson-sampled Laplace round, for all s from a given one on.
 
 Expectations are those of the tilted law, ``E_t f = E[f e^(tL)] / m(t)``; ``phi(s) = |m(t + is) / m(t)|^2 = E_t cos(s (L
 - L'))``, L' a copy of L.
@@ -18,9 +18,9 @@ way. What lies below l0, and the atoms, keep their sizes. So ``|m(t + is)| <= m(
 s`` with any lower bound on the part ``above(l0)`` of the integral, and ``|C(t + is)| <= below(l0) + 2 [H(l0) +
 H(theta)] / s`` for the integral C alone, with any upper bound on the part below l0. Both fall with s.
 
-**Grids.** The first has a step that is fine enough for the fall that so many rounds need; each next one, over heights
-twice as large, has twice the step, as long as that costs little of the fall found so far. The tail takes over where it
-is as small.
+**Grids.** The first has a step fine enough for the decay that the given number of rounds needs; each further grid, over
+heights twice as large, has twice the step, as long as that costs little of the decay found so far. The tail bound takes
+over where it is as small.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ from hockeystick.pairs.sampled.poisson import mixed_slope
 Array = npt.NDArray[np.float64]
 
 CELLS = 256  # of l, for the variance and for the tail
-FALL = 60.0  # log of what all rounds together should lose: deltas of 1e-20 to 1e-7 of themselves
-MOST = 0.5  # of what a round can lose for good, that it is asked to
-FINE = 0.02  # of the fall that is needed, by which phi may rise between two points
-COARSE = 0.1  # of 1, by which it may rise far up
+FALL = 60.0  # log of the decay needed over all rounds: for deltas of 1e-20, to a relative 1e-7
+MOST = 0.5  # fraction of the permanent decay of a round that is required
+FINE = 0.02  # fraction of the required decay by which phi may rise between two points
+COARSE = 0.1  # fraction of 1 by which it may rise at large heights
 BAND = 32  # steps from the beginning to the end of a grid, at least
 POINTS = 20_000  # on all grids
 SPARE = 1e-9  # relative: pays for the roundings of the bound itself
-NOTHING = 1e-12  # of m(t): a fall that is not told from rounding
-CLOSE, TOLERANCE = 1e-3, 1e-15  # of that rise: how far values may err, which is charged; and the least that is asked
+NOTHING = 1e-12  # of m(t): a decay that is indistinguishable from rounding
+CLOSE, TOLERANCE = 1e-3, 1e-15  # fraction of that rise by which values may err (charged); least tolerance
 
 
 class SmoothTail:
-    """Mass and fall-off of the smooth part of a round at tilt t; all relative to ``m(t)``.
+    """Mass and decay of the smooth part of a round at tilt t, all relative to ``m(t)``.
 
     Args:
         law: the round.
         t: tilt.
         log_m: log m(t).
-        error: bound on the error of that.
+        error: bound on the error of ``log_m``.
 
     Attributes:
-        above: shape (n,), lower bounds on what the smooth part has above the lower end l0 of each cell.
-        below: shape (n,), upper bounds on what it has below that.
+        above: shape (n,), lower bounds on the smooth part above the lower end l0 of each cell.
+        below: shape (n,), upper bounds on the smooth part below it.
         ends: shape (n,), upper bounds on ``H(l0) + H(theta)``.
-        whole: an upper bound on all of the smooth part.
-        variance: an upper bound on V; infinite where theta is out of reach.
+        whole: an upper bound on the whole smooth part.
+        variance: an upper bound on V; infinite if theta is out of reach.
     """
 
     def __init__(self, law: LaplaceLaw, t: float, log_m: float, error: float) -> None:
@@ -97,20 +97,20 @@ class SmoothTail:
         self.ends = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
 
     def lost(self, s: Array) -> Array:
-        """Loss of the smooth part for good at each height s, at least 0."""
+        """Return the permanent decay of the smooth part at each height s, at least 0."""
         with np.errstate(over="ignore"):  # a share of minus infinity, next to height 0, is none
             shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
         out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
         return out
 
     def log_bound(self, s: Array) -> Array:
-        """Bound on how far m has fallen for good at each height: the log of a bound relative to m(t)."""
+        """Return the log of a bound on m, relative to m(t), that holds from each height on."""
         bound: Array = np.minimum(np.log1p(-self.lost(s)), 0.0)
         return bound
 
     @property
     def floor(self) -> float:
-        """Floor of the bounds on m at all heights: the smooth part cannot lose more than it has."""
+        """Lower limit of the bounds on m at all heights: the smooth part cannot lose more than its mass."""
         return math.log1p(-min(max(float(self.above.max()), 0.0), 1 - SPARE))
 
     def left(self, s: Array) -> Array:
@@ -121,14 +121,14 @@ class SmoothTail:
 
 
 class EnvelopeGrids:
-    """Bound on how far m of one round falls at tilt t, by its values on grids of heights.
+    """Bound on the decay of m of one round at tilt t, by its values on grids of heights.
 
     Args:
         law: the round.
         t: tilt.
         count: the power to which the bound will be raised.
-        smooth: what the smooth part of the round has at that tilt.
-        line: makes the line through t up to a height, to a tolerance.
+        smooth: the smooth part of the round at that tilt.
+        line: function that builds the line through t up to a height, to a tolerance.
     """
 
     def __init__(self, law: LaplaceLaw, t: float, count: int, smooth: SmoothTail, line: Any) -> None:
@@ -144,9 +144,9 @@ class EnvelopeGrids:
             self._sample(wanted, end, smooth)
 
     def log_bound(self, edges: Array) -> Array:
-        """The worst from each edge on, over the points of the grids, their gaps, and the tail beyond them."""
+        """Return the largest value from each edge on, over the grid points, their gaps, and the tail beyond them."""
         heights, worst = self._found
-        # the gap that holds the edge is the one before the first point beyond it; beyond all, the tail takes over
+        # the gap that contains the edge precedes the first point beyond it; beyond all points, the tail takes over
         at = np.searchsorted(heights, edges, side="right") - 1
         bound: Array = np.where(
             (at < 0) | (at >= len(worst)), 0.0, worst[np.minimum(np.maximum(at, 0), len(worst) - 1)]
@@ -154,7 +154,7 @@ class EnvelopeGrids:
         return bound
 
     def _sample(self, wanted: float, end: float, smooth: SmoothTail) -> None:
-        """Values on grids from 0 to where the tail takes over, if they are not too many."""
+        """Compute values on grids from 0 to where the tail takes over, if there are not too many."""
         variance = smooth.variance
         step = math.sqrt(4 * FINE * wanted / variance)
         coarsest = math.sqrt(4 * COARSE * max(wanted, MOST * float(smooth.above.max())) / variance)

@@ -46,14 +46,14 @@ Array = npt.NDArray[np.float64]
 
 NODES = 16  # of the rule on each panel
 TURNS = 2.5  # c0: half a panel's width in units of how fast the integrand changes
-WIDEST = 0.8  # half-width of a panel: log g has singularities at a distance of pi
-TABLE, FINE = 128, 8.0  # points from which the panels are placed: at least, and for each unit of theta
-FINEST = 32.0  # shares of how far the integrand reaches from an end at tilt t, that the nearest point is away
+WIDEST = 0.8  # largest half-width of a panel: log g has singularities at a distance of pi
+TABLE, FINE = 128, 8.0  # points from which the panels are placed: least number, and number per unit of theta
+FINEST = 32.0  # distance of the nearest point from an end, relative to the integrand's reach at tilt t
 MAX_THETA = 16_000.0  # losses beyond are refused
-DEEP, FAINTER = 40.0, 8.0  # log of how light a place is, beside the heaviest, from which panels widen
+DEEP, FAINTER = 40.0, 8.0  # log of the weight, relative to the heaviest place, below which panels widen
 MAX_PANELS = 1 << 14  # beyond, a line is refused
 RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
-"""The rho that are tried: a small panel allows a large one."""
+"""Values of rho that are tried: a small panel allows a large one."""
 
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LARGEST = 700.0  # exponent that a double can hold
@@ -69,10 +69,10 @@ class LaplaceLaw:
     Attributes:
         theta: the largest finite loss before sampling; the least one is -theta.
         log_top: log of the density, in ``x = (l + theta) / 2``, of Q at ``l = -theta``.
-        losses: of the atoms before sampling, that Q has: from minus infinity on.
-        log_masses: of these atoms under Q.
+        losses: losses, before sampling, of the atoms under Q; may include minus infinity.
+        log_masses: log-masses of these atoms under Q.
         rate: q.
-        add: whether the direction is the one that adds a record.
+        add: True for the direction that adds a record.
     """
 
     theta: float
@@ -92,11 +92,11 @@ class LaplaceLaw:
         return -1.0 if self.add else 1.0
 
     def mixed(self, loss: Array) -> Array:
-        """The u of losses before sampling; these themselves where every record takes part."""
+        """Return u for losses before sampling; the losses themselves if every record takes part."""
         return loss if self.rate == 1 else mixed_loss(loss, self.rate)
 
     def graded(self, t: float, points: int) -> Array | None:
-        """Losses from -theta to theta, close to each other near both ends; None where theta is out of reach."""
+        """Return losses from -theta to theta, denser near both ends; ``None`` if theta is out of reach."""
         if not self.theta < MAX_THETA:
             return None
         finest = 1 / (FINEST * (1 + t) * (1 + self.theta))
@@ -108,7 +108,7 @@ class LaplaceLaw:
         return found
 
     def panels(self, t: float, reach: float, narrower: float) -> Array | None:
-        """Edges of panels for heights up to the reach; None where there would be too many."""
+        """Return edges of panels for heights up to the reach; ``None`` if there would be too many."""
         loss = self.graded(t, TABLE)
         if loss is None:
             return None
@@ -126,7 +126,7 @@ class LaplaceLaw:
         return np.unique(edges)
 
     def log_remainder(self, edges: Array, t: float, reach: float, *, moved: bool) -> float:
-        """Log of a bound on what the rule errs by on all panels, of ``m - 1`` if ``moved`` and of m if not."""
+        """Return the log of a bound on the rule's error on all panels, of ``m - 1`` if ``moved`` and of m if not."""
         b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
         best = np.full(len(b), math.inf)
         together = max(1, BLOCK // len(b))
@@ -139,7 +139,7 @@ class LaplaceLaw:
         return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
 
     def _log_errors(self, b: Array, w: Array, rho: Array, t: float, reach: float, moved: bool) -> Array:
-        """Log of the bound on what the rule errs by on each panel, by each ellipse: shape (radii, panels).
+        """Return the log of the bound on the rule's error for each ellipse and panel, shape (radii, panels).
 
         It is infinite where the ellipse is higher than ``pi/2``.
         """
@@ -165,7 +165,7 @@ class LaplaceLaw:
                 off = self.rate * np.minimum(
                     np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
                 )
-            off = 2 * off + TINY  # of a rate next to 0 it is below the range of a double, and not 0
+            off = 2 * off + TINY  # for a rate close to 0 it is below the range of a double, but not 0
             little = np.log(2 * (1 + t + reach) * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
             log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
         log_error = log_density + 0.5 * high + log_size - 2 * NODES * np.log(rho) - np.log1p(-(rho**-2.0))
@@ -174,12 +174,12 @@ class LaplaceLaw:
 
 
 def _height(w: Array, rho: Array) -> Array:
-    """The semi-axes B of ellipses with foci at the ends of panels of half-widths w, a little enlarged."""
+    """Return the semi-axes B of ellipses with foci at the ends of panels of half-widths w, slightly enlarged."""
     return 0.5 * w * (rho - 1 / rho) * (1 + SPARE)
 
 
 class LaplaceNodes:
-    """The nodes of a rule and the atoms, as one law of finitely many losses.
+    """Nodes of a quadrature rule and the atoms, as one law of finitely many losses.
 
     Args:
         law: the round.
@@ -188,7 +188,7 @@ class LaplaceNodes:
 
     Attributes:
         loss: shape (n,), the loss L of the round at the nodes.
-        log_weight: shape (n,), log of what each weighs under Q.
+        log_weight: shape (n,), log of the weight of each under Q.
         exponent: shape (n,), ``log g^p`` at Re z = t.
         slip: shape (n,), bound on the absolute rounding error of the loss.
         care: shape (n,), bound on the relative rounding error of the weight.

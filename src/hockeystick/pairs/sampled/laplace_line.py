@@ -4,14 +4,14 @@ With nodes of weight w, exponent a = log g^p at Re z = t and loss L (``laplace_l
 
     m(t + is) - 1 = sum w (e^a - 1) + sum w e^a (e^(isL) - 1) ,
 
-every part of which is computed to a few roundings of its own size, so that k log m errs by u times about what moves in
-k rounds. Where m(t) is well above 1 that gains nothing, and ``e^-top m = sum w e^(a - top) e^(isL)`` is used, which
-keeps to the range of a double.
+every part of which is computed to a few roundings of its own size, so that k log m errs by u times about the total
+change in k rounds. Where m(t) is well above 1 that gains nothing, and ``e^-top m = sum w e^(a - top) e^(isL)`` is used,
+which keeps to the range of a double.
 
 **Errors.** A relative error c of w, an absolute one d of a and an absolute one e of L move the first sum by at most
 ``w (c |e^a - 1| + d e^a)`` a node, to first order, and the second by ``w e^a [(c + d) min(2, s |L|) + s e]``; all of
-them are of the order of rounding, so that their products are lost in the spare of the units. The remainder of the rule
-is that of the highest point, which holds for all below it.
+them are of the order of rounding, so that their products are covered by the margin of the units. The remainder of the
+rule is taken at the highest point, which holds for all below it.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ ComplexArray = npt.NDArray[np.complex128]
 
 LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
-KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
-KEPT_ENVELOPES = 1024  # of 25 kB: a question asks for those of all kinds again, up to 1,000, with each path it lays
-NEAR = 0.9  # of what a round can lose for good, from which on its grids would add little to its tail
+KEPT_BOUNDS = 256  # on K: repeated when rounds are added one by one with a question after each
+KEPT_ENVELOPES = 1024  # of 25 kB: a question uses those of all kinds, up to 1,000, for each path
+NEAR = 0.9  # fraction of the permanent decay above which grids would add little to the tail
 
 
 class SampledLaplaceLine:
-    """m on Re z = t, for ``|Im z| <= reach``, with a remainder of the rule about ``tolerance m(t)``.
+    """The function m on Re z = t, for ``|Im z| <= reach``, with a remainder of the rule about ``tolerance m(t)``.
 
     Args:
         law: the round.
         t: tilt.
         reach: largest height.
-        tolerance: wanted of the remainder.
+        tolerance: target for the remainder.
     """
 
     def __init__(self, law: LaplaceLaw, t: float, reach: float, tolerance: float) -> None:
@@ -64,20 +64,20 @@ class SampledLaplaceLine:
 
     @property
     def nodes(self) -> int:
-        """The number of nodes, of the atoms too."""
+        """The number of nodes, including the atoms."""
         return NODES * (len(self.edges) - 1) + len(self._law.losses) if self.edges is not None else 0
 
     def cost(self, count: int) -> float:
-        """Elementary evaluations for that many points."""
+        """Return the number of elementary evaluations for ``count`` points."""
         return cost(self.nodes, count) if self.edges is not None else math.inf
 
     def _log_remainder(self, edges: Array, *, moved: bool) -> float:
-        """Log of what the rule errs by, of ``m - 1`` if ``moved`` and of m if not."""
+        """Return the log of the error bound of the rule, of ``m - 1`` if ``moved`` and of m if not."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._law.log_remainder(edges, self.t, self._reach, moved=moved)
 
     def _build(self, edges: Array) -> None:
-        """The nodes and everything that does not depend on s."""
+        """Compute the nodes and everything that does not depend on s."""
         at = LaplaceNodes(self._law, edges, self.t)
         log_tilted = at.log_weight + at.exponent
         self.highest = float(log_tilted.max())
@@ -93,7 +93,7 @@ class SampledLaplaceLine:
             self.constant, still = total, float(care @ tilted)
         else:
             weight = np.exp(at.log_weight)
-            with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, which is no value: it is refused
+            with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, not a number: it is refused
                 moved = weight * np.expm1(at.exponent)
             care = care + UNIT_ROUNDOFF * (8 * abs(self.highest) + 4 * np.abs(log_tilted))
             self.constant = blocked_sum(moved)
@@ -107,7 +107,7 @@ class SampledLaplaceLine:
         self.remainder = math.exp(min(log_remainder, LARGEST)) if log_remainder < LARGEST else math.inf
 
     def moved(self, step: float, count: int) -> tuple[ComplexArray, Array] | None:
-        """``e^-top (m(t + is) - m(t))`` at ``s = j step``, and bounds on its errors; None where it takes too long."""
+        """Return ``e^-top (m(t + is) - m(t))`` at ``s = j step``, and error bounds; ``None`` if it takes too long."""
         if self.edges is None:
             return None
         if not self._built:
@@ -122,7 +122,7 @@ class SampledLaplaceLine:
         return values, error + turning + s * self._slope
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K and its error at each ``s = j step``; infinite where it would take too long."""
+        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
         found = self.moved(step, count)
         if found is None or not math.isfinite(self.remainder):
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
@@ -136,7 +136,7 @@ class SampledLaplaceLine:
 
 
 class SampledEnvelope:
-    """Bound on how far m of one round falls at tilt t: computed, and charged, at the first call.
+    """Bound on the decay of m of one round at tilt t, computed and charged at the first call.
 
     Args:
         law: the round.
@@ -149,17 +149,17 @@ class SampledEnvelope:
 
     @property
     def cost(self) -> float:
-        """One evaluation an edge: the grids are laid once."""
+        """One evaluation per edge: the grids are built once."""
         return 1.0
 
     @property
     def floor(self) -> float:
-        """Floor of all bounds, however far the edge."""
+        """Lower limit of the bounds at all edges."""
         tail = kept_tail(self._law, self._t)
         return 0.0 if tail is None else tail.floor
 
     def log_bound(self, edges: Array) -> Array:
-        """By the tail alone where it is near its end, else also by the grids."""
+        """Return bounds by the tail alone where it is near its limit, else also by the grids."""
         tail = kept_tail(self._law, self._t)
         if tail is None:
             return np.zeros(len(edges))
@@ -171,7 +171,7 @@ class SampledEnvelope:
 
 @dataclass(frozen=True, slots=True)
 class SampledLaplaceTransform(LaplaceLaw):
-    """The law with its line and its envelope."""
+    """Transform of the law, with its line and envelope."""
 
     @property
     def highest_tilt(self) -> float:
@@ -179,28 +179,28 @@ class SampledLaplaceTransform(LaplaceLaw):
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> SampledLaplaceLine:
-        """The line through t, by Gauss-Legendre panels."""
+        """Return the line through t, by Gauss-Legendre panels."""
         return SampledLaplaceLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> SampledEnvelope:
-        """The envelope at t, by values of m on a grid of heights and a bound beyond them."""
+        """Return the envelope at t, by values of m on a grid of heights and a bound beyond them."""
         return SampledEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
-        """K(t) by the rule, plus its remainder and its rounding; ``inf`` where there are too many panels."""
+        """Upper bound on K(t): the rule, plus its remainder and rounding; ``inf`` if there are too many panels."""
         return log_moment_upper(self, t)
 
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(law: LaplaceLaw, t: float) -> float:
-    """An upper bound on ``K(t)``: with all remainders and roundings added."""
+    """Upper bound on ``K(t)``, with all remainders and roundings added."""
     bound = line_upper(SampledLaplaceLine(law, t, 0.0, UNIT_ROUNDOFF))
     return bound if not math.isnan(bound) else math.inf
 
 
 @lru_cache(maxsize=KEPT_ENVELOPES)
 def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
-    """Envelope of the smooth part at t; ``None`` where m(t) is not known."""
+    """Return the tail bound of the smooth part at t; ``None`` if m(t) is not known."""
     value, error = SampledLaplaceLine(law, t, 0.0, TOLERANCE).cumulants(1.0, 1)
     log_m, doubt = float(value[0].real), float(error[0])
     return SmoothTail(law, t, log_m, doubt) if math.isfinite(log_m + doubt) else None
@@ -208,7 +208,7 @@ def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
 
 @lru_cache(maxsize=KEPT_ENVELOPES)
 def kept_grids(law: LaplaceLaw, t: float, count: int) -> EnvelopeGrids:
-    """The grids at t, where there is a tail."""
+    """Return the grids at t, if there is a tail."""
     tail = kept_tail(law, t)
     assert tail is not None
     return EnvelopeGrids(law, t, count, tail, SampledLaplaceLine)

@@ -20,9 +20,9 @@ the sum of the squares of what is independent: a ring, which is cut where there 
 
 **Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density and of ``prod_i e^(-r Y_i /
 b)``, entire in all of them. It is taken by the trapezoid rule in all ``x_i`` at once, on the path ``x_i - i theta``, on
-which ``r Y_i`` has the argument ``beta = phi - theta mu``: a product of b matrices, for each place of ``x_b``. Moments
-of negative exponents alpha are had from it; those of positive ones would want powers of Lambda, at ten times the price
-or more, so that removing a record is answered by its mirror image (``engines/mirrored.py``).
+which ``r Y_i`` has the argument ``beta = phi - theta mu``: a product of b matrices, for each place of ``x_b``. It gives
+moments of negative exponents alpha; those of positive ones would need powers of Lambda, at ten times the cost or more,
+so that removing a record is answered by its mirror image (``engines/mirrored.py``).
 
 **Errors**, all of them relative: if a sum is off by ``e F(|r| cos beta')``, then its integral with ``r^(w-1)`` over a
 ray, W = Re w = -alpha, is off by at most
@@ -69,22 +69,22 @@ from hockeystick.pairs.sampled.allocation_series import Ray, Rows
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-SPARE = 1e-6  # relative: pays for the roundings of what only bounds remainders
-DEPTH = 36.0  # log of what the trapezoid rule, and the range, may leave out
+SPARE = 1e-6  # relative: pays for the roundings of bounds on remainders
+DEPTH = 36.0  # log of the allowed remainders of the trapezoid rule and of the range
 LIFTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # theta^2 1Q1 / 2, tried
-PRICE, PRICE_OF_RING = 0.15, 0.03  # log of the step that a lift is worth; where more hangs on the step
+PRICE, PRICE_OF_RING = 0.15, 0.03  # log of the step for which a lift pays off; the second where the step matters more
 STRIP = 0.8  # a, of the widest
 DIGITS = 14  # binary ones of a step
 PRECISION = 60  # decimals of the variances
 KEPT = 32  # rays
 CHUNK = 1 << 20  # complex numbers at once
-OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # elementary functions that take as long as a product in a matrix, and as an entry
+OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # cost, in elementary functions, of a product in a matrix, and of an entry
 FINER = float(np.finfo(np.longdouble).eps)  # of a matrix before it is rounded
 LARGEST = 300.0  # exponent that a double holds, with room for another one
-GONE, LEAST_COSINE = 1e9, 1e-6  # ``|r Y|`` from which on ``e^(-r Y)`` is nothing, at arguments of that cosine and more
+GONE, LEAST_COSINE = 1e9, 1e-6  # ``|r Y|`` from which on ``e^(-r Y)`` is negligible, for cosines from this on
 NIL = 1e-300  # what underflows
 MOST_PLACES = 4000  # whose matrix fits in memory
-NOTHING = 30.0  # exponent from which on 1 is nothing beside e^x
+NOTHING = 30.0  # exponent from which on 1 is negligible relative to e^x
 
 
 class Ring(NamedTuple):
@@ -92,7 +92,7 @@ class Ring(NamedTuple):
 
     Attributes:
         share: k.
-        variance: of ``x_b``.
+        variance: variance of ``x_b``.
         spread: t.
         left: ``lambda^b``.
     """
@@ -104,16 +104,16 @@ class Ring(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """Places of all ``x_i`` on a ray, and what the sums over them err by.
+    """Places of all ``x_i`` on a ray, and the errors of the sums over them.
 
     Attributes:
-        theta: how far the path lies below the real axis.
+        theta: distance of the path below the real axis.
         beta: argument of ``r Y_i`` on it.
         step: h.
-        places: of each ``x_i``.
-        ends: those of ``x_b``; 0 alone where there is one epoch.
-        rule: what the trapezoid rule leaves out, as a share.
-        most: what all terms together may add up to, as a share.
+        places: places of each ``x_i``.
+        ends: places of ``x_b``; only 0 if there is one epoch.
+        rule: relative remainder of the trapezoid rule.
+        most: relative bound on the sum of all terms.
     """
 
     theta: float
@@ -137,9 +137,9 @@ class MarkovLaw:
         stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, as in the end of a chain; E is 1 then.
 
     Attributes:
-        constant: probability of no bin.
-        highest: highest whole moment that a line takes.
-        patience: units of work that a question about it may take more than another.
+        constant: probability of being in no bin.
+        highest: highest whole moment that a line uses.
+        patience: additional units of work that a question about it may take.
     """
 
     mu: float
@@ -175,13 +175,13 @@ class MarkovLaw:
 
     @property
     def _last(self) -> Any:
-        """The factor that normalises ``x_(b-1)`` if it is the first of the chain."""
+        """The factor that normalises ``x_(b-1)`` if the chain starts there."""
         rate = np.longdouble(self.rate)
         return np.sqrt((1 - rate) * (1 + rate)) if self.stationary else np.longdouble(1)
 
     @cached_property
     def _form(self) -> tuple[Array, Array]:
-        """Q and its inverse, to a share SPARE."""
+        """Q and its inverse, to a relative error of SPARE."""
         b, (ring, _) = self.bins, self._exact
         factor = np.eye(b + 1) - self.rate * np.eye(b + 1, k=1)
         if self.epochs == 1:
@@ -210,7 +210,7 @@ class MarkovLaw:
 
     @cached_property
     def wider(self) -> tuple[float, AllocationLaw]:
-        """The distance of a Gaussian round, and an epoch, whose product is a larger pair."""
+        """The distance of a Gaussian round, and an epoch, whose product dominates this pair."""
         covariance = self.mu**2 * self._form[1][: self.bins, : self.bins] * (1 + SPARE)
         own = 2 * self.rho
         _, many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
@@ -229,7 +229,7 @@ class MarkovLaw:
 
     @property
     def rho(self) -> float:
-        """The rho of the bin whose steps share most."""
+        """The rho of the bin with the largest variance."""
         return 0.5 * self.mu**2 * float(self._exact[1].max()) * (1 + SPARE)
 
     @property
@@ -240,7 +240,7 @@ class MarkovLaw:
 
     @property
     def like(self) -> AllocationLaw:
-        """So many steps that the variance is that one, each as far as the bin whose steps share most."""
+        """An epoch of about the same variance, whose steps have the distance of the bin of largest variance."""
         mu = math.sqrt(2 * self.rho)
         steps = max(round(math.expm1(min(mu * mu, LARGEST)) / self.variance), 1)
         return AllocationLaw(mu, Fraction(0), ((Fraction(1, steps), steps),))
@@ -261,12 +261,12 @@ class MarkovLaw:
         return p * self.rho + 0.5 * (p * self.mu) ** 2 * self._spreads[1]
 
     def log_whole(self, n: int) -> float:
-        """Return 0, the logarithm of ``A(0)``, the only one that a line takes."""
+        """Return 0, the logarithm of ``A(0)``, the only whole moment that a line uses."""
         assert n == 0
         return 0.0
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Return the bound of equal correlations; how far above is not known."""
+        """Return the bound of equal correlations; its excess is not known."""
         mu, epoch = self.wider
         return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
 
@@ -275,7 +275,7 @@ class MarkovLaw:
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def reach(self, alpha: float) -> tuple[float, float]:
-        """Ends ``-X_1 < X_2`` of the range, beyond which a place has less than ``e^-DEPTH`` of ``A(alpha) >= 1``.
+        """Return the ends ``-X_1 < X_2`` beyond which a place has less than ``e^-DEPTH`` of ``A(alpha) >= 1``.
 
         With p = -alpha > 0, c the largest covariance of a place with the mean of all and g the largest variance,
 
@@ -288,7 +288,7 @@ class MarkovLaw:
         return tail - alpha * self.mu * beside, tail
 
     def mesh(self, alpha: float, angle: float) -> Mesh:
-        """The mesh of a ray, on the path that is worth its price: the lift multiplies what rounding leaves."""
+        """Return the mesh of a ray, on the path with the best trade-off: a lift multiplies the rounding error."""
         total, tilt, row = self._bounds
         ring, found = self.epochs > 1, []
         count, price = self.bins + ring, PRICE_OF_RING if ring else PRICE
@@ -315,11 +315,11 @@ class MarkovLaw:
         return shortened(step, DIGITS)
 
     def of_node(self, n: Array) -> Array:
-        """Return one number: there is no choice of n."""
+        """Return a constant cost: there is no choice of n."""
         return np.ones(len(n))
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
-        """Return what all products with the matrix take."""
+        """Return the cost of all products with the matrix."""
         mesh = self.mesh(alpha, angle)
         if len(mesh.places) > MOST_PLACES or math.cos(mesh.beta) < LEAST_COSINE:
             return math.inf
@@ -327,11 +327,11 @@ class MarkovLaw:
         return nodes * self.bins * len(mesh.places) * (len(mesh.places) * len(mesh.ends) * each + OF_ENTRY)
 
     def on_rays(self, alpha: float, rays: Sequence[Ray]) -> list[Rows]:
-        """Return ``F(r)`` at ``r = b e^(v + i phi)`` on rays, with errors that are shares of the moment of alpha."""
+        """Return ``F(r)`` at ``r = b e^(v + i phi)`` on rays, with errors relative to the moment of alpha."""
         return [_kept(self, alpha, angle, v.tobytes()) for angle, _, v in rays]
 
     def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:
-        """F at nodes whose logarithms increase, as of :meth:`on_rays`."""
+        """Return F at nodes with increasing logarithms, as in :meth:`on_rays`."""
         mesh, ring, rate = self.mesh(alpha, angle), self._exact[0], np.longdouble(self.rate)
         x, ends = (np.asarray(each, dtype=np.longdouble) for each in (mesh.places, mesh.ends))
         # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
@@ -358,11 +358,11 @@ class MarkovLaw:
         beyond = 4 * (self.bins + 1) * math.exp(-DEPTH)
         share = mesh.rule + mesh.most * (beyond + 2 * UNIT_ROUNDOFF * units) if v[-1] <= LARGEST else math.inf
         size = np.maximum(np.abs(values), NIL)
-        lost = (self.bins + 1) * len(x) * NIL / size  # what underflows, in each of b products
+        lost = (self.bins + 1) * len(x) * NIL / size  # underflow in each of b products
         return Rows(values / size, np.log(size), lost, 0.0, share * (1 + SPARE))
 
     def _chained(self, mesh: Mesh, v: Array, chain: Any, closed: Any, last: Any) -> ComplexArray:
-        """F at some nodes, from the innermost integral, over ``x_0``, on."""
+        """Return F at some nodes, starting from the innermost integral, over ``x_0``."""
         x, before = mesh.places, math.nan
         size = np.exp(np.minimum(v, LARGEST))
         turned: Any = np.exp(1j * mesh.beta) if mesh.beta else 1.0
@@ -372,7 +372,7 @@ class MarkovLaw:
         shape = f.shape
         for i, variance in enumerate(self._exact[1].tolist()):
             if variance != before:
-                with np.errstate(over="ignore"):  # what is beyond the range is GONE as well
+                with np.errstate(over="ignore"):  # values beyond the range are GONE as well
                     y = np.exp(self.mu * x - 0.5 * self.mu**2 * variance)
                     weight, before = np.exp(-turned * np.minimum(np.multiply.outer(y, size), GONE)), variance
             f *= weight[:, None, :]
@@ -384,23 +384,23 @@ class MarkovLaw:
 
 
 RatioLaw = AllocationLaw | MarkovLaw
-"""A likelihood ratio that is a mean of lognormal numbers, of which a line of moments is known."""
+"""A likelihood ratio that is a mean of lognormal numbers, with a known line of moments."""
 
 
 @lru_cache(maxsize=KEPT)
 def _kept(law: MarkovLaw, alpha: float, angle: float, v: bytes) -> Rows:
-    """Values on a ray, kept for the other end of an interval."""
+    """Return values on a ray, cached for the other end of an interval."""
     return law._on_ray(alpha, angle, np.frombuffer(v))
 
 
 def told_apart(own: float, between: Array) -> tuple[float, int, float]:
-    """Return ``log E Lambda^2``, how many bins to tell apart, and what two share, of the least equal correlations.
+    """Return ``log E Lambda^2``, the number of separate bins, and their covariance, for the least equal correlations.
 
     Args:
-        own: the largest product of a bin with itself, over the variance of the noise.
-        between: that of two bins at a distance of 0, 1, ..
+        own: the largest squared norm of a bin, over the variance of the noise.
+        between: the largest product of two bins at a distance of 0, 1, ..
 
-    For why it is a bound, and for what is minimised, see ``plan/sampling/balls_in_bins.py``.
+    For the proof of the bound, and the quantity minimised, see ``plan/sampling/balls_in_bins.py``.
     """
     bins, found = len(between), []
     for step in range(1, bins + 1):
@@ -412,7 +412,7 @@ def told_apart(own: float, between: Array) -> tuple[float, int, float]:
 
 
 def _normal(w: Any, shift: Any, step: Any) -> tuple[ComplexArray, float]:
-    """Standard normal densities at ``w - i shift``, times a step, and their error in units of round-off."""
+    """Return standard normal densities at ``w - i shift``, times a step, and their error in units of round-off."""
     size = np.exp(0.5 * (shift * shift - w * w)) * (np.longdouble(step) / np.sqrt(2 * np.longdouble(math.pi)))
     out = (size * np.cos(shift * w)).astype(np.float64) + 1j * (size * np.sin(shift * w)).astype(np.float64)
     return out, 3 + 16 * float(1 + np.abs(w).max() + shift) ** 2 * FINER / UNIT_ROUNDOFF

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians against one, as integrals over x: the likelihood ratio, and where integrals of it may be cut.
+"""Mixtures of Gaussians against one, as integrals over x: the likelihood ratio, and truncation of its integrals.
 
 With phi the standard normal density, shifts ``0 < mu_1 < ... < mu_n = mu``, weights ``p_k > 0`` and the rest ``p_0 = 1
 - sum p_k >= 0``,
@@ -78,12 +78,12 @@ Array = npt.NDArray[np.float64]
 
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LARGEST = 500.0  # exponent up to which g - 1 is summed as it stands
-CENTRE = math.log(4.0)  # log of what a sum over nodes of a Gaussian may exceed its integral by
+CENTRE = math.log(4.0)  # log of the factor by which a sum over nodes of a Gaussian may exceed its integral
 ROUNDS = 60  # steps towards a range, of which a few are ever taken
-LEAST_DIP = 20.0  # of the log of a factor that is worth a search
-DIP_AT: Array = np.linspace(-35.0, 5.0, 161)  # outcomes at which it is looked
+LEAST_DIP = 20.0  # log of a factor above which a search pays off
+DIP_AT: Array = np.linspace(-35.0, 5.0, 161)  # outcomes at which it is evaluated
 LOG_BELOW: Array = np.log([0.5 * math.erfc(-x / math.sqrt(2)) for x in DIP_AT.tolist()])  # log Phi there
-LIGHT = -0.5  # of g - 1: below it, the logarithm is of the sum itself
+LIGHT = -0.5  # of g - 1: below it, the logarithm of the sum itself is taken
 
 
 class Kind(Enum):
@@ -94,8 +94,8 @@ class Kind(Enum):
     REPLACE = ((1.0, 1.0), (0.0, -1.0))
 
     def coefficients(self, t: float) -> tuple[float, float]:
-        """Real coefficients of u and v at Re z = t."""
-        (a0, a1), (b0, b1) = self._value_  # which Python finds four times as fast as ``value``
+        """Return the real coefficients of u and v at Re z = t."""
+        (a0, a1), (b0, b1) = self._value_  # four times as fast in Python as ``value``
         return a0 + a1 * t, b0 + b1 * t
 
     @property
@@ -105,7 +105,7 @@ class Kind(Enum):
 
 
 class _Ratio:
-    """``log g`` at some places, the shares of its terms there, and its rounding.
+    """``log g`` at given places, with the shares of its terms and its rounding.
 
     Args:
         law: the round.
@@ -132,7 +132,7 @@ class _Ratio:
         self._size = law.mu * (5 * size + (3 * law.mu + first))
 
     def _take_whole(self) -> None:
-        """``log g`` as the logarithm of the whole sum, where it is far from 0."""
+        """Set ``log g`` to the logarithm of the whole sum, where it is far from 0."""
         at, rest = self._whole, self._law.rest
         exponents = self._log_weights + self._towards[:, at]
         top = exponents.max(axis=0)
@@ -167,7 +167,7 @@ class _Ratio:
 
 
 class Nodes:
-    """Values of a round at nodes x, and bounds on what rounding does to them.
+    """Values of a round at nodes x, with bounds on their rounding errors.
 
     Args:
         law: the round.
@@ -175,8 +175,8 @@ class Nodes:
         t: tilt.
 
     Attributes:
-        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` where it does not enter.
-        exponent: A, the real part of the exponent of g.
+        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` if it is not needed. exponent: A, the real part of the exponent
+        of g.
     """
 
     def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
@@ -200,7 +200,7 @@ class Nodes:
 
     @property
     def shares(self) -> tuple[Shares, Shares | None]:
-        """The shares of the shifted terms in g(x), and in g(-x) where that enters."""
+        """The shares of the shifted terms in g(x), and in g(-x) if it is needed."""
         return self._rising.shares, None if self._falling is None else self._falling.shares
 
     def share_units(self) -> Array:
@@ -226,12 +226,12 @@ class MixtureLaw:
     """A mixture of Gaussians against one, in one direction.
 
     Attributes:
-        shifts: of the terms, in units of the noise, positive and increasing.
-        weights: of the terms; what is missing from 1 is the weight of the term that is not shifted.
-        rest: that weight, 1 - sum of the weights, to a rounding.
+        shifts: shifts of the terms in units of the noise, positive and increasing.
+        weights: weights of the terms; the unshifted term has the rest up to 1.
+        rest: weight of the unshifted term, 1 - sum of the weights, to a rounding.
         kind: the direction.
-        units: by how many roundings of itself each weight may be off.
-        missing: by how much less than the rest the weight without a shift may be, at most half of it.
+        units: error of each weight, in roundings of itself.
+        missing: amount by which the unshifted weight may be below ``rest``, at most half of it.
     """
 
     shifts: tuple[float, ...]
@@ -243,7 +243,7 @@ class MixtureLaw:
 
     @property
     def missing_units(self) -> float:
-        """Error of u by the missing mass, in units; where it is that, half of p_0 is left at least."""
+        """Error of u due to the missing mass, in units; at least half of p_0 remains."""
         return 2 * self.missing / (self.rest * UNIT_ROUNDOFF) if self.missing else 0.0
 
     @property
@@ -258,22 +258,22 @@ class MixtureLaw:
 
     @property
     def rate(self) -> float:
-        """The weight of all shifted terms: of a sampled Gaussian, the rate."""
+        """The weight of all shifted terms; the rate for a sampled Gaussian."""
         return math.fsum(self.weights)
 
     def nodes(self, x: Array, t: float) -> Nodes:
-        """Values at nodes, and bounds on what rounding does to them."""
+        """Return values at nodes, with bounds on their rounding errors."""
         return Nodes(self, x, t)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
-        """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
+        """Log of M / m(t), where M bounds ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
         a = np.asarray(a)
         turns = 2.0 if self.kind is Kind.REPLACE else 1.0
         out: Array = 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
         return out
 
     def log_dip(self, a: Array | float, t: float) -> Array:
-        """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): 0 for remove."""
+        """Return the log of the factor of m(t) by which ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``; 0 for remove."""
         a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)
@@ -283,7 +283,7 @@ class MixtureLaw:
         return dip
 
     def _most_dip(self, t: float) -> float:
-        """The log of a bound on ``p_0^(-t) / m(t)``: as m(t) >= 1 or, g increasing, ``m(t) >= Phi(x) g(x)^(-t)``."""
+        """Log of a bound on ``p_0^(-t) / m(t)``: as m(t) >= 1 or, g increasing, ``m(t) >= Phi(x) g(x)^(-t)``."""
         most = -t * math.log(self.rest)
         if most <= LEAST_DIP:
             return most
@@ -291,19 +291,19 @@ class MixtureLaw:
         return min(most, most + float(caps.min()) + SPARE * (1 + most))
 
     def _lifted(self, t: float, power: float) -> tuple[Array, Array]:
-        """``power log p_k + t (1 + t) mu_k^2 / 2`` for all terms, that without a shift the first, and the shifts."""
+        """Return ``power log p_k + t (1 + t) mu_k^2 / 2`` for all terms, the unshifted one first, and the shifts."""
         shifts = np.array(self.shifts if not self.rest else (0.0, *self.shifts))
         weights = np.array(self.weights if not self.rest else (self.rest, *self.weights))
         out: Array = power * np.log(weights) + 0.5 * t * (1 + t) * np.square(shifts)
         return out, shifts
 
     def _below(self, t: float) -> tuple[Array, Array]:
-        """``-t log p_k + t (1 + t) mu_k^2 / 2`` of the terms that bound g from below for add, and their shifts."""
+        """Return ``-t log p_k + t (1 + t) mu_k^2 / 2`` of the terms that bound g below for add, and their shifts."""
         lifted, shifts = self._lifted(t, -t)
         return (lifted[:1], shifts[:1]) if self.rest else (lifted, shifts)
 
     def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
-        """Ends beyond which the bound of :meth:`log_beyond` is about the tolerance, relative to m(t)."""
+        """Return ends beyond which the bound of :meth:`log_beyond` is about the tolerance, relative to m(t)."""
         depth = -math.log(tolerance) + math.log(4 + 2 * t + 2 * s)
         plain = depth + np.log(np.array(self.weights))  # of the first-order terms
         first = np.where(plain > 0, np.array(self.shifts) + _far(plain), 0.0)
@@ -329,7 +329,7 @@ class MixtureLaw:
         return low, high
 
     def log_beyond(self, t: float, low: float, high: float, shift: float = 0.0) -> float:
-        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, or on sums over nodes there.
+        """Return the log of a bound on ``int phi e^A`` below ``low`` plus above ``high``, or on sums over nodes there.
 
         For add also where x is moved up by at most the shift, ``mu shift <= pi / 2``. A term without a shift bounds
         ``|g|`` below the range as on the real line.
@@ -356,7 +356,7 @@ class MixtureLaw:
         return float(np.logaddexp(log_tail(low), above)) + self._log_ratio(t) + SPARE
 
     def _log_ratio(self, t: float) -> float:
-        """The log of a bound on ``g(-x)^-t`` where that enters."""
+        """Return the log of a bound on ``g(-x)^-t`` if it is needed."""
         return -t * math.log(self.rest) * (1 + SPARE) if self.kind is Kind.REPLACE else 0.0
 
     def _log_g(self, x: float) -> float:
@@ -367,7 +367,7 @@ class MixtureLaw:
         return top + math.log(math.fsum(math.exp(exponent - top) for exponent in exponents))
 
     def _lost(self, high: float, shift: float) -> float:
-        """A bound on ``log g(high) - log |g(x + iy)|`` for all ``x >= high`` and ``0 <= y <= shift``.
+        """Upper bound on ``log g(high) - log |g(x + iy)|`` for all ``x >= high`` and ``0 <= y <= shift``.
 
         ``|g(x + iy)|`` is at least ``g(x) cos(mu y / 2)`` and, where there is a term without a shift, at least ``p_0 +
         (g - p_0) cos(mu y)``, which increases with x.
@@ -380,9 +380,9 @@ class MixtureLaw:
         return max(min(half, -math.log(max(share + (1 - share) * cosine, 1e-300)) + SPARE), 0.0)
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
-        """Bound on what the first-order terms of m - 1 leave out beyond both ends.
+        """Bound on the first-order terms of m - 1 beyond both ends.
 
-        Below, where x <= 0, g <= 1; g(-x), if it enters, has beyond ``low`` what g has beyond ``-low``.
+        Below, where x <= 0, g <= 1; g(-x), if needed, behaves beyond ``low`` as g does beyond ``-low``.
         """
         ca, cb = self.kind.coefficients(t)
         weight = abs(ca) + abs(cb) + 2 * np.abs(s)
@@ -393,7 +393,7 @@ class MixtureLaw:
         return out
 
     def _shifted(self, high: float) -> float:
-        """A bound on ``sum_k p_k int phi E_k`` beyond an end, or on sums over nodes there."""
+        """Upper bound on ``sum_k p_k int phi E_k`` beyond an end, or on sums over nodes there."""
         return math.fsum(
             p * math.exp(log_tail(mu - high) if high >= mu else CENTRE)
             for mu, p in zip(self.shifts, self.weights, strict=True)
@@ -401,7 +401,7 @@ class MixtureLaw:
 
 
 def _far(depth: Array | float) -> Array:
-    """Distance in standard deviations at which a normal tail has that depth, at least one and a half."""
+    """Return the number of standard deviations at which a normal tail has a given depth, at least one and a half."""
     far: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return far
 
@@ -413,7 +413,7 @@ def log_density(x: Array) -> Array:
 
 
 def log_tail(x: float) -> float:
-    """An upper bound on ``log Phi(x)``: Mills' ratio, ``Phi(x) <= phi(x) / |x|`` for x < 0."""
+    """Upper bound on ``log Phi(x)`` by Mills' ratio, ``Phi(x) <= phi(x) / |x|`` for x < 0."""
     if x >= -0.5:
         return 0.0
     return (-0.5 * x * x - HALF_LOG_TWO_PI - math.log(-x)) * (1 - 1e-14)

@@ -1,7 +1,7 @@
-"""Tests of a drawn batch for a record whose contribution is set to nothing: a pair from below, made of tests.
+"""A lower pair, made of tests, for a drawn batch and a record whose contribution is set to zero.
 
-All other records contribute -1, the record 1 or nothing, in units of the norm bound, K of the draws of a round are the
-record, with probabilities p_k, and mu is 1 in units of the noise. Less what the draws of the others add up to, the sum
+All other records contribute -1, the record 1 or 0, in units of the norm bound; K of the draws of a round are the
+record, with probabilities p_k; and mu is 1 in units of the noise. Less what the draws of the others add up to, the sum
 is
 
     P = sum_k p_k N(2 k mu, 1)  with,      Q = sum_k p_k N(k mu, 1)  without,
@@ -9,17 +9,17 @@ is
 an instance of every round; of a batch of fixed size without replacement K is 0 or 1.
 
 **The pair** is that of some tests of the sum: "with" where it is above c, or below d. A test that is worse in both
-rates results from giving a wrong answer now and then, so that the rates of false alarms, ``Q(x > c) + Q(x < d)``, and
-of misses, ``P(d <= x <= c)``, may be rounded *up*; and tests may be drawn by lot. So the trade-off function whose
-corners are the lower convex hull of such points, of (0, 1) and of (1, 0), is attained by tests: that of the instance is
-nowhere above it, and the pair with these corners in exact numbers (``pairs/points.py``) is dominated by the instance,
-in both orders of the laws (Dong, Roth, Su 2022 [DRS22], Theorem 2.10: a trade-off function that is larger everywhere is
-that of processed outcomes). Which tests are tried is free: those of the likelihood ratio, which falls from 1 at minus
-infinity before it rises.
+rates results from giving random wrong answers, so that the rates of false alarms, ``Q(x > c) + Q(x < d)``, and of
+misses, ``P(d <= x <= c)``, may be rounded *up*; and tests may be randomised. So the trade-off function whose corners
+are the lower convex hull of such points, of (0, 1) and of (1, 0), is attained by tests: that of the instance is nowhere
+above it, and the pair with these corners in exact numbers (``pairs/points.py``) is dominated by the instance, in both
+orders of the laws (Dong, Roth, Su 2022 [DRS22], Theorem 2.10: a trade-off function that is larger everywhere is that of
+processed outcomes). Which tests are tried is free: those of the likelihood ratio, which falls from 1 at minus infinity
+before it rises.
 
 **Rounding.** A term of a rate is a weight, within UNITS roundings, times a normal tail, which is good to as many and to
-``8 (|x| + the largest shift)^2``. The difference of two masses below is rounded up by what both are off. Of k where the
-law is cut, all of the mass is added to both rates.
+``8 (|x| + the largest shift)^2``. The difference of two masses below is rounded up by the errors of both. Where the law
+of k is truncated, all of the lost mass is added to both rates.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_tests
 
 LEAST, MOST = 0.01, 20.0
-"""The mu of which tests are made: below, nothing hides more than the others do; above, draws are told apart anyway."""
+"""Range of mu for which tests are made: below, other records of contribution 0 serve instead; above, draws are
+distinguishable anyway."""
 
 TESTS = 320
-"""Tests that are tried: of more the lower end gains little."""
+"""Number of tests that are tried: more improve the lower end little."""
 
 LOOKED = 4001
-"""Places at which the likelihood ratio is looked at, to choose tests: any of them is sound."""
+"""Number of places at which the likelihood ratio is evaluated to choose tests; any choice is sound."""
 
 DEPTH = 9.0
-"""How far beyond the farthest likely centre tests are tried, in units of the noise: its tail is below 1e-18."""
+"""Range of tests beyond the farthest likely centre, in units of the noise: the tail there is below 1e-18."""
 
 LIKELY = 1e-16
-"""Weights relative to the largest of which the centres are likely ones."""
+"""Weight, relative to the largest, from which on a centre counts as likely."""
 
 UNITS, SQUARED = 32.0, 8.0
 """Roundings of a term of a rate, relative to itself, and those for the square of an argument."""
@@ -54,13 +55,13 @@ UNITS, SQUARED = 32.0, 8.0
 
 @lru_cache(maxsize=64)
 def opposed_draws(shifts: tuple[float, ...], weights: tuple[float, ...], none: float, cut: float) -> FinitePair:
-    """The law with the contribution against that without, as far as some tests tell.
+    """Return the pair of the laws with and without the contribution, as distinguished by some tests.
 
     Args:
         shifts: k mu for k = 1, 2, ...
-        weights: of these numbers of draws.
-        none: weight of no draw, with what was cut off.
-        cut: bound on what was cut off.
+        weights: weights of these numbers of draws.
+        none: weight of no draw, including the mass cut off.
+        cut: bound on the mass cut off.
 
     >>> opposed_draws((0.5, 1.0), (0.2, 0.01), 0.79, 0.0).loss_range[1] > 1
     True
@@ -82,14 +83,14 @@ def opposed_draws(shifts: tuple[float, ...], weights: tuple[float, ...], none: f
 
 
 def _log_density(x: Array, centres: tuple[float, ...], weights: tuple[float, ...]) -> Array:
-    """The logarithm of a mixture of normal densities, less that of the standard one."""
+    """Return the logarithm of a mixture of normal densities, less that of the standard one."""
     exponents = [np.log(weight) + c * x - 0.5 * c * c for c, weight in zip(centres, weights, strict=True) if weight]
     out: Array = np.logaddexp.reduce(exponents)
     return out
 
 
 def _add(rates: Array, weight: float, high: Array, low: Array, kept: bool) -> None:
-    """Add, rounded up, what one normal law has between two ends, or outside of them, times a weight."""
+    """Add, rounded up, the mass of one normal law between two ends, or outside them, times a weight."""
     from scipy.special import ndtr
 
     size = np.abs(high) + np.where(np.isfinite(low), np.abs(low), 0.0)

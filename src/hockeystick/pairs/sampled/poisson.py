@@ -1,4 +1,4 @@
-"""Poisson subsampling of any base pair, in the direction that removes a record and in the one that adds it.
+"""Poisson subsampling of any base pair, for removing and for adding a record.
 
 Zhu, Dong, Wang 2022 [ZDW22], Theorem 11: let W dominate the law with the record and O the law without it.
 After including each record independently with probability q the pairs are
@@ -22,8 +22,8 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothP
 from hockeystick.pairs.transform import Transform
 
 LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
-SAMPLED_SECONDS = 0.003  # what moments of one kind of sampled rounds take, in one direction
-HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
+SAMPLED_SECONDS = 0.003  # time of the moments of one kind of sampled round, in one direction
+HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is computed directly
 
 
 class BasePart(SmoothPart, Protocol):
@@ -35,7 +35,7 @@ class BasePart(SmoothPart, Protocol):
 
 
 def mixed_loss(loss: Array, rate: float) -> Array:
-    """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
+    """Return ``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
     if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
         plain: Array = np.log1p(rate * np.expm1(loss))
         return plain
@@ -49,7 +49,7 @@ def mixed_loss(loss: Array, rate: float) -> Array:
 
 
 def unmixed_loss(psi: Array, rate: float) -> Array:
-    """The base loss at which :func:`mixed_loss` takes the value psi; ``-inf`` at and below ``log(1 - q)``."""
+    """Return the base loss at which :func:`mixed_loss` takes the value psi; ``-inf`` at and below ``log(1 - q)``."""
     floor = math.log1p(-rate)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = np.expm1(np.minimum(psi, 500.0)) / rate
@@ -69,7 +69,7 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 
 
 def mixed_units(rate: float) -> float:
-    """Error of psi by four units of l and of q, in units of psi.
+    """Error of psi caused by four units of error in l and in q, in units of psi.
 
     Of l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
 
@@ -89,7 +89,7 @@ def chord(rate: float) -> float:
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
-    """Error of psi by a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; much for q near 1."""
+    """Error of psi from a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; large for q near 1."""
     excess = rate * np.abs(np.expm1(np.minimum(loss, 500.0)))
     error: Array = np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
     return error
@@ -115,11 +115,11 @@ class PoissonSmooth:
         return loss
 
     def log_contrast(self, x: Array) -> Array:
-        """``p - q`` is q times that of the base."""
+        """The contrast of the base times the rate, as ``p - q`` is q times that of the base."""
         return math.log(self.rate) + self.base.log_contrast(self.sign * x)
 
     def masses(self, x: Array) -> Masses:
-        """Mixtures of the base's; below and above change places where x runs backwards."""
+        """Mixtures of the base's masses; below and above are exchanged where x runs backwards."""
         base = self.base.masses(self.sign * x)
         mixed_below = (1 - self.rate) * base.q_below + self.rate * base.p_below
         mixed_above = (1 - self.rate) * base.q_above + self.rate * base.p_above
@@ -150,7 +150,7 @@ class PoissonSmooth:
         return self.base.growth(self.sign * x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The base interval holds all but ``exp(log_mass)`` of both laws on either side."""
+        """The interval of the base, which holds all but ``exp(log_mass)`` of both laws on either side."""
         low, high = self.base.support(log_mass)
         return (low, high) if self.sign > 0 else (-high, -low)
 
@@ -158,7 +158,7 @@ class PoissonSmooth:
 def limit_variance(base: DominatingPair, rate: float) -> float | None:
     """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 [BDLS20].
 
-    Infinite where that is beyond the range of a double.
+    Infinite if it is beyond the range of a double.
     """
     if np.isinf(base.atoms.loss).any():
         return None
@@ -170,10 +170,11 @@ def limit_variance(base: DominatingPair, rate: float) -> float | None:
 
 
 def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
-    """The atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
+    """Return the atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
 
-    What the base's loss is off by, ``slip`` and ``units`` of its size, moves psi by the slope of that, which increases.
-    The logarithm of a sum is off by no more than those of its terms. Where the base's loss is infinite psi is exact.
+    The errors of the base's loss, ``slip`` and ``units`` of its size, are multiplied by the slope of psi, which
+    increases. The logarithm of a sum has at most the error of those of its terms. Where the base's loss is infinite,
+    psi is exact.
     """
     with np.errstate(invalid="ignore"):
         log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
@@ -186,45 +187,45 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
 
 
 class _PoissonPair(DominatingPair):
-    """Base of the pairs of both directions, which ask the base pair for its part."""
+    """Base class of the pairs of both directions, which delegate to the base pair."""
 
     base: DominatingPair
     rate: float
 
     add: ClassVar[bool]
-    """Whether the direction is the one that adds a record."""
+    """True for the direction that adds a record."""
 
     seconds: ClassVar[float] = SAMPLED_SECONDS
 
     @property
     def variation(self) -> float:
-        """The rate times the distance of the base: both laws have ``(1 - q) O`` in common."""
+        """The rate times the distance of the base: both laws share ``(1 - q) O``."""
         return next_up(self.rate * self.base.variation, 2)
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function, by the base's kind or from its atoms, where it is known."""
+        """The characteristic function, if known, from the base or from its atoms."""
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=self.add)
 
     @property
     def stands_in(self) -> bool:
-        """The value of the base: its mass at loss minus infinity has a finite loss in the mixture."""
+        """As for the base, whose mass at loss minus infinity has a finite loss in the mixture."""
         return self.base.stands_in
 
     @property
     def limit_variance(self) -> float | None:
-        """Contribution of one round to mu^2, in this direction as in the other one."""
+        """Contribution of one round to mu^2, the same in both directions."""
         return limit_variance(self.base, self.rate)
 
     def _slope(self, loss: float) -> float:
-        """The slope of psi at a loss of the base, 1 at an infinite one."""
+        """Return the slope of psi at a loss of the base, 1 at an infinite one."""
         at = np.array([loss])
         return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0]) if loss < math.inf else 1.0
 
     def log_moment(self, t: float) -> float:
-        """K(t) after sampling, by the base's own way, or from the atoms."""
+        """Upper bound on K(t) after sampling, by the base's own method or from the atoms."""
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         return self.base.sampled_log_moment(self.rate, self.add, t)
@@ -249,18 +250,18 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def smooth(self) -> SmoothPart | None:
-        """The base densities, mixed by psi; None where the base has none."""
+        """The base densities, mixed by psi; ``None`` if the base has none."""
         return None if self.base.smooth is None else PoissonSmooth(cast(BasePart, self.base.smooth), self.rate, +1)
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """psi of the base range; where Q alone has mass the loss is ``log(1 - q)``."""
+        """The base range mapped by psi; where Q alone has mass the loss is ``log(1 - q)``."""
         low, high = _psi_range(self.base, self.rate)
         return low, high
 
     @property
     def supremum_error(self) -> float:
-        """The error of the supremum of the loss: that of the base's, passed on, and roundings of psi."""
+        """The error of the largest loss: the propagated error of the base's, and roundings of psi."""
         passed_on = self._slope(self.base.loss_range[1]) * self.base.supremum_error
         return passed_on + rounding_of(self.loss_range[1], mixed_units(self.rate))
 
@@ -271,7 +272,7 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho and what the range of a bounded loss gives."""
+        """The smaller of the base's rho and the rho from the range of a bounded loss."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
 
     @property
@@ -291,7 +292,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The base atoms at loss -psi, in increasing order; W's mass at infinite loss is not seen by P."""
+        """The base atoms at loss -psi, in increasing order; W's mass at infinite loss has no mass under P."""
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms
@@ -311,7 +312,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def supremum_error(self) -> float:
-        """The error of the supremum of the loss, with the rounding of ``-log(1 - q)``."""
+        """The error of the largest loss, including the rounding of ``-log(1 - q)``."""
         least, atoms = self.base.loss_range[0], self.base.atoms.finite()
         error = rounding_of(self.loss_range[1], mixed_units(self.rate))
         if math.isfinite(least):
@@ -326,10 +327,10 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho, exchanged, and what the range of a bounded loss gives.
+        """The smaller of the exchanged base's rho and the rho from the range of a bounded loss.
 
-        By convexity a mixture is no farther from O than W is, where W has all outcomes of O. Where it lacks some, these
-        are of infinite loss in the exchanged base, whose rho leaves them out, and of the loss ``-log(1 - q)`` here.
+        By convexity a mixture is no farther from O than W is, where W has all outcomes of O. Outcomes that W lacks have
+        infinite loss in the exchanged base, whose rho ignores them, but the loss ``-log(1 - q)`` here.
         """
         lacking = np.isneginf(self.base.atoms.loss).any()
         of_range = super(PoissonAddPair, self).rho

@@ -1,8 +1,8 @@
 """Poisson-subsampled Gaussian under replacement of one record.
 
 P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the two contributions point in opposite directions.
-Dominating by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. The pair is its own mirror
-image (x -> -x).
+It dominates by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. The pair is its own mirror image (x ->
+-x).
 
 Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing;
 its inverse is ``mu x = 2 asinh(...)``: with w = e^(mu x), ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, c = q s, so that
@@ -94,7 +94,7 @@ class SubstitutionSmooth:
         return 8 * np.square(np.abs(x) + self.mu) + 8 + self._terms_error(x)
 
     def growth(self, x: Array) -> Array:
-        """Growth of a normal density, around the farthest of the three means."""
+        """Growth of a normal density around the farthest of the three means."""
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -124,12 +124,12 @@ class PoissonSubstitutionPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The loss is unbounded to both sides."""
+        """The loss is unbounded on both sides."""
         return -math.inf, math.inf
 
     @property
     def variation(self) -> float:
-        """The rate, as both laws have ``(1 - q) N(0)`` in common."""
+        """The rate, as both laws share ``(1 - q) N(0)``."""
         return next_up(self.rate)
 
     @property
@@ -148,6 +148,6 @@ class PoissonSubstitutionPair(DominatingPair):
         return self.rate, self.rho
 
     def log_moment(self, t: float) -> float:
-        """K(t) by the trapezoid rule, else roughly."""
+        """Upper bound on K(t), by the trapezoid rule or else a rough bound."""
         rough = moment.mixture_replace(self.mu, self.rate, t)
         return min(self.transform.log_moment(t), rough)

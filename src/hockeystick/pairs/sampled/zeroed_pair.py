@@ -1,8 +1,8 @@
-"""The dominating pair of normal noise on a batch of fixed size when one record's contribution is set to nothing.
+"""The dominating pair of normal noise on a batch of fixed size when one record's contribution is set to zero.
 
-The record keeps its place: it is in the batch with probability q, with its contribution x or with 0 in its stead; if it
-is not, another record, of contribution y, has that place. Norms are at most 1, and mu is 1 in units of the noise.
-Given all other records of the batch, y included, and with their sum less y for the origin, the laws are
+The record keeps its place: it is in the batch with probability q, with its contribution x or with 0 instead; otherwise
+another record, of contribution y, takes its place. Norms are at most 1, and mu is 1 in units of the noise. Given all
+other records of the batch, y included, and with their sum less y for the origin, the laws are
 
     with:  P = (1 - q) N(y) + q N(x),        zeroed:  Q = (1 - q) N(y) + q N(0),
 
@@ -50,16 +50,16 @@ from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
 from hockeystick.pairs.sampled.poisson import SAMPLED_SECONDS, unmixed_loss
 
 LARGE = 500.0
-"""An exponent up to which the likelihood ratio less 1 is formed as it stands."""
+"""Exponent up to which the likelihood ratio less 1 is computed directly."""
 
 STEEP = 1.0
-"""A loss from which on the inverse is written relative to it."""
+"""Loss from which on the inverse is written relative to it."""
 
 REST_UP = 8 * UNIT_ROUNDOFF
-"""By how much the mass at loss 0 is raised, as a difference of masses of at most 1."""
+"""Amount by which the mass at loss 0 is raised, as a difference of masses of at most 1."""
 
 CARE = 8.0
-"""Units by which a parameter, an outcome or their product may be off, relatively."""
+"""Relative error, in units, of a parameter, an outcome or their product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Half:
         return 0.5 * (self.far + self.near)
 
     def _mixed(self, z: Array, shift: float, other: float) -> Array:
-        """The log-density of the mixture with that shift: the exponent of its likelihood ratio is c (z + d / 2)."""
+        """Return the log-density of the mixture with that shift, with likelihood ratio exponent c (z + d / 2)."""
         x = self.start + z
         ratio = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + shift * (z + 0.5 * other))
         out: Array = -0.5 * np.square(x) - HALF_LOG_TWO_PI + (ratio if shift else 0.0)
@@ -111,7 +111,7 @@ class Half:
         return out
 
     def outcome(self, loss: Array) -> Array:
-        """The z at which the loss takes a value of at least 0."""
+        """Return the z at which the loss takes a given value of at least 0."""
         if not self.near:
             base: Array = unmixed_loss(loss, self.rate) / self.far
             return base
@@ -134,7 +134,7 @@ class Half:
         return out
 
     def above(self, z: Array) -> tuple[Array, Array]:
-        """Masses of both laws beyond z: that of the first rounded up, that of the second down."""
+        """Return the masses of both laws beyond z, the first rounded up, the second down."""
         from scipy.special import ndtr
 
         x, q = self.start + z, self.rate
@@ -143,7 +143,7 @@ class Half:
         return (rest + q * ndtr(self.far - x)) * (1 + care), (rest + q * ndtr(self.near - x)) * np.maximum(1 - care, 0)
 
     def between(self, z: Array) -> tuple[Array, Array]:
-        """Masses of both laws between 0 and z, each term by the tail that is small where z is."""
+        """Return the masses of both laws between 0 and z, each term computed from the tail that is small at z."""
         from scipy.special import ndtr
 
         x, q, s = self.start + z, self.rate, self.start
@@ -152,7 +152,7 @@ class Half:
         return np.maximum(rest + q * first, 0.0), np.maximum(rest + q * second, 0.0)
 
     def loss_error(self, z: Array) -> Array:
-        """Roundings of the exponent times the slope in it, of the share as far as it moves the loss, and of the loss.
+        """Roundings of the exponent times its slope, of the share by its effect on the loss, and of the loss.
 
         The derivative of the loss in the logarithm of the share is ``1 - e^-loss``.
         """
@@ -168,13 +168,13 @@ class Half:
         return 2 * CARE * np.square(x + self.far) + 32
 
     def reach(self, log_mass: float) -> float:
-        """A z beyond which neither law has more than ``exp(log_mass)``: ``Phi(-r) <= exp(-r^2/2)``."""
+        """Return a z beyond which neither law has more than ``exp(log_mass)``, by ``Phi(-r) <= exp(-r^2/2)``."""
         return self.far - self.start + math.sqrt(-2 * min(log_mass, -1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class HalvesSmooth:
-    """One half to the right of 0, and the mirror image of another one to the left.
+    """One half to the right of 0, and the mirror image of another half to the left.
 
     Attributes:
         right: outcomes of positive loss, first law against second.
@@ -192,7 +192,7 @@ class HalvesSmooth:
         return out
 
     def log_p(self, x: Array) -> Array:
-        """The first law of the right half; to the left the second one of the left half."""
+        """Log-density of the first law of the right half; to the left, of the second law of the left half."""
         z = np.abs(x)
         return self._by_side(x, self.right.log_p(z), self.left.log_q(z))
 
@@ -235,7 +235,7 @@ class HalvesSmooth:
         return self._by_side(x, self.right.log_p_error(z), self.left.log_p_error(z))
 
     def growth(self, x: Array) -> Array:
-        """Growth of normal densities, around the farthest of the centres."""
+        """Growth of normal densities, around the farthest centre."""
         return np.abs(x) + max(self.right.start + self.right.far, self.left.start + self.left.far)
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -245,12 +245,12 @@ class HalvesSmooth:
 
 @dataclass(frozen=True, slots=True)
 class ZeroedPair(DominatingPair):
-    """The pair of the module: above every instance, and attained by one round at every b.
+    """The pair of the module: it dominates every instance and is attained by one round at every b.
 
     Attributes:
         mu: the norm bound of one record, in units of the noise.
         rate: share of the records in a batch, in (0, 1).
-        restored: whether P is the law without the contribution.
+        restored: True if P is the law without the contribution.
 
     >>> ZeroedPair(0.5, 0.1).loss_range
     (-inf, inf)
@@ -264,7 +264,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Rest of both laws, at loss 0."""
+        """The rest of both laws, at loss 0."""
         from scipy.special import ndtr
 
         rest = (1 - self.rate) * max(float(ndtr(0.5 * self.mu) - ndtr(-1.5 * self.mu)), 0.0) + REST_UP
@@ -273,7 +273,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def smooth(self) -> HalvesSmooth:
-        """The two halves, which change places with the order of the laws."""
+        """The two halves, exchanged if the order of the laws is."""
         opposite, alone = Half(2 * self.mu, self.mu, self.rate), Half(self.mu, 0.0, self.rate)
         return HalvesSmooth(alone, opposite) if self.restored else HalvesSmooth(opposite, alone)
 
@@ -288,7 +288,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of a replaced record, whose pair is above this one."""
+        """The rho of a replaced record, whose pair dominates this one."""
         return self._replaced.rho
 
     @property
@@ -297,5 +297,5 @@ class ZeroedPair(DominatingPair):
         return self._replaced.rho
 
     def log_moment(self, t: float) -> float:
-        """K(t) of a replaced record, whose curve is above at every b: moments of t > 0 are integrals of the curve."""
+        """K(t) of a replaced record, whose curve is higher at every b: moments of t > 0 are integrals of the curve."""
         return self._replaced.log_moment(t)
