@@ -12,12 +12,12 @@ Proof: the worst loss is epsilon_i or -epsilon_i, of mean ``epsilon_i tanh(epsil
 ``P(L > m + x) <= e^(-x^2/2V)``, which is at least delta(m + x). Moreover ``delta(m + x) = int_0^inf e^-u P(L > m + x +
 u) du <= e^(-x^2/2V) / (1 + x/V)``, at most ``sqrt(V) e^(-x^2/2V)`` for ``x >= sqrt(V)``: hence the second s.
 
-A search in one variable splits delta between slack and rounds, the price of delta splits it between kinds of rounds.
+A search in one variable splits delta between slack and rounds; the price of delta splits it between kinds of rounds.
 Each round's epsilon comes from its own privacy curve, in both directions, with the rounding charged. Simple composition
 is used where it is smaller. Delta at an epsilon is the smallest one whose epsilon suffices.
 
 Cost: some twenty inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
-per-round guarantees forget that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
+per-round guarantees ignore that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
 times too large. Under ``add`` or ``remove`` alone the other direction counts too.
 """
 

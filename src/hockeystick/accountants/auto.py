@@ -3,7 +3,7 @@
 Certified on both sides; each direction is computed separately, and the maximum is taken last.
 
 Cost: that of the route taken, some milliseconds for most plans. Known failure: none is silent; if the interval is wider
-than wanted, or has no finite end, the result has the reason.
+than requested, or has no finite end, the result gives the reason.
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ class Accountant(ABC):
     Attributes:
         name: as given to ``accountant=`` and ``--accountant``.
         summary: one line for ``hockeystick accountants``: what it does, what kind of number it gives.
-        below: whether it asks for the pairs below, where rounds have one pair above and others below; if it does not,
-            its answer to such rounds has no lower end.
-        most_rounds: the largest number of rounds that it answers for.
-        least_delta: the least delta above 0 at which it answers.
+        below: True if it uses lower pairs, for rounds with separate upper and lower pairs; if False, its answer for
+            such rounds has no lower end.
+        most_rounds: the largest number of rounds that it accepts.
+        least_delta: the least delta above 0 that it accepts.
     """
 
     name: ClassVar[str]
@@ -65,7 +65,7 @@ class Accountant(ABC):
         return replace(self, **options)
 
     def check(self, directions: Directions, delta: float = 0.0) -> None:
-        """Refuse more rounds, or a smaller delta, than the accountant answers for.
+        """Refuse more rounds, or a smaller delta, than the accountant accepts.
 
         Raises:
             NotApplicableError: there are more rounds, or delta is smaller.

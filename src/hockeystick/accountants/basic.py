@@ -8,7 +8,7 @@ charged. At delta 0 the largest losses add up.
 
 Cost: one inversion of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
 grows with the number of rounds where the truth grows with its square root; for DP-SGD it is hundreds of times too
-large. Deltas below e^-650 are answered by e^-650 unless they are 0.
+large. A delta below e^-650 is returned as e^-650 unless it is 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BasicAccountant(UpperBoundAccountant[Guaranteed]):
     summary: ClassVar[str] = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Guaranteed]]:
-        """Return the rounds of each direction, without folding Gaussians, which would be another theorem."""
+        """Return the rounds of each direction, without folding Gaussians, which would use another theorem."""
         return [
             (direction, Guaranteed(guarantees(directions.pairs(direction), mutual=False), composition))
             for direction, composition in compositions(directions)

@@ -2,12 +2,12 @@
 
 Dwork, Rothblum 2016 [DR16]: a round is (mu, tau)-concentrated if the mean of its loss is at most mu, and the loss
 less its mean is subgaussian, ``E e^(t (L - E L)) <= e^(t^2 tau^2 / 2)``. Rounds together have the sum of mu and the
-root of the sum of tau^2, the losses being independent. Which (mu, tau) a round has:
+root of the sum of tau^2, the losses being independent. The (mu, tau) of a round:
 
 - Gaussian noise: L is normal, ``mu = m^2/2`` and ``tau = m`` at distance m; exact.
 - Losses in [a, b]: ``tau = (b - a)/2`` by Hoeffding's lemma. The mean is at most the Kullback-Leibler divergence, and
-  that at most the rho of ``zcdp``; of atoms it is summed. Epsilon alone gives ``mu = epsilon tanh(epsilon/2)``, ``tau =
-  epsilon``, where the paper has ``epsilon (e^epsilon - 1)/2``.
+  that at most the rho of ``zcdp``; for atoms it is summed. Epsilon alone gives ``mu = epsilon tanh(epsilon/2)``, ``tau
+  = epsilon``, where the paper has ``epsilon (e^epsilon - 1)/2``.
 - Poisson-sampled Gaussian noise: the loss is a function of the outcome of slope at most m (2 m where a record is
   replaced), so that given which component of P the outcome is from, it is subgaussian with that tau (concentration of
   Lipschitz functions of a normal variable). The means given the component are no further apart than the slope times the
@@ -19,8 +19,8 @@ conditional on a finite loss. With ``K(t) <= mu t + tau^2 t^2/2`` converted at t
 Steinke 2020 [CKS20], Proposition 12, which is never above the tail bound ``delta <= e^(-(epsilon - mu)^2 / (2
 tau^2))``.
 
-Cost: three moments for each kind of sampled round. Known failure: sampling makes mu small and not tau: it is not
-amplified, as for ``zcdp``. For Gaussian noise alone the two are the same. There is no pure epsilon.
+Cost: three moments for each kind of sampled round. Known failure: sampling reduces mu but not tau: there is no
+amplification, as for ``zcdp``. For Gaussian noise alone the two are the same. There is no pure epsilon.
 """
 
 from __future__ import annotations

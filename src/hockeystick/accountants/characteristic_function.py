@@ -81,7 +81,7 @@ class Tails(NamedTuple):
     """Distribution functions of the finite losses under both laws.
 
     Attributes:
-        at: function to ``P(L > eps)`` and ``Q(L > eps)``.
+        at: function of eps that returns ``P(L > eps)`` and ``Q(L > eps)``.
         reach: epsilon beyond which both are negligible.
         noise: approximate rounding error of each.
     """
@@ -140,7 +140,7 @@ def _difference(tails: Tails, epsilon: float) -> float:
 
 
 def _delta(tails: Tails, epsilon: float) -> float:
-    """Delta, if it exceeds the noise of the two distribution functions."""
+    """Return delta, if it exceeds the noise of the two distribution functions."""
     delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
     if delta * TOLERATED <= tails.noise_of_delta(epsilon):
         raise NotApplicableError(_noisy(tails, delta, epsilon))

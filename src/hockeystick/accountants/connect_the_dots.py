@@ -3,8 +3,8 @@
 Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i,
 delta(eps_i))`` the curve is replaced by its chords; that is the curve of the tightest law with losses at the eps_i that
 dominates the round. The optimistic law is the polygon of tangents taken in the middle of the cells, its convex hull
-(``accountants/shared/dots.py``, with proofs). Both are composed as they are: a round that dominates, composed,
-dominates.
+(``accountants/shared/dots.py``, with proofs). Both are composed as they are, since domination is preserved under
+composition.
 
 With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses and the tangents take ``k h^2
 / 12`` away, so that epsilon is bracketed to about ``k h^2 (1 + t) / 8`` at the saddle point t; the estimate lies a

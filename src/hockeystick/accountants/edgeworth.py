@@ -15,9 +15,9 @@ rounds. The option ``order`` says how many corrections are taken, 0 (the normal 
 first comes down to delta. Black boxes fail with their probability, which counts in full.
 
 Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, with no side. The
-corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta: far out
-in the tail the two terms no longer match, and the estimate may turn negative, where it is refused, or rise, where the
-reason says so. Losses on a lattice (randomised response, black boxes) jump, which the expansion does not.
+corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta: far in
+the tail the two terms no longer match, and the estimate may turn negative, and is then refused, or rise, which the
+reason then states. Losses on a lattice (randomised response, black boxes) jump, which the expansion does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``evolving``: few rounds on a fine lattice with a small domain, many of their sums on a coarse wide one. Two-sided.
+"""``evolving``: few rounds on a fine, small lattice, many of their sums on a coarse, wide one. Two-sided.
 
 Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: the
 rounds, rounded with their mean kept (``accountants/shared/rounded.py``), are composed in groups; each group's sum is
@@ -14,7 +14,7 @@ the stages and Hoeffding's inequality within each give
 and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) +
 eps_error``. Here every stage has an equal share of eps_error and of a sixth of delta_error, the domains the rest; mass
 that wraps around a group's circle is counted twice, since it is missing at one place and added at another. The error of
-each group's Fourier transform is added to its masses for the upper end, taken off them for the lower one.
+each group's Fourier transform is added to its masses for the upper end and subtracted from them for the lower end.
 
 Cost: two stages need about ``k^(1/4)`` points each, s stages about ``k^(1 / 2s)``, s times over, per 1 / eps_error; one
 group is a Fourier power, whatever its size. Known failure: with untilted groups the rounding of the Fourier transform
@@ -183,7 +183,7 @@ class Grouped(NamedTuple):
         slip: bound on the error of every loss.
         outside: bound on the mass outside the circle.
         error: bound on the mass misplaced by the Fourier transform.
-        infinite: mass rounded up at plus infinity: that of the rounds, and of places that are lost in the transform.
+        infinite: mass at plus infinity, rounded up: that of the rounds, and of places lost in the transform.
     """
 
     first: float
@@ -209,7 +209,7 @@ class Grouped(NamedTuple):
             size = math.fsum(count * abs(law.mesh.kappa) for law, count in counted) + abs(log_scale)
             relative = 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + size)
             scale = math.exp(log_scale) * (1 + side * relative)
-            # a place that is lost in the transform has at most twice its error, which a tilt would lift far out
+            # a place that is lost in the transform has at most twice its error, which a tilt would amplify in the tail
             seen = power.values > power.error
             ends.append(np.where(seen, power.values + side * power.error, 0.0) * scale)
             error, lost = n * power.error * scale, 2 * (n - int(seen.sum())) * power.error * scale

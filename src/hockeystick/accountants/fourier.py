@@ -14,16 +14,16 @@ with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is
 transform's rounding error is charged entry by entry (``numerics/fourier.py``).
 
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
-so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 drown in the transform's rounding.
+so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 are lost in the transform's rounding.
 ``rounding=2`` takes the bounds of 2021 for the sampled Gaussian as they are published: step functions above and below
 its density (``accountants/shared/density_bounds.py``), whose masses over k rounds are off by ``e^(k h sup omega)``:
-they need some hundred times the points.
-The estimate of 2020 has no error known: it undersamples the steep lower end of the loss, and atoms are moved.
+they need some hundred times the points. The estimate of 2020 has no known error bound: it undersamples the steep lower
+end of the loss, and moves atoms.
 
-With ``errors`` it has one, and the answer is certified: for sampled Gaussian rounds of one kind of which a record is
-removed, the error analysis of [KJH20], version 1, Section 10 (``accountants/shared/density_errors.py``). ``errors=1``
-takes the terms as they are printed (those that are proved where they are larger), ``errors=2`` those that are proved.
-Newton's iteration begins at ``start``, 0 by default: that paper begins at the epsilon of fewer rounds.
+With ``errors`` it has one, and the answer is certified: for sampled Gaussian rounds of one kind, when a record is
+removed, by the error analysis of [KJH20], version 1, Section 10 (``accountants/shared/density_errors.py``).
+``errors=1`` takes the terms as they are printed (those that are proved where they are larger), ``errors=2`` those that
+are proved. Newton's iteration begins at ``start``, 0 by default: that paper begins at the epsilon of fewer rounds.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
+POINTS = (1 << 16, 1 << 20)  # least and largest number of points chosen automatically
 DENSE = 1 << 22  # points where the errors of densities are bounded: they fall as the square of the step
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
 MAX_WORK = (1.2e7, 2.8e6)  # points times distinct rounds: about 10 s of the estimate; the bounds' sum (MAX_POINTS)
-WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
-LEAST_WRAPPED = 1e-300  # no smaller mass is aimed at: the transform's rounding alone is far above it
-MOST_SCALE = 30.0  # log of what the masses of all rounds may multiply to, which is 1 but for rounding and lost mass
+WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a smaller delta is requested
+LEAST_WRAPPED = 1e-300  # smallest target for that mass: the transform's rounding alone is far above it
+MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 1 except for rounding and lost mass
 SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200  # of the iteration, which rises to the root from 0
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
@@ -177,7 +177,7 @@ class FourierAccountant(PublishedAccountant):
                 f"set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
         reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
-        reach = reach or 1.0  # any will do where no loss differs from 0
+        reach = reach or 1.0  # any value is valid if all losses are 0
         if self.errors:
             reach = max(reach, 1.01 * LEAST_LENGTH)
         return LossGrid(reach / (1 - 2 * composition.count / points), points)
@@ -227,12 +227,12 @@ class Composed:
 
 @dataclass(frozen=True)
 class WithErrors:
-    """Composition of densities, with what is to be taken off its delta and added to it.
+    """Composition of densities, with error bounds on its delta to either side.
 
     Attributes:
         composed: composition of the densities.
-        below: bound on what delta is too large by.
-        above: bound on what delta is too small by.
+        below: bound on the amount by which delta is too large.
+        above: bound on the amount by which delta is too small.
     """
 
     composed: Composed
@@ -314,7 +314,7 @@ def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
 
 
 def _below(composed: Composed, delta: float, start: float) -> float:
-    """The start, or after one step of the iteration if it is above the root: the tangent is below the sum."""
+    """Return the start, or the first iterate if the start is above the root: the tangent is below the sum."""
     if start == 0:
         return 0.0
     value, slope = composed.delta(start)

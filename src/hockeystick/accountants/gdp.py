@@ -4,20 +4,21 @@ Dong, Roth, Su 2022 [DRS22]: rounds of Gaussian noise are together one Gaussian 
 N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by quadrature
 (``accountants/shared/gaussian_curve.py``).
 
-Other rounds tend to one as their number grows. Poisson-sampled ones by the central limit theorem of Bu, Dong, Long, Su
-2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) - 1``, in both directions.
-The rest by Theorem 3.5 of Dong, Roth, Su: ``mu = (E_P L - E_Q L) / sqrt(Var_P L)``, sums over the rounds, to either of
-which a sampled round gives its mu^2; by quadrature. Black boxes fail with their probability, which counts in full.
+Other rounds tend to a Gaussian experiment as their number grows. Poisson-sampled ones by the central limit theorem of
+Bu, Dong, Long, Su 2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) - 1``, in both
+directions. Other rounds use Theorem 3.5 of Dong, Roth, Su: ``mu = (E_P L - E_Q L) / sqrt(Var_P L)``, by quadrature,
+with sums over the rounds, to each of which a sampled round contributes its mu^2. Black boxes fail with their
+probability, which counts in full.
 
-With ``own_moments=1`` the sum of the losses is taken for the normal law of its own mean and variance, the central limit
-theorem of Sommer, Meiser, Mohammadi 2019 [SMM19]. Its variance need not be twice its mean, so that it is no
+With ``own_moments=1`` the sum of the losses is replaced by the normal law of the same mean and variance, the central
+limit theorem of Sommer, Meiser, Mohammadi 2019 [SMM19]. Its variance need not be twice its mean, so that it is no
 Gaussian experiment; with m and s^2 the sums of means and variances,
 
     delta = Q((eps - m) / s) - e^(eps - m + s^2 / 2) Q((eps - m + s^2) / s),   Q the normal tail.
 
 Cost: arithmetic. Known failure: an estimate only, with no side. It treats the tails of the loss as normal; with sampled
 rounds they are heavier, and it under-reports epsilon at small delta (Gopi, Lee, Wutschitz 2021 [GLW21], Figure 1): for
-noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it says 1.04, and the truth is 1.66.
+noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it gives 1.04, and the truth is 1.66.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class GdpAccountant(PublishedAccountant):
 
 
 def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, float] | None:
-    """Direction with the largest mu if all rounds are Gaussian, which are then one round by folding."""
+    """Return the direction with the largest mu if all rounds are Gaussian, and hence folded into one."""
     found: list[tuple[Direction, float]] = []
     for direction, composition in directions:
         mus = [pair.gdp_mu for pair, _ in composition.rounds]

@@ -2,10 +2,10 @@
 
 Certified on both sides, for any pair and any mixture of rounds.
 
-Cost: rounds are composed in stages, each on a coarser grid than the one before, so that it grows with a power of the
-logarithm of their number, and with the square root of one over the gap; it is kept to a budget of work.
-Known failure: a law that is both narrow and far-reaching needs a grid that is too long; the interval is wider then, and
-the result says why.
+Cost: rounds are composed in stages, each on a coarser grid than the one before, so the cost grows with a power of the
+logarithm of their number, and with the square root of one over the gap; a budget of work limits it. Known failure: a
+law that is both narrow and far-reaching needs too long a grid; the interval is then wider, and the result gives the
+reason.
 """
 
 from __future__ import annotations

@@ -6,16 +6,16 @@ responses at epsilon (binomials, ``shared/worst_case_law.py``), the composition 
 
     delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
 
-For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy while few
-epsilons are different; else each is rounded to a grid as there, so that epsilon is found to the ``error`` asked.
+For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy if few epsilons are
+different; otherwise each is rounded to a grid as there, so that epsilon is found to the requested ``error``.
 
-Where all rounds are black boxes or randomised response that is the truth, and both ends are certified. Other rounds are
-taken for black boxes with a guarantee from their own privacy curves, in both directions: an upper bound, at the best
+If all rounds are black boxes or randomised response, this is exact, and both ends are certified. Other rounds are
+treated as black boxes with a guarantee from their own privacy curves, in both directions: an upper bound, at the best
 share of delta' in delta found by a search in one variable.
 
 Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of the counts of all but the largest; on
-the grid about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees forget that a sampled round rarely
-has a large loss; for DP-SGD epsilon is tens to hundreds of times too large. Under ``add`` or ``remove`` alone the other
+the grid about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has
+a large loss; for DP-SGD epsilon is tens to hundreds of times too large. Under ``add`` or ``remove`` alone the other
 direction counts too. Delta at an epsilon is then the smallest one whose epsilon suffices.
 """
 
@@ -129,7 +129,7 @@ class OptimalAccountant(SplitAccountant):
         return below, min(above, 0.0)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        """Composed law from below and from above, which are equal if no epsilon is rounded."""
+        """Return the composed law from below and from above, which are equal if no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
             law = _exact_law(boxes, floor)
             return law, law

@@ -2,20 +2,19 @@
 
 Meiser, Mohammadi 2018 [MM18], "Tight on Budget?". Bucket i of 2n + 1 holds the outcomes with ``f^(i-1) < p/q <= f^i``,
 f the factor, h = log f. A bucket's losses count as its upper end for the upper end of delta and as its lower end for
-the lower one, and its real and virtual errors take nearly all of that back: the proofs are in
-``accountants/shared/buckets.py``. ``correction=0`` leaves them out, which is plain rounding.
+the lower one, and its real and virtual errors undo nearly all of this rounding: the proofs are in
+``accountants/shared/buckets.py``. ``correction=0`` omits them, which is plain rounding.
 
 Buckets compose by convolution, and the same round many times by repeated squaring. Where more than a negligible mass
 would leave the range at the top, the factor is squared first: two buckets become one.
 
 Convolutions are done by FFT; a bound on the mass that their rounding may have misplaced is added to delta at the upper
-end and taken off it at the lower one.
+end and subtracted from it at the lower one.
 
 Cost: ``2 log2 k`` convolutions of n buckets per kind of round and end, twice that with the errors. Known failure: plain
 rounding moves epsilon by up to ``k h``, at first order. With the errors it is of second order in k h, but only while k
-h is small beside the losses' deviation: for many rounds in few buckets nothing is taken back and the interval is wide.
-The Fourier transforms round relative to 1, so that a delta below about ``1e-12 k`` is refused, or bounded from above
-only.
+h is small beside the losses' deviation: for many rounds in few buckets nothing is undone and the interval is wide. The
+Fourier transforms round relative to 1, so that a delta below about ``1e-12 k`` is refused, or bounded from above only.
 """
 
 from __future__ import annotations

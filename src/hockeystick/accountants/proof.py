@@ -1,4 +1,4 @@
-"""Proofs of intervals, ``proof=True``: checks that one is possible, before anything needs python-flint."""
+"""Proofs of intervals (``proof=True``): checks that a proof is possible before python-flint is needed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Proved bounds of a plan: as in ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
-of a bounded loss on. Each direction is computed separately, and the maximum is taken last. Ends are rounded outward
-when they become doubles, and must hold also as the decimals that they print as, since those are the numbers in a later
-question.
+of a bounded loss on. Each direction is computed separately, and the maximum is taken last. Ends are rounded outward to
+doubles, and must also hold as the decimals that they print as, since a later question may use those.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_
 
 The gap and the half-width L of the domain are chosen here; with ``mesh`` and ``length`` they are given, as Algorithm 1
 has them. By Lemma 5.4, of which :func:`tail_mass` is the bound, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i
-eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter one the
+eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter domain the
 mass left outside is charged as usual, until it exceeds its share of delta_error.
 
 Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
 Known failure: the interval is always ``2 eps_error`` wide or wider although its middle is off by the square of the gap
-only, so that small errors are dear, and an epsilon below ``eps_error`` has no lower end above 0.
+only, so that small errors are expensive, and an epsilon below ``eps_error`` has no lower end above 0.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from hockeystick.pairs.renyi import renyi_epsilon
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 
-SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
-HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
-EXCESS = 1e-3  # by how much the masses of all rounds together may exceed 1, by which that part counts more often
+SHARE = 1000.0  # default delta_error as a fraction of delta, or of a bound on it
+HOEFFDING = math.log(6.0)  # log of the fraction of delta_error for Hoeffding's inequality: one sixth
+EXCESS = 1e-3  # excess over 1 of the masses of all rounds together, by which that part is multiplied
 DOMAINS = 5 / 6 - EXCESS  # part of delta_error that is left for mass outside the domains
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
 COUPLING = domains.Domain(
@@ -62,11 +62,11 @@ COUPLING = domains.Domain(
     {"minimum": 1e-250, "exclusiveMaximum": 1},
     "probability that the coupling fails",
 )
-"""Domain of delta_error: of it, e^-600 at least, the domains of 1e9 rounds lose what a double holds."""
+"""Domain of delta_error: at least e^-600, so that the loss allowed to the domains of 1e9 rounds fits a double."""
 
 
 class Rounding(NamedTuple):
-    """Finite losses of all rounds on one lattice, masses rounded up and down, and how far the true sum may be."""
+    """Finite losses of all rounds on one lattice, masses rounded up and down, and the largest error of their sum."""
 
     above: Laws
     below: Laws
@@ -88,7 +88,7 @@ class CouplingAccountant(BracketAccountant):
 
     @abstractmethod
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the rounded laws for a log of delta_error; ``delta`` is about that of the finite losses."""
+        """Return the rounded laws for a log of delta_error; ``delta`` is approximately that of the finite losses."""
 
     def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
         """Return both compositions of the rounded laws."""

@@ -1,4 +1,4 @@
-"""Bases of published accountants: refusals first, and upper bounds of each direction, of which the larger is taken."""
+"""Base classes of published accountants: refusals first, then the larger of the directions' upper bounds."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound, from_above
 from hockeystick.values.errors import InvalidInputError, NotApplicableError
 
-Rounds = TypeVar("Rounds")  # of one direction, as a method takes them
+Rounds = TypeVar("Rounds")  # rounds of one direction, in the form a method takes
 A = TypeVar("A", Answer, DeltaAnswer)
 
 
 class PublishedAccountant(Accountant):
     """Accountant of a publication, without an interval to narrow.
 
-    Where rounds have one pair above and others below, the lower end is that of the compositions that some instance
-    attains (``directions/below.py``).
+    If rounds have separate upper and lower pairs, the lower end is that of the compositions that some instance attains
+    (``directions/below.py``).
     """
 
     below: ClassVar[bool] = True
@@ -73,7 +73,7 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
         """Return an upper bound on epsilon of one direction."""
 
     def log_delta_above(self, rounds: Rounds, epsilon: float) -> float:
-        """Return an upper bound on log delta of one direction: by default the one whose epsilon is small enough."""
+        """Return an upper bound on log delta of one direction, by default one whose epsilon is small enough."""
         return log_delta_of(partial(self.epsilon_above, rounds), epsilon)
 
     def looseness(self, directions: Directions) -> str | None:
@@ -92,9 +92,9 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
 
 
 def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:
-    """The answer with the lower end of the pairs below, for rounds that have others above.
+    """Return the answer with the lower end from the lower pairs, for rounds with separate upper pairs.
 
-    A method that does not apply to them has an upper end alone.
+    A method that does not apply to the lower pairs has only an upper end.
     """
     if not isinstance(found, Bound) or directions.tight or not directions.known_from_below:
         return found

@@ -7,9 +7,9 @@ Kasiviswanathan 2019 [WBK19], Theorem 27, a bound on the moments of a round that
 
 The moments accountant as it was first published and shipped with TensorFlow is ``orders=32`` with ``conversion=0``: the
 moments t = 1, 2, ..., 32 of the loss, and Markov's inequality, ``delta = e^(K(t) - t eps)``, where the conversion of
-[CKS20] has the factor ``t^t / (1 + t)^(1 + t)`` besides. It is an upper bound as well, and a looser one.
+[CKS20] has the additional factor ``t^t / (1 + t)^(1 + t)``. It is a valid but looser upper bound.
 
-Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: it keeps only one moment of
+Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: it uses only one moment of
 the loss, so it overstates epsilon, usually by 5 to 15 %, and by far more if large losses are rare (small rates with
 little noise). There is no lower end.
 """

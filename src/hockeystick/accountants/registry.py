@@ -51,7 +51,7 @@ class Accountants(MutableMapping[str, Accountant]):
 
 
 def _made(name: str) -> Accountant:
-    """The accountant of a name, without options."""
+    """Return the accountant of a name, without options."""
     words = name.split("-")
     kind = "".join(word.capitalize() for word in words) + "Accountant"
     made: Accountant = found(f"{__package__}.{'_'.join(words)}:{kind}")()

@@ -19,7 +19,7 @@ t taken at the saddle point F'(t) = 0:
   t)^(1 + t)``, takes over where it is the better one.
 
 Cost: some dozens of sums over the nodes of one round, whatever the number of rounds. Known failure: where rare large
-losses make up delta (small rates with little noise) the estimate is off by a factor, and the certified half-width at
+losses dominate delta (small rates with little noise) the estimate is off by a factor, and the certified half-width at
 ``order=0`` is from 0.1 delta to many times delta even for a thousand rounds.
 """
 
@@ -142,7 +142,7 @@ def normal_delta(composition: Composition, epsilon: float) -> Ends:
 
 
 def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Ends:
-    """Return epsilons at which the upper end is at most delta, and the lower end at least; any such are bounds."""
+    """Return epsilons whose upper end is at most delta and whose lower end is at least delta; any are bounds."""
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
 

@@ -3,14 +3,14 @@
 Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], "Composable and versatile privacy via truncated CDP":
 a round is (rho, omega)-tCDP if ``D_alpha(P || Q) <= rho alpha`` for 1 < alpha < omega (Definition 1). Rounds together
 have the sum of rho and the least omega. Sampling at a rate s amplifies it: a (rho, inf) round becomes about (s^2 rho,
-log(1/s) / rho)-tCDP, if rho and s are small. Their theorem on that has the constants that are candidates here: where
-rho and s are at most 0.1 and ``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, the sampled round is proposed to be
-``(13 s^2 rho, log(1/s) / (4 rho))``-tCDP.
+log(1/s) / rho)-tCDP, if rho and s are small. The constants of their theorem are the candidates here: where rho and s
+are at most 0.1 and ``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, the sampled round is proposed to be ``(13 s^2
+rho, log(1/s) / (4 rho))``-tCDP.
 
 No answer depends on that theorem, which is for samples of a fixed size and replaced records, nor on the quotation of
 its conditions and constants: the proposal is proved for the pair at hand, or dropped. The proof is by certified upper
 bounds on the moments ``K(t) = log E e^(t L)`` on a grid ``t_0 = 0 < t_1 < ... = omega - 1``: K is convex and K(0) <= 0
-(what has no mass at infinity counts at most 1), so that K(t)/t grows, and for ``t_(j-1) < t <= t_j``
+(the finite mass is at most 1), so that K(t)/t grows, and for ``t_(j-1) < t <= t_j``
 
     K(t) / (t (1 + t)) <= K(t_j) / (t_j (1 + t_(j-1))) <= 13 s^2 rho,
 
@@ -19,9 +19,10 @@ bound looser or have the proposal dropped (the bound without amplification then 
 
 Converted as in ``zcdp``, at orders below omega only; the better of the bounds with and without amplification counts.
 
-Cost: some eighty moments for each kind of sampled round. Known failure: the proposal needs rho <= 0.1, noise above
-2.24 times the contribution of a record; below that it says so and answers as ``zcdp`` does. Where they hold the factor
-13 remains (the moments themselves are near s^2 rho), and omega cuts off the orders that small deltas ask for.
+Cost: some eighty moments for each kind of sampled round. Known failure: the proposal needs rho <= 0.1, that is noise
+above 2.24 times the contribution of a record; with less noise it says so and answers as ``zcdp`` does. Even where it
+holds, the factor 13 remains (the moments themselves are near s^2 rho), and omega excludes the orders that small deltas
+need.
 """
 
 from __future__ import annotations

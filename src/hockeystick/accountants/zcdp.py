@@ -1,4 +1,4 @@
-"""``zcdp``: zero-concentrated differential privacy. An upper bound: one number rho a round, and rho adds up.
+"""``zcdp``: zero-concentrated differential privacy. An upper bound: one number rho per round, and rho adds up.
 
 Dwork, Rothblum 2016 [DR16]; Bun, Steinke 2016 [BS16], Definition 1.1 and Lemma 1.7: where
 ``D_alpha(P || Q) <= rho alpha`` for all alpha > 1 of every round, sums of rho do the same for all rounds together.
@@ -9,8 +9,8 @@ Converted at the best real order by Canonne, Kamath, Steinke 2020 [CKS20], Propo
 
     delta(epsilon) <= e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t)      for every t > 0
 
-Cost: arithmetic. Known failure: sampling does not amplify it. A sampled Gaussian has the rho of one that sees all
-records, so that DP-SGD is accounted as if every batch were the whole dataset. There is no pure epsilon.
+Cost: arithmetic. Known failure: sampling does not amplify it. A sampled Gaussian has the rho of one on all records, so
+DP-SGD is accounted as if every batch were the whole dataset. There is no pure epsilon.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNAMPLIFIED = "concentrated DP is not amplified by sampling, so every round coun
 
 
 class Moments(NamedTuple):
-    """Bound on the log-moments K(t) as a function of t, and a t at which there is one."""
+    """Bound on the log-moments K(t) as a function of t, and a t at which it is finite."""
 
     moment: Callable[[float], float]
     start: float = 1.0

@@ -1,4 +1,4 @@
-"""Base of published methods with an interval: each direction and the mass at infinity apart, the maximum last."""
+"""Base of published methods with an interval: directions and mass at infinity apart, the maximum last."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ The lower end is then, and wherever it is more, the plain one, ``sum_i a (1 - e^
 Charges. a is known from above and c from below for the upper end, a from below and c from above for the lower: all of
 the above is monotone in them. For c of outcomes that a convolution raises to -n h there is ``e^(-r h)`` times the c
 they had, at most their a. Convolutions are done by FFT; bounds on the a and on the c that their rounding may have
-misplaced are added to delta at the upper end and taken off it at the lower one, no weight being above 1. Losses are off
-by at most ``slip``, which moves eps to the safe side.
+misplaced are added to delta at the upper end and subtracted from it at the lower one, no weight being above 1. Losses
+are off by at most ``slip``, which moves eps to the safe side.
 
 The names of the errors and the rule are quoted from the paper; no bound depends on them, since all are proved above.
 """
@@ -180,7 +180,7 @@ class Buckets:
         return replace(made, correction=_corrected(a, b, made))._fine()
 
     def _fine(self) -> Buckets:
-        """The law without a correction if the losses of a bucket are so far apart that it gains nothing."""
+        """Return the law, without its correction if the losses of a bucket are too far apart for it to help."""
         return self if self.reach * self.width < MAX_CORRECTED else replace(self, correction=None)
 
     def log_delta(self, epsilon: float) -> float:

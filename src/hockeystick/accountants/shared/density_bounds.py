@@ -1,4 +1,4 @@
-"""A density of the loss between two step functions on a grid, for the Fourier accountant as published.
+"""Step functions above and below a density of the loss on a grid, for the Fourier accountant as published.
 
 Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6, for a sampled Gaussian round of which a record is removed,
 at rate q with noise sigma. Let omega be the density of its loss and h the step of the grid. The least step function
@@ -59,7 +59,7 @@ def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
         raise NotApplicableError(f"the window ends above the least loss of a round; set length above {-edge:.4g}")
     loss = step * np.arange(first, grid.highest + 1, dtype=np.float64)
     log_omega, relative = log_density(noise, rate, loss)
-    known = int(np.argmax(relative < UNKNOWN))  # next to the edge the loss itself is lost in its digits
+    known = int(np.argmax(relative < UNKNOWN))  # close to the edge the loss loses its digits
     loss, log_omega, relative = loss[known:], log_omega[known:], relative[known:]
     omega = np.exp(log_omega)
     low, high = omega * (1 - 2 * relative), omega * (1 + 2 * relative)
@@ -77,10 +77,10 @@ def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
 
 
 def _peak(noise: float, rate: float) -> tuple[float, float, float]:
-    """Outcomes just below and above that of the peak, and an upper bound on the density there.
+    """Return outcomes just below and above the peak, and an upper bound on the density there.
 
     Raises:
-        NotApplicableError: doubles do not tell the two apart.
+        NotApplicableError: the two are equal as doubles.
     """
     odds = math.log1p(-rate) - math.log(rate)
 

@@ -16,10 +16,10 @@ at L, (10.9), and by making it periodic, (10.13),
     2 b(L) ((L + 1) M)^(k - 2),      (L + 1)^(k - 2) sigma / (q sqrt(2 pi)) e^(1 / sigma^2) log(1 / (1 - q)^2) s,
 
 ``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``; and err4, (10.15), is the error of the
-Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. This is not accepted as a proof here,
-for four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. Its
-maximum of |omega'| is left a constant. (10.13) takes the densities to agree for x < L + log(1 - q), which holds for x
->= 0 only, and then uses it at ``x - t``, which may be negative. And the C of (10.14) are values of the exact periodic
+Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. This is not accepted as proof here, for
+four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. Its maximum
+of |omega'| is left a constant. (10.13) takes the densities to agree for x < L + log(1 - q), which holds for x >= 0
+only, and then uses it at ``x - t``, which may be negative. And the C of (10.14) are values of the exact periodic
 convolution, where the method has the trapezoidal rule for each: no term covers that. Hence :func:`printed` is used as
 the larger of itself and of what follows.
 
@@ -47,7 +47,7 @@ costs the upper end ``k m^(k - 1)`` times it (err2). On the circle a sum at or a
 bounds of the masses that were used. These are computed to a relative error each, which is summed and charged like err2,
 at both ends.
 
-The bound is useful if err4 is small: it needs ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate
+The bound is useful only if err4 is small, with ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate
 0.01, L = 20 and n = 4e6 it is 2.1e-6 a round. The printed terms multiply err2 by (L + 1) M a round, 2,277 there, and
 are of use for a few rounds, if n is large. The factor is not needed: convolving with a density raises no supremum, so
 that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. Bounds of the printed terms are in logarithms: they

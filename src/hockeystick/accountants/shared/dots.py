@@ -14,9 +14,9 @@ still does after composition. With knots ``g_i = first + i gap``, and p, q the m
   neighbouring knots until each merged outcome lies on its own (``numerics/hull.py``). Atoms on knots stay where they
   are. Losses below the lattice are left out, those above it are lowered to it.
 
-Rounding. Masses err as in :func:`cell_masses`; what is in doubt about a share of a cell goes to its upper end above,
-and off the excess over a knot below. An error of a loss moves as large a part of its mass across the cell as it is of
-the cell's width. Knots are off by roundings, the ``slip`` of the law.
+Rounding. Masses err as in :func:`cell_masses`; the uncertain part of a cell's share goes to its upper end above, and is
+subtracted from the excess over a knot below. An error of a loss, as a fraction of the cell's width, moves the same
+fraction of its mass across the cell. Knots are off by roundings, the ``slip`` of the law.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
 def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
     """Return a gap, between half the given one and it, whose lattice contains atoms of the first pair that has several.
 
-    These are all of them where their lattice is known, and else the outermost two. Atoms closer together than the gap
-    stay between its points: the hulls are bounds for any place of the atoms.
+    It contains all atoms if their lattice is known, else the outermost two. Atoms closer together than the gap stay
+    between its points: the hulls are bounds for any position of the atoms.
     """
     for pair in pairs:
         loss = pair.atoms.finite().loss
@@ -124,7 +124,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 
 def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
-    """The law of the tangents on one lattice, any of which is below the pair."""
+    """Return the law of the tangents on one lattice; for any lattice it lies below the pair."""
     pair, at = curve.pair, knots.losses
     edges = np.append(at - 0.5 * knots.gap, at[-1] + 0.5 * knots.gap)
     p, p_error, q, q_error = cell_masses(curve, edges)
@@ -132,11 +132,11 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
     p = np.maximum(p - placed.masses(placed.log_p, knots.n, Side.ABOVE) - p_error, 0.0)
     q = np.maximum(q - placed.masses(placed.log_q, knots.n, Side.BELOW), 0.0)
     excess = p - _times_exp(q + q_error + LOST, at) * (1 + loss_slips(curve, at))
-    seen = excess > -np.expm1(knots.gap) * p  # else mere rounding has put the outcome below the knot before its own
+    seen = excess > -np.expm1(knots.gap) * p  # else only rounding has put the outcome below the knot before its own
     p, excess = np.where(seen, p, 0.0), np.where(seen, excess, 0.0)
     around = np.concatenate([at[:1] - knots.gap, at, at[-1:] + knots.gap])
     hull = Lending(around, 0.0).hull(p, excess)
-    mass = np.append(p[1:], 0.0) if hull is None else hull[1:-1]  # else every outcome is lowered to the knot below
+    mass = np.append(p[1:], 0.0) if hull is None else hull[1:-1]  # otherwise every outcome is lowered to the knot below
     mass += placed.masses(placed.log_p, knots.n, Side.BELOW)
     mass[-1] += curve.above(edges[-1:])[0][0] * (1 - LOOSE)
     return LatticeLaw(knots.first, knots.gap, mass, pair.infinite_mass * (1 - INFINITE), max(placed.slip, _slip(knots)))
@@ -183,7 +183,7 @@ class _Placed(NamedTuple):
         return np.bincount(self.at, mass, n).astype(np.float64)
 
     def law(self, pair: DominatingPair, knots: Knots, side: Side) -> LatticeLaw:
-        """Return the law itself, of a pair without other losses."""
+        """Return the exact law of a pair without other losses."""
         mass = self.masses(self.log_p, knots.n, side)
         return LatticeLaw(knots.first, knots.gap, mass, pair.infinite_mass * (1 + side * INFINITE), self.slip)
 
@@ -194,7 +194,7 @@ def _slip(knots: Knots) -> float:
 
 
 def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
-    """Return bounds on how far the losses are from those of the outcomes at which cells are cut."""
+    """Return bounds on the distance of the losses from those of the outcomes at which cells are cut."""
     smooth = curve.pair.smooth
     own = np.zeros_like(losses)
     if smooth is not None:

@@ -9,8 +9,8 @@ which falls in a and grows in mu, so that roundings of both are charged by movin
 taken out. Gauss-Legendre rules (numerics/legendre.py) on panels so narrow that they err by 2^-54 of
 
 - ``phi(a + x) mu (1 + x)``, where mu is at most 8: the integrand at a distance r is at most ``e^((1 + mu) r)`` times
-  what this is on the panel, besides the growth of phi;
-- either term apart where mu is larger, and the difference no smaller than some hundredth of either.
+  the value of this on the panel, besides the growth of phi;
+- each term separately where mu is larger, and the difference is no smaller than about a hundredth of either.
 
 The mass outside the panels, by Mills' ratio below ``e^-80 phi(a)``, counts for the upper end.
 """

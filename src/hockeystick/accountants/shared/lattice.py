@@ -2,8 +2,8 @@
 
 A law has masses at the losses ``first + j gap`` and at ``+inf``. With S the sum of all rounds and K its log-moment,
 ``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``, f and the tilted law as in ``numerics/lattice.py``, which
-charges what the window and the Fourier transform leave out. Here the tilt t and the window are chosen, which any choice
-allows, and laws are tilted, with their roundings charged.
+charges the errors of the window and of the Fourier transform. Here the tilt t and the window are chosen (any choice is
+valid), and laws are tilted, with their roundings charged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_ROUND_POINTS = 1_500_000  # points of the lattices of all kinds of rounds: a
 LOG_OUTSIDE = -30.0  # log of the wanted tilted mass outside the window
 PRECISION = 1e-6  # relative gap to which epsilon is searched: its ends are known to a thousandth of that
 INFINITE_ERROR = 1e-13  # of the log of the mass at infinity
-LEAST_TILT = 1e-6  # in place of none, for which the bound on what lies outside is not written
+LEAST_TILT = 1e-6  # in place of a tilt of 0, for which there is no bound on the mass outside
 UNDERFLOW = 1e-290  # tilted mass that may underflow
 LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
 STRIDES = 2.0 ** np.arange(-5, 5)  # factors of the Chernoff parameter around that of a normal sum
@@ -67,7 +67,7 @@ class LatticeLaw:
 
     @cached_property
     def seen(self) -> tuple[Array, Array]:
-        """Losses and log-masses of the entries that have mass."""
+        """Losses and log-masses of the entries with positive mass."""
         some = np.flatnonzero(self.mass)
         return self.losses[some], np.log(self.mass[some])
 
@@ -173,7 +173,7 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
 
 
 def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
-    """Return the window between two losses, with the parameters of the best bounds on what lies outside."""
+    """Return the window between two losses, with the parameters of the best bounds on the mass outside."""
     if not has_mass(laws):
         return Window(low, high, 1.0, 1.0)
     # on the laws themselves: the blocks of a sketch, times the rounds, may exceed the window
@@ -184,7 +184,7 @@ def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
 
 
 def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> tuple[float, float]:
-    """Smallest value of a bound, and its Chernoff parameter, of which the sketches choose those tried."""
+    """Return the smallest value of a bound, and its Chernoff parameter, among candidates chosen on the sketches."""
     sketches = [(law.sketch, count) for law, count in laws]
     parameters = sorted((scale * STRIDES).tolist(), key=lambda s: bound(sketches, s))
     return min((bound(laws, s), s) for s in parameters[:TRIED])
@@ -202,7 +202,7 @@ def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) ->
         laws: pairs of law and count, all with the same gap.
         tilt: tilt t > 0.
         window: losses between which the sum is formed.
-        side: of the truth, on which the answers are to be.
+        side: side of the truth on which the answers must lie.
         remedy: advice in the error about too many points.
 
     Raises:
@@ -249,4 +249,4 @@ class Enclosed:
         slope, top = max(self.above.t, 1 / width), max(self.window.high, 1.0)
         upper = upper_end(self.above.log_delta, high, max(middle, 0.0), slope, PRECISION)
         lower = lower_end(self.below.log_delta, low, min(upper, top), slope, PRECISION)
-        return lower, upper if upper <= top else math.inf  # beyond the window nothing but its errors is left
+        return lower, upper if upper <= top else math.inf  # beyond the window only its errors remain

@@ -1,6 +1,6 @@
 """The privacy loss of one round on an equidistant grid, for the Fourier accountant.
 
-``s_j = j h`` for ``-n/2 <= j < n/2``, ``h = 2 length / n``. Three ways to put the loss there:
+``s_j = j h`` for ``-n/2 <= j < n/2``, ``h = 2 length / n``. Three ways to place the loss on it:
 
 - :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, mass above the grid at plus infinity, mass below on the
 lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.

@@ -37,13 +37,13 @@ LEAST = 1e-300  # bound on a mass that underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
 TABLE = 2001  # epsilons of a curve's table for splitting delta between kinds of rounds
 MANY = (
-    64  # kinds from which on a table has fewer epsilons, so that all of them take no longer, and a search only tables
+    64  # kinds from which on tables have fewer epsilons, to limit the total time, and a search uses only tables
 )
 MOST_KINDS = 800  # largest number of kinds of one direction, each in up to three milliseconds
 EFFORT = 4.5  # time for a sampled kind relative to that of its moments: thirteen milliseconds
 LEAST_TABLE = 129  # smallest number of epsilons of a table
 LOG_PRICES = (-100.0, 720.0)  # range of log prices of delta in units of cost
-HALF = 0.5  # of delta, which is the slack where its share is not searched
+HALF = 0.5  # fraction of delta used as slack if its share is not searched
 LOG_ODDS = 14.0  # range of the log-odds of the slack's share of delta in its search
 LOG_DELTA_GAP = 1e-3  # accuracy of log delta at an epsilon
 SLACK_PRECISION = 1e-3  # accuracy of the log-odds; the bound errs by its square
@@ -124,7 +124,7 @@ class RoundGuarantee:
         """An epsilon valid for delta, at most about twice too large, or the edge."""
         if delta < self.least_delta:
             return math.inf
-        if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # before the edge the curve comes no lower
+        if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
             return self.edge
         epsilon = min(1.0, self.edge)
         while epsilon < self.edge and float(self.delta(np.array([epsilon]))[0]) > delta:
@@ -132,9 +132,9 @@ class RoundGuarantee:
         return min(epsilon, self.edge)
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
-        """Return epsilons from 0 to where delta is well below the given one, and their deltas, shape (points,)."""
+        """Return epsilons from 0 to one whose delta is well below the given one, and their deltas, shape (points,)."""
         reach = self._reach(max(delta * MIN_SHARE, 2 * LEAST, self.least_delta))
-        if (reach, points) not in self._known_tables:  # a search asks for many deltas of one reach
+        if (reach, points) not in self._known_tables:  # a search uses many deltas of one reach
             epsilon = np.linspace(0.0, reach, points)
             self._known_tables[reach, points] = epsilon, self.delta(epsilon)
         return self._known_tables[reach, points]
@@ -161,7 +161,7 @@ class RoundGuarantee:
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
     """``p - e^epsilon q`` plus its rounding error, from the masses above a loss (``privacy_curve.py``).
 
-    If that loss differs slightly from epsilon, the difference falls short by the square only.
+    If that loss differs slightly from epsilon, the result is only too small by the square of the difference.
     """
     p, q = masses
     with np.errstate(divide="ignore", over="ignore"):

@@ -9,7 +9,7 @@ The mean is known between two ends, cell by cell: for an outcome set with masses
 the mean of L under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of
 ``-log`` between ``e^-r`` and ``e^-l`` at ``q / p``. Cells of width c leave ``c^2 / 8`` between them.
 
-Masses are returned twice, rounded up and rounded down: delta is monotone in every mass.
+Masses are returned rounded up and rounded down, since delta is monotone in every mass.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ share the total. One cell to each gap of the lattice makes the bias of k rounds 
 ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
 """
 
-EDGE = 1e-9  # of a gap: a largest loss on the edge of a cell, but for rounding, has a cell beyond it
+EDGE = 1e-9  # of a gap: a largest loss on the edge of a cell, up to rounding, gets a cell beyond it
 
 
 class Rounded(NamedTuple):

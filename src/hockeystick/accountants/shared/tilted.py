@@ -92,7 +92,7 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
             "'contour' or 'rdp'"
         )
     log = top + math.log(total)
-    if abs(log) < 1:  # the masses add up to 1 - infinite exactly: take that out on paper
+    if abs(log) < 1:  # the masses add up to 1 - infinite exactly: this is subtracted analytically
         near = np.abs(t * losses) < 1
         weight = np.exp(log_weight)
         excess = np.where(near, weight * np.expm1(np.where(near, t * losses, 0.0)), np.exp(exponent) - weight)
