@@ -1,9 +1,9 @@
-"""Auditing: is a run that was attacked the plan that was filed?
+"""Auditing: tests if an attacked run is compatible with the filed plan.
 
-Canaries are records of which each is put into the data or left out by its own fair coin; under ``zero-out`` each is in
-the data, and the coin says whether it contributes or its contribution is set to nothing. From what the run releases an
-attacker guesses, of as many canaries as it likes, whether they are in; v of r guesses are right. Many right guesses
-speak against the plan: a run of it makes them improbable.
+Canaries are records, each of which is put into the data or left out by its own fair coin; under ``zero-out`` each is in
+the data, and the coin decides if it contributes or its contribution is set to zero. From the release, an attacker
+guesses for any number of canaries if they are in; v of r guesses are right. Many right guesses are evidence against the
+plan, under which they are improbable.
 
 **The bound** (Steinke, Nasr, Jagielski 2023 [SNJ23], the main result, for approximate differential privacy). Let the
 run be (epsilon, delta)-differentially private where a record is added or removed, in both orders, m the number of
@@ -14,21 +14,21 @@ least v. Then v or more guesses are right with probability at most
 
 whatever the attacker does, in one run, and however the canaries influence each other.
 
-The proof asks one thing of the two ways in which a coin falls: given all other coins, the laws of what is released are
-(epsilon, delta)-close in both orders. Under ``zero-out`` a coin decides between the contribution and none, the two data
-sets are neighbours in that relation, and both of its directions are in the plan's delta: the same bound.
+The proof needs one property of the two outcomes of a coin: given all other coins, the laws of the release are (epsilon,
+delta)-close in both orders. Under ``zero-out`` a coin decides between the contribution and none, the two data sets are
+neighbours in that relation, and both of its directions are in the plan's delta: the same bound.
 
 A plan has such a guarantee at every epsilon, with the delta of its own certified curve. A second bound takes the whole
 curve at once (Mahloujifar, Melis, Chaudhuri 2025 [MMC25]; ``audit_recursion.py`` has the recursion and its proof). All
-of these are bounds on one number, the largest probability of so many right guesses that any attack on the plan has, and
-none depends on chance: the smallest of them is a bound, too, and that is the p-value here. It is a statement on the
-plan as it stands: where it is at most the significance, either something improbable has happened or the run was not
-that plan (its noise, sampling or clipping is another, or a batch leaks otherwise). A large p-value says nothing for the
-plan: attacks may be weak.
+of these bound one number, the largest probability of v or more right guesses under any attack on the plan, and none is
+random: the smallest of them is a bound, too, and is the p-value here. It is a statement about the plan as stated: if it
+is at most the significance, either something improbable has happened or the run did not follow the plan (its noise,
+sampling or clipping differs, or a batch leaks otherwise). A large p-value does not support the plan: the attack may be
+weak.
 
 **Rounding.** The maximum over i is taken over blocks: for ``a <= i <= b`` the quotient is at most ``(f(v - b) - f(v))
 / a``, which is the quotient at b times ``b / a``. Blocks are single up to :data:`SINGLE` and then grow by
-:data:`GROWTH`, so that the second term is too large by that share at most; tails of the binomial law, which are
+:data:`GROWTH`, so that the second term is too large by at most that fraction; tails of the binomial law, which are
 incomplete beta functions, are raised by :data:`SPARE`.
 """
 
@@ -54,32 +54,33 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 SINGLE = 500
-"""Differences i of right guesses that are looked at one by one."""
+"""Differences i of right guesses that are examined one by one."""
 
 GROWTH = 1.02
-"""By which factor the blocks of larger differences grow."""
+"""Growth factor of the blocks of larger differences."""
 
 SPARE = 1e-9
-"""Relative: what the tails of a binomial law may be off by, by far."""
+"""Generous relative error bound for the tails of a binomial law."""
 
 MOST = 10**9
-"""Most canaries."""
+"""Largest number of canaries."""
 
 PLACES, REFINED, TIMES = 17, 5, 3
-"""Epsilons at which the curve of a plan is asked at first, then around the best one, and how often."""
+"""Number of epsilons at which a plan's curve is first evaluated, then around the best one, and number of
+refinements."""
 
 DENSE = 193
-"""Epsilons at which a plan with a profile is asked for the whole curve: lines through them are 1e-4 of a rate apart."""
+"""Number of epsilons for the whole curve of a plan with a profile: lines through them are 1e-4 of a rate apart."""
 
 FARTHEST = 40.0
-"""The epsilon up to which they are looked for where the plan has a probability of unbounded loss: beyond it every guess
-may be right but for e^-40."""
+"""Largest epsilon considered if the plan has a probability of unbounded loss: beyond it, every guess may be right
+except with probability e^-40."""
 
 LEAST_SHARE = 1e-3
-"""The share of the significance up to which a delta counts for nothing: where the search for epsilon ends."""
+"""Fraction of the significance up to which a delta is negligible: the search for epsilon ends there."""
 
 COINS = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)
-"""Relations in which a fair coin of its own can decide of every canary, both orders being in the plan's delta."""
+"""Relations in which each canary can have its own fair coin, since the plan's delta covers both orders."""
 
 CANARIES = domains.whole_numbers(1, MOST).of(
     "number of canaries, each included or contributing by a toss of its own fair coin"
@@ -101,14 +102,14 @@ SIGNIFICANCE = domains.Domain(
 
 
 def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:
-    """An upper bound on the probability of so many right guesses, of any (epsilon, delta) run.
+    """Upper bound on the probability of at least ``correct`` right guesses in any (epsilon, delta)-private run.
 
     Args:
         canaries: m.
         guesses: r, at most m.
         correct: v, at most r.
         epsilon: 0 or greater.
-        delta: at that epsilon.
+        delta: delta at that epsilon.
 
     >>> round(p_value(canaries=1000, guesses=100, correct=80, epsilon=1.0, delta=1e-5), 4)
     0.073
@@ -131,7 +132,7 @@ def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: fl
 
 
 def _tails(least: npt.NDArray[np.int64], trials: int, chance: float) -> Array:
-    """Upper bounds on the probability of at least so many of the trials; 1 where that is none."""
+    """Upper bounds on the probability of at least ``least`` successes; 1 where ``least`` is at most 0."""
     from scipy.special import betainc
 
     at = np.maximum(least, 1).astype(np.float64)
@@ -146,13 +147,13 @@ class Audit:
 
     Attributes:
         canaries: how many there were.
-        guesses: of how many it was guessed.
+        guesses: number of guesses.
         correct: how many guesses were right.
         significance: the p-value up to which the plan is rejected.
-        p_value: an upper bound on the probability of so many right guesses, had the run been the plan.
-        epsilon: the point of the plan's certified curve that speaks most against the run, of single points.
-        delta: the plan's delta there.
-        whole_curve: whether the p-value takes the whole curve; else that point alone makes it as small.
+        p_value: an upper bound on the probability of so many right guesses if the run followed the plan.
+        epsilon: the single point of the plan's certified curve with the strongest evidence against the run.
+        delta: the plan's delta at that point.
+        whole_curve: True if the p-value needs the whole curve; else that point alone gives it.
     """
 
     canaries: int
@@ -165,7 +166,7 @@ class Audit:
     whole_curve: bool
 
     def _repr_html_(self) -> str:
-        """The audit as notebooks show it: the verdict, and the numbers behind it."""
+        """Return the audit as notebooks show it: the verdict, and the numbers behind it."""
         rows = [
             ("p-value", f"at most {rounded(self.p_value, '.3g', UP)}, at significance {self.significance!r}"),
             ("guesses", f"{self.correct} of {self.guesses} correct, {self.canaries} canaries"),
@@ -188,10 +189,10 @@ class Audit:
         return "not rejected: the guesses do not contradict this plan, which does not prove that the run followed it"
 
     def epsilon_below(self, delta: float) -> float:
-        """The largest epsilon that is rejected at a delta, at the significance: an empirical lower bound, 0 if none.
+        """Return the largest epsilon rejected at a delta, an empirical lower bound at the significance; 0 if none.
 
-        It is about the run alone and not about the plan. It holds with confidence ``1 - significance`` for one delta
-        that is chosen beforehand.
+        It concerns the run alone, not the plan. It holds with confidence ``1 - significance`` for one delta chosen
+        beforehand.
 
         Raises:
             InvalidInputError: a delta outside [0, 1).
@@ -217,7 +218,7 @@ class Audit:
 
 
 def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: float) -> Audit:
-    """The audit of a plan by so many right guesses; see :meth:`hockeystick.Plan.audit`."""
+    """Return the audit of a plan by the number of right guesses; see :meth:`hockeystick.Plan.audit`."""
     canaries = int(CANARIES.check(canaries, "canaries"))
     guesses, correct = int(GUESSES.check(guesses, "guesses")), int(CORRECT.check(correct, "correct"))
     significance = SIGNIFICANCE.check(significance, "significance")
@@ -239,9 +240,9 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
 
 
 def rejects(plan: Plan, found: Audit) -> bool:
-    """True if a plan is rejected by the guesses of an audit, of this plan or of another one.
+    """Return True if the guesses of an audit, of this plan or another one, reject a plan.
 
-    Whether the p-value is at most the significance is told by one descent of the recursion, without the p-value.
+    One descent of the recursion decides if the p-value is at most the significance, without computing it.
     """
     counts = found.canaries, found.guesses, found.correct
     (point, _, _), least_wrong = _searched(plan, *counts, found.significance)
@@ -251,7 +252,7 @@ def rejects(plan: Plan, found: Audit) -> bool:
 def _searched(
     plan: Plan, canaries: int, guesses: int, correct: int, significance: float
 ) -> tuple[tuple[float, float, float], WrongGuesses]:
-    """The p-value by the best single point with its epsilon and delta, and what all points that were asked say."""
+    """Return the p-value of the best single point with its epsilon and delta, and the bound from all points tried."""
     far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
     curve, dense = _curve(plan)
     points: list[tuple[float, float]] = []
@@ -275,7 +276,7 @@ def _searched(
 
 
 def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
-    """Upper bounds on delta at epsilons, and whether many are cheap: by the profile of a plan that has one."""
+    """Return a function of upper bounds on delta, and True if many are cheap, as with a profile."""
     try:
         profile = plan.profile()
         profile.delta(np.zeros(1))
@@ -285,5 +286,5 @@ def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
 
 
 def _delta(plan: Plan, epsilon: float, among: int) -> float:
-    """An upper bound on delta at one of so many epsilons, each of which may take its share of the work."""
+    """Upper bound on delta at one of ``among`` epsilons, each of which may take its share of the work."""
     return plan.delta(epsilon).ends["upper"]

@@ -1,10 +1,10 @@
-"""Right guesses against a whole trade-off function: how probable so many of them can be in one run.
+"""Largest probability of many right guesses in one run, given a whole trade-off function.
 
 The setting is that of ``audit.py``: m canaries, each in the data by its own fair coin, and c guesses, of which C are
 right. Let every pair of neighbouring data sets satisfy ``P(A) <= fbar(Q(A))`` for all events A and both orders, fbar
 concave and increasing: one less the trade-off function of the run. Mahloujifar, Melis and Chaudhuri 2025 [MMC25] bound
-the law of C by a recursion over fbar; the inequality, for two values a canary, and why the recursion is the best use
-of it are proved here.
+the law of C by a recursion over fbar; the inequality, for two values per canary, and the optimality of the recursion
+are proved here.
 
 **The inequality.** Write ``p_j = P(C = j)``, and for i from c down to 0
 
@@ -20,8 +20,8 @@ about the release, that l is guessed to be b (1: in) and that i or more of the o
 and the first is at most fbar of the second, as each term is and fbar is concave. Averaging over the other coins and
 over l, by concavity again, makes ``R_(i+1) / m`` of the left and ``H_i / m`` of the right.
 
-An attacker that guesses fewer than c may guess the rest by lot, which can only add right ones: the bound holds for *at
-most* c guesses.
+An attacker that guesses fewer than c may guess the rest at random, which can only add right ones: the bound holds for
+*at most* c guesses.
 
 **The recursion.** Let g be at most the inverse of fbar, so that ``H_i >= m g(R_(i+1) / m)``, and suppose ``S_v >=
 beta``. For every i (both sides are sums over ``j >= i``, and ``sum_(j >= i) (j - i) p_j = sum_(l > i) S_l``)
@@ -30,20 +30,20 @@ beta``. For every i (both sides are sums over ``j >= i``, and ``sum_(j >= i) (j 
 
 All signs are positive: from numbers below S_l for l > i, below R_(i+1), and below H_i follow numbers below R_i and S_i.
 One begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` for H_i. All three rise as i falls:
-where nothing better is known, each keeps its bound. (Of H_v nothing is known: those who are right so often may always
-be.) Where a number below some S_i exceeds 1, so many right guesses do not have the probability beta, whatever the
-attack.
+where nothing better is known, each keeps its bound. (Nothing is known of H_v: an attacker that is right so often may
+always be right.) Where a number below some S_i exceeds 1, so many right guesses do not have the probability beta,
+whatever the attack.
 
-Steps may be left out (then less is known of S, R and H), and the descent may end anywhere: so that it takes at most
+Steps may be skipped (the bounds on S, R and H are then weaker), and the descent may end anywhere: to take at most
 :data:`MOST_STEPS` steps, each is ``sqrt(c) / RESOLUTION`` guesses long.
 
-**The curve.** (epsilon, delta) in both orders says ``P(A) <= e^eps Q(A) + delta``, and for the complements
-``1 - Q(A) <= e^eps (1 - P(A)) + delta``: so ``g(r)`` may be the largest of 0 and the lines
+**The curve.** (epsilon, delta) in both orders means ``P(A) <= e^eps Q(A) + delta``, and for the complements ``1 - Q(A)
+<= e^eps (1 - P(A)) + delta``: so ``g(r)`` may be the largest of 0 and the lines
 
     e^-eps (r - delta) ,   e^eps (r - delta - (1 - delta) (1 - e^-eps))
 
-over any number of points of a certified curve. Each line bounds by itself; those which are never the largest are left
-out. **Rounding**: all quantities are positive and computed by a few operations each, and every one is lowered by
+over any number of points of a certified curve. Each line is a bound; those that are never the largest are left out.
+**Rounding**: all quantities are positive and computed by a few operations each, and every one is lowered by
 :data:`DOWN` as it is stored.
 """
 
@@ -54,19 +54,19 @@ from bisect import bisect
 from collections.abc import Iterable
 
 RESOLUTION = 512
-"""Steps of the descent to two standard deviations, about, of the number of right guesses."""
+"""Steps of the descent per about two standard deviations of the number of right guesses."""
 
 MOST_STEPS = 10_000
-"""Steps of a descent, after which it ends: some ten milliseconds."""
+"""Largest number of steps of a descent: some ten milliseconds."""
 
 DOWN = 1 - 2.0**-49
-"""What a number that was computed by up to seven roundings is multiplied by to lie below the exact one."""
+"""Factor that moves a number computed with up to seven roundings below the exact one."""
 
 LEAST = 1e-290
-"""The least p-value that is told."""
+"""The least p-value that is reported."""
 
 HALVINGS = 30
-"""Of the bracket of the logarithm of a p-value: to 1e-6."""
+"""Halvings of the bracket of the logarithm of a p-value: to 1e-6."""
 
 
 class WrongGuesses:
@@ -86,7 +86,7 @@ class WrongGuesses:
                 lines.append((math.exp(epsilon) * DOWN, mirrored))
         lines.sort(key=lambda line: (line[0], -line[1]))
         kept: list[tuple[float, float]] = []
-        starts: list[float] = []  # from where on each line is the largest of those kept
+        starts: list[float] = []  # place from which each kept line is the largest
         for slope, root in lines:
             start = 0.0
             while kept:
@@ -104,20 +104,20 @@ class WrongGuesses:
         self._lines, self._starts = kept, starts
 
     def __call__(self, r: float) -> float:
-        """g(r), at least 0; any of the lines is a bound, so that roundings of where they cross do no harm."""
+        """Return g(r), at least 0; each line is a bound, so roundings of their crossings do no harm."""
         slope, root = self._lines[max(bisect(self._starts, r) - 1, 0)]
         return max(slope * (r - root) * DOWN, 0.0)
 
 
 def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, beta: float) -> bool:
-    """True if the recursion shows that so many right guesses have a probability below beta.
+    """Return True if the recursion shows that so many right guesses have a probability below beta.
 
     Args:
         canaries: m.
         guesses: c, at most m.
         correct: v, from 1 to c.
         least_wrong: the bound g of the plan.
-        beta: in (0, 1].
+        beta: probability in (0, 1].
     """
     stride = max(1, math.isqrt(guesses) // RESOLUTION)
     reached, right, wrong, beyond = beta, correct * beta * DOWN, 0.0, 0.0  # below S_i, R_i, H_i, sum_(l > i) S_l
@@ -138,14 +138,14 @@ def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGues
 
 
 def recursion_p_value(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, most: float = 1.0) -> float:
-    """An upper bound on the probability of so many right guesses, by the recursion; at most a bound that is known.
+    """Upper bound on the probability of so many right guesses, by the recursion; at most a known bound.
 
     Args:
         canaries: m.
         guesses: c, at most m.
         correct: v, at most c.
         least_wrong: the bound g of the plan.
-        most: a bound that is known already, in (0, 1].
+        most: a known bound, in (0, 1].
 
     >>> pure = WrongGuesses([(0.0, 0.4621171572600098), (1.0, 0.0)])  # randomised response at epsilon 1
     >>> print(f"{recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure):.4f}")

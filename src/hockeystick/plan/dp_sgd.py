@@ -1,4 +1,4 @@
-"""The plan of DP-SGD by the arguments that people have at hand."""
+"""The plan of DP-SGD from its usual arguments."""
 
 from __future__ import annotations
 
@@ -173,10 +173,10 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     """
     schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
     if name != Poisson.name:
-        from hockeystick.plan.sampling import SAMPLINGS  # late: all other schemes are imported with it
+        from hockeystick.plan.sampling import SAMPLINGS  # imported late, with all other schemes
 
         schemes = {scheme.name: scheme for scheme in SAMPLINGS}
-    if name not in list(schemes):  # what has no hash is refused, too
+    if name not in list(schemes):  # unhashable values are refused, too
         raise InvalidInputError(domains.choice("sampling", name, list(schemes), elsewhere=SCHEME_NAMES), "sampling")
     known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
     given = {key: value for key, value in keys.items() if value is not None}

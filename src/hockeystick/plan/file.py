@@ -1,7 +1,7 @@
 """Plan files: TOML, or JSON with the same keys, read whole and refused in one line that names file, round and key.
 
-The keys themselves are in ``schema.py``, made from the dataclasses. A plan written and read again is the same plan:
-floats are written with the shortest digits that give back the same double.
+The keys themselves are in ``schema.py``, derived from the dataclasses. A plan that is written and read again is the
+same plan: floats are written with the shortest digits that give the same double.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from hockeystick.values.formats import FORMAT, check_format
 from hockeystick.values.outward import short_exponent
 
 MAX_BYTES = 10_000_000
-"""Longest plan that is read, in bytes. Rounds that repeat take one table with a count, so real plans are far below."""
+"""Largest plan that is read, in bytes. Repeated rounds take one table with a count, so real plans are far smaller."""
 
 MAX_DOTS = 200
 """Most dots on a line of TOML: the parser's time grows with the square of the parts of a dotted key."""
 
 MAX_DOTS_IN_ALL = 5 * MAX_ROUNDS
-"""Most dots in a file of TOML: each may be a table within a table, a kilobyte in the parser's memory. Five numbers with
-a decimal point are more than a round has."""
+"""Most dots in a TOML file: each may be a nested table, a kilobyte in the parser's memory. No round has as many as five
+numbers with a decimal point."""
 
 MAX_BRACKETS = 2 * MAX_ROUNDS + 1000
-"""Most brackets that open in a file of TOML, and most braces: the parser keeps a kilobyte for each table. A round is
-written with two ``[`` or one ``{``; a thousand are left for what sources say."""
+"""Most opening brackets, and most opening braces, in a TOML file: the parser keeps a kilobyte for each table. A round
+is written with two ``[`` or one ``{``; a thousand remain for the table of published claims."""
 
 ON_A_LINE = 8
 """Elements of a list that are written on one line of TOML."""
@@ -75,7 +75,7 @@ def load_plan(path: str | Path) -> Plan:
 
 
 def load_keys(path: str | Path) -> dict[str, Any]:
-    """The keys of a TOML file as they stand there, not looked at.
+    """Return the keys of a TOML file, without checks.
 
     Raises:
         InvalidInputError: the file cannot be read, or is not TOML.
@@ -100,8 +100,8 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
 
     Args:
         content: the text, or its bytes in UTF-8; at most 10 MB.
-        source: what to call it in messages: a file name, ``<stdin>``.
-        syntax: ``"TOML"`` or ``"JSON"``; by default JSON where the text begins with ``{``, else TOML.
+        source: its name in messages: a file name, ``<stdin>``.
+        syntax: ``"TOML"`` or ``"JSON"``; by default JSON if the text begins with ``{``, else TOML.
 
     Raises:
         InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
@@ -118,10 +118,10 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
 
 
 def plan_from_dict(data: Mapping[str, Any]) -> Plan:
-    """The plan with the keys of the plan file.
+    """Return the plan with the keys of a plan file.
 
     Raises:
-        InvalidInputError: a key or value that the file may not have; one line that names round and key.
+        InvalidInputError: an invalid key or value; one line that names round and key.
 
     >>> plan_from_dict({"delta": 1e-6, "round": [{"mechanism": "gaussian", "noise_multiplier": 2, "count": 1e3}]}).steps
     1000
@@ -152,10 +152,10 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
 
 
 def rounds_in_order(items: list[Any]) -> list[Round]:
-    """The rounds of a list of ``[[round]]`` tables, each by itself and as they stand, where a plan merges and sorts.
+    """Return the rounds of ``[[round]]`` tables one by one, in order, where a plan merges and sorts.
 
     Raises:
-        InvalidInputError: no round, or what a plan file may not have; one line that names round and key.
+        InvalidInputError: no round, or something invalid in a plan file; one line that names round and key.
 
     >>> [item.count for item in rounds_in_order([{"mechanism": "laplace", "scale": 10, "count": 2}] * 2)]
     [2, 2]
@@ -170,13 +170,12 @@ def rounds_in_order(items: list[Any]) -> list[Round]:
 
 
 def rounds_to_dicts(rounds: Iterable[Round]) -> list[dict[str, Any]]:
-    """The ``[[round]]`` tables of rounds, which :func:`rounds_in_order` reads."""
+    """Return the ``[[round]]`` tables of rounds, which :func:`rounds_in_order` reads."""
     return [_round_keys(item) for item in rounds]
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
-    """The keys of the plan file: epochs where the plan says them, else counts; other keys that have their default are
-    left out.
+    """Return the keys of the plan file: epochs if the plan has them, else counts; other keys unless at their default.
 
     >>> plan_to_dict(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]}))
     {'adjacency': 'add-or-remove', 'round': [{'mechanism': 'laplace', 'scale': 10.0, 'count': 1}]}
@@ -221,7 +220,7 @@ def save_plan(plan: Plan, path: str | Path) -> None:
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan as TOML, as :func:`save_plan` writes it: characters that do not print are written by their numbers.
+    """Return the plan as TOML, as :func:`save_plan` writes it, with non-printing characters as their numbers.
 
     Raises:
         InvalidInputError: a text in ``published`` that TOML cannot hold.
@@ -262,7 +261,7 @@ def _round_keys(item: Round) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """A value with lists in place of tuples, as a file has them when it is read, and numbers in place of fractions."""
+    """Return a value with lists in place of tuples, as in a file that is read, and numbers in place of fractions."""
     if isinstance(value, Fraction):
         return written(value)
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
@@ -283,7 +282,7 @@ def _syntax_of(path: str | Path) -> str:
 def _is_folder(path: str | Path) -> bool:
     try:
         return Path(path).is_dir()
-    except OSError:  # a name that is too long for one
+    except OSError:  # a name that is too long
         return False
 
 
@@ -312,7 +311,7 @@ def _parsed_toml(text: str) -> Any:
 
 
 def _check_toml_size(text: str) -> None:
-    """Refuse what the parser would need gigabytes or minutes for: it keeps a kilobyte for each table.
+    """Refuse text for which the parser would need gigabytes or minutes: it keeps a kilobyte for each table.
 
     Raises:
         InvalidInputError: more dots, brackets or braces than a plan of MAX_ROUNDS rounds has.
@@ -359,7 +358,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def toml_text(keys: Mapping[str, Any]) -> str:
-    """TOML for the few shapes that a plan has: scalars and lists of them, tables, one list of tables."""
+    """Return TOML for the few shapes that a plan has: scalars and lists of them, tables, one list of tables."""
     named = {key: value for key, value in keys.items() if isinstance(value, Mapping)}
     lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key != "round" and key not in named]
     tables = [(f"[{name}]", table) for name, table in named.items()]

@@ -1,9 +1,9 @@
 """Several releases about one batch, and several clips of one record, as one round of normal noise.
 
 **Joint release.** From one batch B the sums S_1(B), S_2(B), ... are released, the i-th with normal noise of s_i times
-C_i, where a record moves S_i by at most C_i in L2 norm: a clipped gradient and the share of records that were clipped
-(adaptive clipping), or several queries. Divide the i-th release by ``s_i C_i``: what is released is one vector with
-standard normal noise, which a record moves by at most
+C_i, where a record moves S_i by at most C_i in L2 norm: a clipped gradient and the share of clipped records (adaptive
+clipping), or several queries. Divide the i-th release by ``s_i C_i``: the release is one vector with standard normal
+noise, which a record moves by at most
 
     sqrt(sum_i 1 / s_i^2) = 1 / s,
 
@@ -29,17 +29,17 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.values.domains import NOISE, SENSITIVITY, list_of
 
 MOST_PARTS = 100_000
-"""Most releases or layers: more than networks have."""
+"""Largest number of releases or layers: more than networks have."""
 
 _NOISES = list_of(NOISE, most=MOST_PARTS).of("standard deviation of each noise / sensitivity of its release")  # domain
 _NORMS = list_of(SENSITIVITY, most=MOST_PARTS).of("clipping norm of each part")  # domain
 
 
 def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
-    """The noise multiplier of the one round that several releases about one batch are; rounded down.
+    """Return the noise multiplier of the one round equivalent to several releases about one batch; rounded down.
 
     Args:
-        noise_multipliers: of each release, its standard deviation over the most that a record moves it by in L2 norm.
+        noise_multipliers: for each release, its standard deviation over the largest change by one record in L2 norm.
 
     Returns:
         The largest double that is at most ``(sum of 1/s^2)^(-1/2)``, or the one below it.
@@ -66,10 +66,10 @@ def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
 
 
 def clipping_norm(norms: Iterable[float]) -> float:
-    """The norm of a record's contribution of which each part is clipped by itself, as layer by layer; rounded up.
+    """Return the norm bound of a record's contribution whose parts are clipped separately, as by layer; rounded up.
 
     Args:
-        norms: that each part is clipped to.
+        norms: clipping norm of each part.
 
     Returns:
         A double that is at least ``sqrt(sum of C^2)``, and within two of it.

@@ -1,4 +1,4 @@
-"""Names of arguments that a function or a class does not have: refused in one line, with the one that was meant."""
+"""Unknown argument names of a function or a class: refused in one line that suggests the intended name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import nearest, shown
 
 P = ParamSpec("P")  # the parameters of the function
-T = TypeVar("T")  # what it returns
+T = TypeVar("T")  # its return type
 
 
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """A function that refuses the name of an argument that it does not have as a plan file refuses a key.
+    """Return a function that refuses unknown argument names, as a plan file refuses unknown keys.
 
-    The name that is meant is the one here of what other tools call so, or else the one of which it is a slip. Nothing
-    is looked at where a call is right.
+    The suggested name is the one here for another tool's name, or else the one that is closest in spelling. A correct
+    call is not examined.
 
     >>> @named_arguments
     ... def noisy(noise_multiplier: float) -> float:
@@ -42,12 +42,12 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
 
 class NamedArguments(ABCMeta):
-    """The metaclass of what a plan is made of: a class refuses names as :func:`named_arguments` lets a function do.
+    """Metaclass of the parts of a plan: their classes refuse unknown names as :func:`named_arguments` does.
 
-    A decorator would not do: the ``__init__`` of a dataclass is made after all that a base class may do to it.
+    A decorator would not work: the ``__init__`` of a dataclass is made after anything that a base class can do to it.
     """
 
-    if not TYPE_CHECKING:  # a checker knows the arguments by those of ``__init__``
+    if not TYPE_CHECKING:  # a type checker takes the arguments from ``__init__``
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             """An instance, or the refusal."""
@@ -65,10 +65,10 @@ class NamedArguments(ABCMeta):
 
 
 def refuse(function: Callable[..., object], given: Iterable[str]) -> None:
-    """Refuse the first name that is none of the function's.
+    """Refuse the first name that is not an argument of the function.
 
     Raises:
-        InvalidInputError: there is one; the line has the name that was meant, or all that there are.
+        InvalidInputError: there is one; the message has the likely name, or all valid ones.
     """
     known = [name for name in signature(function).parameters if name not in ("self", "others")]
     for name in given:

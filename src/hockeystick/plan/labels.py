@@ -1,7 +1,6 @@
-"""Labels of a round for people who read the plan later: its name, a note, and the day when it was run.
+"""Labels of a round for later readers: its name, a note, and the day when it was run.
 
-None of it is used in a computation. Rounds with other labels stay apart in a plan, and are composed as if they had
-none.
+No computation uses them. Rounds with different labels stay separate in a plan, and are composed as if they had none.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ LABELS = ("name", "note", "date")
 """The labels, in the order in which a plan file has them."""
 
 LONGEST = {"name": 100, "note": 2000}
-"""Most characters: a name is read in a table, a note is a paragraph or two."""
+"""Largest number of characters: a name is read in a table, a note is a paragraph or two."""
 
 MEANINGS = {
     "name": "name of the round; never used in a computation",
@@ -26,14 +25,14 @@ MEANINGS = {
 
 
 def checked_label(value: object, key: str) -> str:
-    """A label as a text; of a date, which TOML has too, the text of ISO 8601.
+    """Return a label as a text; a date, which TOML has too, becomes the text of ISO 8601.
 
     Args:
         value: a text, or a ``datetime.date``.
         key: one of :data:`LABELS`.
 
     Raises:
-        InvalidInputError: something else, an empty or overlong text, half a character, or what is no day.
+        InvalidInputError: something else, an empty or overlong text, half a character, or an invalid date.
 
     >>> checked_label(datetime.date(2026, 11, 22), "date")
     '2026-11-22'

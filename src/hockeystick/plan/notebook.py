@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
 
-MOST_ROUNDS = 20  # rows of a plan; a cell of a notebook holds no more at a glance
+MOST_ROUNDS = 20  # rows of a plan that a notebook cell shows at a glance
 RATES = (0.001, 0.01, 0.1)  # false-positive rates at which attacks are shown
 PARAMETERS = 120  # characters of the parameters of a round
 
 
 def plan_html(plan: Plan) -> str:
-    """A row for each kind of round, with the relation and the target in the caption.
+    """Return a table with a row for each kind of round, and the relation and the target in the caption.
 
     >>> from hockeystick import dp_sgd
     >>> "<td>poisson</td><td>noise_multiplier = 1.0, sample_rate = 0.01</td>" in plan_html(dp_sgd(1.0, 0.01, 10))
@@ -43,7 +43,7 @@ def plan_html(plan: Plan) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """The plan, and the advantage and the true-positive rates of the best attack, or why there are none."""
+    """Return the plan, with the advantage and true-positive rates of the best attack, or why there are none."""
     try:
         rates = profile.tpr(list(RATES))
     except UnsupportedError as error:

@@ -1,7 +1,7 @@
 """Names that other tools use for mechanisms, sampling schemes and keys, with the names here.
 
-Only where they mean the same: a name that others use for several things is not listed. They are for the line that
-refuses an unknown name, and nothing is accepted by them, so that a plan file says one thing in one way.
+Only exact synonyms are listed, not names that others use for several things. They serve the message that refuses an
+unknown name and are never accepted, so that plan files have one spelling for each thing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MECHANISM_NAMES: Mapping[str, str] = {
     "svt": "sparse-vector",
     "two-sided-geometric": "discrete-laplace",
 }
-"""Names of mechanisms: the geometric mechanism has two-sided noise in most libraries, which is discrete Laplace.
+"""Names of mechanisms: in most libraries the geometric mechanism has two-sided noise, which is discrete Laplace.
 
-Partitions are selected by a noisy count over a threshold, whose noise is Laplace noise where a tool has only one.
+Partitions are selected by a noisy count over a threshold, with Laplace noise if a tool has only one kind.
 """
 
 SCHEME_NAMES: Mapping[str, str] = {
@@ -40,7 +40,7 @@ SCHEME_NAMES: Mapping[str, str] = {
     "full-batch": "none",
     "permutation": "shuffled",
 }
-"""Names of ways to make batches."""
+"""Names of sampling schemes."""
 
 KEY_NAMES: Mapping[str, tuple[str, ...]] = {
     "b": ("scale",),
@@ -59,7 +59,7 @@ KEY_NAMES: Mapping[str, tuple[str, ...]] = {
     "sigma": ("noise_multiplier",),
     "steps": ("count",),
 }
-"""Names of keys of a round, each with those that it may stand for, the likeliest first."""
+"""Names of keys of a round, each with the keys that it may stand for, the likeliest first."""
 
 
 def key_meant(key: object, known: Iterable[str]) -> str | None:

@@ -1,7 +1,7 @@
 """A plan: the rounds that were run on the data, under one neighbouring relation.
 
-Plans are canonical: equal rounds are merged and the rest sorted, so that the order in which rounds were written and the
-way they were folded give bit-identical answers.
+Plans are canonical: equal rounds are merged and the rest sorted, so that answers are bit-identical whatever the order
+and grouping in which rounds were written.
 """
 
 from __future__ import annotations
@@ -47,17 +47,18 @@ class Plan(metaclass=NamedArguments):
     """Rounds under one neighbouring relation, in canonical order.
 
     Args:
-        rounds: any iterable of rounds; equal ones are merged, those that say epochs apart from those that say steps.
+        rounds: any iterable of rounds; equal ones are merged, those with epochs separately from those with steps.
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"``, ``"replace-one"`` or ``"zero-out"``.
         delta: default target of :meth:`epsilon`, from 1e-300 to 1.
         published: claims of a source about the plan (``source``, ``epsilon``, ...); never used in a computation.
-        unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
-            of one user (``plan/users.py``).
-        records_per_unit: of users, the most records that one has in the dataset, or in one partition of it.
-        partitions_per_unit: most partitions of the data with records of one unit, where every round is run on each
-            partition by itself; 1 for single records. By default the data are not split.
+        unit: protected unit: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records of
+            one user (``plan/users.py``).
+        records_per_unit: for users, the largest number of records of one user in the dataset, or in one partition of
+            it.
+        partitions_per_unit: largest number of partitions with records of one unit, if every round is run on each
+            partition separately; 1 for single records. By default the data are not split.
         best_of: the law of the number of runs, if only the best of a random number of runs of all rounds is released.
-        delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
+        delta_target: the field that holds ``delta``, under its own name, as ``dataclasses.replace`` passes it.
 
     Raises:
         InvalidInputError: an unknown adjacency or unit, users without a number of records or records with one, or delta
@@ -99,7 +100,7 @@ class Plan(metaclass=NamedArguments):
                 raise InvalidInputError(_no_round(item), "round")
             key = (item.mechanism, item.sampling, item.epochs is None, *item.labels.items())
             joined = merged[key].joined(item) if key in merged else item
-            assert joined is not None  # the key says all that joining asks
+            assert joined is not None  # the key has all that joining needs
             merged[key] = joined
         canonical = [item for item in merged.values() if item.count] or list(merged.values())
         if len(canonical) > 1:
@@ -157,15 +158,15 @@ class Plan(metaclass=NamedArguments):
     __rmul__ = __mul__
 
     def with_rounds(self, rounds: Iterable[Round]) -> Plan:
-        """The plan with other rounds; relation, target, unit and selection stay.
+        """Return the plan with other rounds; relation, target, unit and selection stay.
 
         Raises:
-            InvalidInputError: what are no rounds.
+            InvalidInputError: an item is not a round.
         """
         return replace(self, rounds=tuple(rounds))
 
     def _repr_html_(self) -> str:
-        """The plan as notebooks show it: a row for each kind of round."""
+        """Return the plan as notebooks show it: a row for each kind of round."""
         from hockeystick.plan.notebook import plan_html
 
         return plan_html(self)
@@ -177,7 +178,7 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def kinds(self) -> list[tuple[Round, int]]:
-        """A round of each mechanism with each sampling, in canonical order, and how often it is run, however said."""
+        """A round of each mechanism with each sampling, in canonical order, with its count in steps or from epochs."""
         if len(self.rounds) == 1:
             return [(self.rounds[0], self.rounds[0].count)]
         kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
@@ -211,14 +212,14 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def of_records(self) -> bool:
-        """True if single records are protected, in data that are not split."""
+        """True if single records are protected, in unsplit data."""
         return self.records_per_unit == 1 and self.partitions_per_unit is None
 
     @cached_property
     def by_group(self) -> bool:
-        """True if the plan protects users, and no pair is proven for their records in some round.
+        """True if the plan protects users, and some round has no proven pair for their records.
 
-        A round that is refused for so many records does not count: its refusal answers the question.
+        Rounds that are refused for so many records do not count: their refusal is the answer.
         """
         if self.records_per_unit == 1:
             return False
@@ -232,7 +233,7 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def whole(self) -> bool:
-        """True if another route than the composition of pairs answers for the plan (``plan/users.py``)."""
+        """True if the plan is not answered by composing pairs but by another route (``plan/users.py``)."""
         return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
 
     @cached_property
@@ -242,10 +243,10 @@ class Plan(metaclass=NamedArguments):
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds that a record can be in, in each direction, as accountants take them.
+        """The rounds that can include a record, in each direction, in the form that accountants take.
 
         Raises:
-            UnsupportedError: a plan that is answered for as a whole.
+            UnsupportedError: the plan is answered as a whole.
         """
         if self.whole:
             raise refusal(self)
@@ -291,7 +292,7 @@ class Plan(metaclass=NamedArguments):
         proof: bool = False,
         **options: float,
     ) -> Answer:
-        """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
+        """Return the least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
             delta: 0, or from 1e-300 to 1; 0 needs a finite pure epsilon. Default: the plan's own.
@@ -341,7 +342,7 @@ class Plan(metaclass=NamedArguments):
         proof: bool = False,
         **options: float,
     ) -> DeltaAnswer:
-        """The least delta such that the plan is (epsilon, delta)-differentially private.
+        """Return the least delta such that the plan is (epsilon, delta)-differentially private.
 
         Args:
             epsilon: from 0 to 1e4.
@@ -374,17 +375,17 @@ class Plan(metaclass=NamedArguments):
         return told(found if self._has_lower(chosen) else from_above(found), self, found.quoted)
 
     def _has_lower(self, accountant: Accountant) -> bool:
-        """Return True if the interval of an accountant has a lower end: from tight pairs, or from pairs below."""
+        """Return True if the interval of an accountant has a lower end, from tight pairs or from lower pairs."""
         return self.directions.known_from_below if accountant.below else self.directions.tight
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
     ) -> Bound:
-        """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
+        """Return the natural logarithm of :meth:`delta`, also below the range of a double; ``-inf`` if delta is 0."""
         return self.delta(epsilon, accountant=accountant, gap=gap, proof=proof).log_delta
 
     def profile(self, gap: float | None = None) -> Profile:
-        """The privacy profile: delta and epsilon over arrays, error rates of attacks, one number, groups.
+        """Return the privacy profile: delta and epsilon over arrays, error rates of attacks, the tight mu, groups.
 
         Args:
             gap: widest relative width wanted of delta; the engines' defaults if ``None``.
@@ -403,7 +404,7 @@ class Plan(metaclass=NamedArguments):
         return Profile(self, gap)
 
     def selection(self, runs: Runs, mean: float, shape: float | None = None) -> Plan:
-        """The release of the best of a random number of runs of this plan, as hyperparameters are tuned.
+        """Return the plan that releases the best of a random number of runs of this one, as in hyperparameter tuning.
 
         Args:
             runs: the law of the number of runs: ``"geometric"``, ``"logarithmic"``, ``"negative-binomial"`` or
@@ -413,7 +414,7 @@ class Plan(metaclass=NamedArguments):
 
         Raises:
             InvalidInputError: an unknown law, a mean or a shape outside its domain, a shape of another law, or a plan
-                that has a selection of its own.
+                that already has a selection.
             UnsupportedError: a plan for users for whom no pair is proven.
 
         >>> import hockeystick as hs
@@ -430,14 +431,13 @@ class Plan(metaclass=NamedArguments):
     def audit(self, canaries: int, guesses: int, correct: int, significance: float = 0.05) -> Audit:
         """Test if an attack on one run contradicts this plan.
 
-        Each canary is put into the data or left out by a fair coin of its own; guesses are made from what was released.
-        Under ``zero-out`` all are in the data, and the coin decides whether one contributes or nothing stands in its
-        place.
+        Each canary is put into the data or left out by its own fair coin; guesses are made from the release. Under
+        ``zero-out`` all are in the data, and the coin decides if a canary contributes or its contribution is zero.
 
         Args:
-            canaries: how many there were.
-            guesses: of how many of them it was guessed whether they are in.
-            correct: how many guesses were right.
+            canaries: number of canaries.
+            guesses: number of canaries whose inclusion was guessed.
+            correct: number of right guesses.
             significance: the p-value up to which the plan is rejected, in (0, 1).
 
         Raises:
@@ -457,7 +457,7 @@ class Plan(metaclass=NamedArguments):
         return audit(self, canaries, guesses, correct, significance)
 
     def plot(self, *others: Plan, kind: str = "curve", **options: Any) -> Figure:
-        """A figure of this plan, or of several: the certified band, with the point that is quoted marked.
+        """Return a figure of this plan, or of several: the certified band, with the quoted point marked.
 
         Args:
             others: plans that are drawn into the same figure.
@@ -478,11 +478,11 @@ class Plan(metaclass=NamedArguments):
         return figure
 
     def compare(self, delta: float | None = None, *, epsilon: float | None = None) -> Any:
-        """The answers of all accountants to this plan, side by side, as ``hockeystick compare`` prints them.
+        """Return the answers of all accountants for this plan, side by side, as ``hockeystick compare`` prints them.
 
         Args:
-            delta: at which epsilons are compared; the plan's own by default.
-            epsilon: at which deltas are compared, in place of that.
+            delta: delta at which epsilons are compared; the plan's own by default.
+            epsilon: epsilon at which deltas are compared instead.
 
         Raises:
             InvalidInputError: both, no delta anywhere, or a value outside its domain.
@@ -496,7 +496,7 @@ class Plan(metaclass=NamedArguments):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """The plan with the keys of the plan file.
+        """Return the plan with the keys of a plan file.
 
         Raises:
             InvalidInputError: an unknown key, a wrong type, a value outside its domain; the message names the key.
@@ -509,7 +509,7 @@ class Plan(metaclass=NamedArguments):
         return plan_from_dict(data)
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of the plan file; ``Plan.from_dict(plan.to_dict()) == plan``."""
+        """Return the keys of the plan file; ``Plan.from_dict(plan.to_dict()) == plan``."""
         from hockeystick.plan.file import plan_to_dict
 
         return plan_to_dict(self)
@@ -533,7 +533,7 @@ def _listed(rounds: object) -> Iterable[Any]:
 
 
 def _no_round(item: object) -> str:
-    """Return the line that refuses an item that is no round; a mechanism gets the remedy."""
+    """Return the message that refuses an item that is not a round, with a remedy for a mechanism."""
     line = f"each item of a plan must be a Round; received {domains.shown(item)}"
     if not isinstance(item, Mechanism):
         return line
@@ -541,7 +541,7 @@ def _no_round(item: object) -> str:
 
 
 def _without_pair(item: Round, direction: Direction, records: int) -> bool:
-    """Return True if no pair is proven for so many records in a round that is not refused for them."""
+    """Return True if a round has no proven pair for so many records and is not refused for them."""
     try:
         return item.of_many(direction, records) is None
     except UnsupportedError:
@@ -572,7 +572,7 @@ def asked_delta(plan: Plan, delta: float | None) -> float:
 
 
 def target_delta(delta: float) -> float:
-    """delta as a float, if it lies in [1e-300, 1).
+    """Return delta as a float, if it lies in [1e-300, 1).
 
     Raises:
         InvalidInputError: it does not.

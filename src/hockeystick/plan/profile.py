@@ -1,7 +1,7 @@
-"""The privacy profile of a plan at many places at once: delta and epsilon, attacks, tight mu, groups.
+"""The privacy profile of a plan at many points at once: delta and epsilon, attacks, tight mu, groups.
 
 All answers derive from certified values of delta (``directions/curve.py``), and each answer is a :class:`Band` of
-certified ends that says which end is the safe one to quote.
+certified ends that states which end is safe to quote.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-GAP = 1e-4  # relative width wanted of error rates
-BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
-LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
+GAP = 1e-4  # target relative width of error rates
+BEYOND = 1e-6  # of the least rate: delta at which the nodes may end
+LEAST_RATE = 1e-12  # error rates below it are bounded, not narrowed
 
 
 class Profile:
-    """The privacy profile of a plan, and what follows from it.
+    """The privacy profile of a plan, with derived quantities.
 
     All methods take a number or an array of any shape and return a :class:`Band` of that shape. Error rates are those
-    of the best test that tells the output on one dataset from that on a neighbouring one, for the worse of the two
-    orderings; they need an adjacency with both orderings.
+    of the best test that distinguishes the outputs on two neighbouring datasets, for the worse of the two orderings;
+    they need an adjacency with both orderings.
 
     Args:
-        plan: what was run.
+        plan: the plan that was run.
         gap: widest relative width wanted of delta; the engines' defaults if ``None``.
 
     Raises:
@@ -72,13 +72,13 @@ class Profile:
         return f"Profile({self.plan!r})" if self._gap is None else f"Profile({self.plan!r}, gap={self._gap!r})"
 
     def _repr_html_(self) -> str:
-        """The profile as notebooks show it: the plan, and what its best attack reaches."""
+        """Return the profile as notebooks show it: the plan, and the success of the best attack."""
         from hockeystick.plan.notebook import profile_html
 
         return profile_html(self)
 
     def plot(self, kind: str = "tradeoff", **options: Any) -> Figure:
-        """A figure of the plan, see :meth:`Plan.plot`; by default the errors of the best attack.
+        """Return a figure of the plan, see :meth:`Plan.plot`; by default the errors of the best attack.
 
         Raises:
             InvalidInputError: an unknown kind or option, or a value outside its domain.
@@ -88,22 +88,22 @@ class Profile:
         return self.plan.plot(kind=kind, **options)
 
     def delta(self, epsilon: npt.ArrayLike) -> Band:
-        """The least delta at each epsilon >= 0; the safe end is the upper one."""
+        """Return the least delta at each epsilon >= 0; the safe end is the upper one."""
         at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._deltas(at.ravel()), at, "upper")
 
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
-        """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
+        """Return the natural logarithm of :meth:`delta`, for deltas below the range of a double."""
         at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._curve.log_delta(at.ravel()), at, "upper")
 
     def epsilon(self, delta: npt.ArrayLike) -> Band:
-        """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
+        """Return the least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` for none."""
         at = checked(delta, domains.DELTA.of("the target delta"), "delta")
         return self._band(self._epsilons(at.ravel()), at, "upper")
 
     def advantage(self) -> Bound:
-        """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
+        """Return the largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
         said = Bound(
             bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
@@ -112,7 +112,7 @@ class Profile:
         return told(said, self.plan, None)
 
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
-        """The least false-negative rate at each false-positive rate; the safe end is the lower one.
+        """Return the least false-negative rate at each false-positive rate; the safe end is the lower one.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -121,7 +121,7 @@ class Profile:
         return self._band(self._rates(at.ravel())[1], at, "lower")
 
     def tpr(self, fpr: npt.ArrayLike) -> Band:
-        """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
+        """Return the largest true-positive rate at each false-positive rate; the safe end is the upper one.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -130,10 +130,10 @@ class Profile:
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
-        """The least probability of error of an attacker with that prior on one of two datasets; safe below.
+        """Return the least error probability of an attacker with a prior on one of two datasets; the lower end is safe.
 
-        ``min_alpha pi alpha + (1 - pi) f(alpha) = min(pi, 1 - pi) (1 - delta(|log(pi / (1 - pi))|))``: the conjugate of
-        f, which delta is.
+        ``min_alpha pi alpha + (1 - pi) f(alpha) = min(pi, 1 - pi) (1 - delta(|log(pi / (1 - pi))|))``, since delta is
+        the conjugate of f.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -150,7 +150,7 @@ class Profile:
         return self._band(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
 
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
-        """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
+        """Return the bound ``1 - f(baseline)`` on the success of reconstruction; the safe end is the upper one.
 
         ``baseline`` is the success without the record (of guessing from the prior alone). It bounds re-identification,
         attribute inference and reconstruction alike (Kulynych et al. 2025 [KGK+25]).
@@ -162,7 +162,7 @@ class Profile:
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
-        """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
+        """Return the tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
 
         Args:
             least_rate: ``f >= G_mu`` is claimed where both error rates are at least this; the tail of a sampled
@@ -176,7 +176,7 @@ class Profile:
         return replace(fit, mu=self._told(fit.mu), regret=self._told(fit.regret))
 
     def mu(self, least_rate: float = 1e-9) -> Bound:
-        """The mu of :meth:`gdp`, without its regret."""
+        """Return the mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("smallest error rate for which mu is claimed").check(least_rate, "least_rate")
         return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
 
@@ -184,28 +184,28 @@ class Profile:
         """Return the bounds for groups of up to ``size`` records (or users), from this profile alone.
 
         Raises:
-            InvalidInputError: a size that is no whole number from 1 on.
-            UnsupportedError: a sampling scheme that is another one for the dataset without some of the records.
+            InvalidInputError: the size is not a positive whole number.
+            UnsupportedError: a sampling scheme that changes if some records are missing from the dataset.
         """
         check_chain(self.plan)
         return GroupProfile(self, domains.whole(size, "size", "records in a group", least=1))
 
     def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
-        """Columns by name: epsilon, and the ends of delta there.
+        """Return columns by name: epsilon, and the ends of delta there.
 
         Raises:
-            InvalidInputError: what is no number, or an epsilon outside [0, 1e4].
+            InvalidInputError: a value is not a number, or an epsilon is outside [0, 1e4].
         """
         at = domains.array(epsilon, "epsilon").ravel()
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
 
     def _band(self, ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
-        """The ends in the shape of what was asked, with the reason why they are apart."""
+        """Return the ends in the shape of the input, with the reason for their distance."""
         lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
         return Band(lower, estimate, upper, safe, self._reason)
 
     def _told(self, bound: Bound) -> Bound:
-        """A bound that carries what it assumes, and the reason why its ends are of two pairs where they are."""
+        """Return a bound with its assumptions, and the reason if its ends come from two pairs."""
         return told(replace(bound, reason=self._reasons(bound.reason)), self.plan, None)
 
     def _reasons(self, other: str | None) -> str | None:
@@ -215,12 +215,12 @@ class Profile:
 
     @property
     def _reason(self) -> str | None:
-        """Why intervals are wide: that two pairs have to be, that work was short, or both."""
+        """Reason for wide intervals: two different pairs, a work limit, or both."""
         return self._reasons(None)
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)
-        # a step each way besides: where doubles lose digits SLIP is rounded away
+        # plus one double each way: where doubles lose digits SLIP is rounded away
         upper = np.where(log.upper > -math.inf, np.nextafter(np.exp(log.upper) * (1 + SLIP), 2.0), 0.0)
         lower = np.maximum(np.nextafter(np.exp(log.lower) * (1 - SLIP), -1.0), 0.0)
         return Ends.of(lower, np.exp(log.estimate), np.minimum(upper, 1.0))
@@ -241,7 +241,7 @@ class Profile:
         return {}
 
     def trade_offs(self, least: float, most: float) -> TradeOffs:
-        """The trade-off functions of each ordering of two datasets, for false-positive rates between two ends.
+        """Return the trade-off functions of each ordering of two datasets, for false-positive rates between two ends.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -269,17 +269,17 @@ RATES = domains.Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "ma
 RATES_INSIDE = domains.Domain(
     "a number, at least 1e-100 and less than 0.5", {"minimum": 1e-100, "exclusiveMaximum": 0.5}
 )
-"""Domain of the least error rate of a Gaussian fit; from 0.5 on no test would be left."""
+"""Domain of the least error rate of a Gaussian fit; from 0.5 on no test would remain."""
 
 PRIORS = domains.Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
-"""Domain of the prior of an attacker, of which 0 and 1 leave nothing to find out."""
+"""Domain of an attacker's prior; 0 and 1 leave nothing to find out."""
 
 
 def checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
-    """The value as an array of floats, each checked to be in the domain.
+    """Return the value as an array of floats, each checked to be in the domain.
 
     Raises:
-        InvalidInputError: what is no number, or one outside the domain.
+        InvalidInputError: a value is not a number, or is outside the domain.
     """
     at = domains.array(value, key)
     rest = at[at != domain.also]

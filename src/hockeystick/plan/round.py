@@ -1,4 +1,4 @@
-"""A round: one mechanism, how its records are sampled, and how often it is run, said in steps or in epochs."""
+"""A round: one mechanism with its sampling scheme and its number of runs, in steps or epochs."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Round(metaclass=NamedArguments):
-    """One mechanism, how its records are sampled, and how often it is run.
+    """One mechanism with its sampling scheme and its number of runs.
 
-    A round that is given ``epochs`` keeps them: ``count`` follows from them and from the sampling scheme, also where
-    the batch size or the sample rate is changed later (:meth:`changed`).
+    A round with ``epochs`` keeps them: ``count`` follows from them and from the sampling scheme, also if the batch size
+    or the sample rate is changed later (:meth:`changed`).
 
     Args:
-        mechanism: what answers the round.
-        sampling: which records it sees; all of them by default.
-        count: number of times, 0 to 10^12; 0 costs nothing. Leave it out where ``epochs`` says it. A round is one step,
-            unless the sampling scheme says that it is several (``steps_per_round``).
-        epochs: passes over the data, in place of ``count``; the sampling scheme says how many steps one takes.
-        name: what people call the round; kept with the plan, and never used in a computation, as are the next two.
-        note: anything worth knowing of it.
+        mechanism: mechanism of the round.
+        sampling: scheme that selects its records; all of them by default.
+        count: number of runs, 0 to 10^12; 0 costs nothing. Leave it out if ``epochs`` is given. A round is one step,
+            unless it is several in the sampling scheme (``steps_per_round``).
+        epochs: passes over the data, in place of ``count``; the sampling scheme determines the steps of each.
+        name: name of the round; kept with the plan and, like the next two, never used in a computation.
+        note: anything worth knowing about it.
         date: the day when it was run, as ``2026-11-22`` or a ``datetime.date``.
 
     Raises:
         InvalidInputError: a count outside its domain, a count that contradicts the epochs, epochs of a scheme that has
-            none, a mechanism that may not be sampled, or a label that is none.
+            none, a mechanism that may not be sampled, or an invalid label.
 
     >>> from hockeystick import Gaussian, Poisson
     >>> 5 * Round(Gaussian(noise_multiplier=2.0))
@@ -103,7 +103,7 @@ class Round(metaclass=NamedArguments):
         object.__setattr__(self, "count", count)
 
     def _refuse_broken_epochs(self) -> None:
-        """Say of epochs that are no whole number how many steps they are: whoever adds plans up must not lose one."""
+        """Refuse epochs that are not a whole number, and state their steps, so that adding plans loses none."""
         said, each = self.epochs, self.sampling.steps_per_epoch
         if isinstance(said, float) and 0 < said < domains.MAX_COUNT and not said.is_integer() and each is not None:
             from hockeystick.values.exact import decimal
@@ -135,29 +135,29 @@ class Round(metaclass=NamedArguments):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels that the round has, by their keys."""
+        """Labels of the round, by their keys."""
         return {key: text for key in LABELS if (text := getattr(self, key)) is not None}
 
     @property
     def steps(self) -> int:
-        """Number of steps of the program: the count, times the steps that one round stands for."""
+        """Number of steps of the program: the count times the steps of one round."""
         return self.count * self.steps_per_round
 
     @property
     def steps_per_round(self) -> int:
-        """Number of steps of the program in one round, as the scheme has it; a run of correlated noise is one."""
+        """Number of steps of the program in one round, by the scheme; a run of correlated noise is one."""
         return 1 if self.of_run else self.sampling.steps_per_round
 
     def participations(self, count: int) -> int:
-        """Return the largest number of so many rounds in which a record can be."""
+        """Return the largest number of ``count`` rounds that can include one record."""
         return count if self.of_run else self.sampling.participations(count)
 
     def same_for_all(self, count: int) -> bool:
-        """Return True if every record can be in equally many of so many rounds; groups of a run have other columns."""
+        """Return True if every record can be in equally many of ``count`` rounds; groups of a run differ in columns."""
         return not self.of_run and self.sampling.same_for_all(count)
 
     def changed(self, **changes: Any) -> Round:
-        """The round with other fields: epochs are kept unless ``epochs`` or ``count`` is among them.
+        """Return the round with other fields; epochs are kept unless ``epochs`` or ``count`` is among them.
 
         >>> from hockeystick import Gaussian, Poisson
         >>> one = Round(Gaussian(noise_multiplier=1.1), Poisson(batch_size=256, dataset_size=60_000), epochs=60)
@@ -171,7 +171,7 @@ class Round(metaclass=NamedArguments):
         return replace(self, **changes)
 
     def joined(self, other: Round) -> Round | None:
-        """The round of both in a row; ``None`` where they differ in more than how often, or in how that is said."""
+        """Return both rounds in a row as one; ``None`` if they differ in more than their count, or in its unit."""
         if (self.mechanism, self.sampling, self.labels) != (other.mechanism, other.sampling, other.labels):
             return None
         if self.epochs is not None and other.epochs is not None:
@@ -182,7 +182,7 @@ class Round(metaclass=NamedArguments):
 
     @property
     def null_record(self) -> bool:
-        """True if the pair under replacement covers a record that comes or goes, and none takes its place."""
+        """True if the pair under replacement also covers a record that is added or removed without a replacement."""
         absent = vars(type(self.sampling)).get("zeroed") is Zeroed.AS_ABSENT
         return absent and self.mechanism.null_record
 
@@ -192,7 +192,7 @@ class Round(metaclass=NamedArguments):
         return self.sampling.samples_runs and Property.RUN in self.mechanism.properties
 
     def _scheme(self, direction: Direction) -> Sampling:
-        """The scheme whose claims and pairs the round has."""
+        """Return the scheme whose claims and pairs the round has."""
         return self.sampling if self.of_run else self.sampling.effective(direction)
 
     def claim(self, direction: Direction) -> Claim:
@@ -200,7 +200,7 @@ class Round(metaclass=NamedArguments):
         return claimed_of(self._scheme(direction), self.mechanism, direction)
 
     def known(self, direction: Direction) -> Known:
-        """The pair of one round in one direction, or the pairs, with the side of the truth that each is on.
+        """Return the pair, or the upper and lower pairs, of one round in one direction.
 
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
@@ -212,17 +212,17 @@ class Round(metaclass=NamedArguments):
         return found
 
     def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """Return the pair of one round for a user with at most so many records; see ``plan/users.py``.
+        """Return the pair of one round for a user with at most ``records`` records; see ``plan/users.py``.
 
         Args:
-            direction: which of the two datasets holds them.
+            direction: direction, which determines the dataset that holds them.
             records: most records of a user.
 
         Returns:
-            ``None`` where nothing is known but what follows from a single record by group privacy.
+            ``None`` if only group privacy from a single record is known.
 
         Raises:
-            UnsupportedError: nothing is proven of the combination for a single record.
+            UnsupportedError: nothing is proven for the combination, even for a single record.
         """
         if records == 1:
             return self.known(direction)
@@ -234,7 +234,7 @@ class Round(metaclass=NamedArguments):
         return self.claim(direction).status is Status.UPPER
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """The dominating pair of one round in one direction.
+        """Return the dominating pair of one round in one direction.
 
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
@@ -242,7 +242,7 @@ class Round(metaclass=NamedArguments):
         return self.known(direction).above
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of one round in one direction: that of its pair, or a bound where there is no pair.
+        """Return the Renyi curve of one round in one direction: that of its pair, or a bound if there is no pair.
 
         Raises:
             UnsupportedError: nothing is proven for the combination.
@@ -252,12 +252,12 @@ class Round(metaclass=NamedArguments):
         return sampling.curve(self.mechanism, asked(sampling, direction))
 
     def exact(self, direction: Direction) -> ExactRound:
-        """The round in exact numbers, in one direction, for a proof.
+        """Return the round in exact numbers, in one direction, for a proof.
 
         Raises:
             UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.
         """
-        self.pair(direction)  # refuses what has no dominating pair
+        self.pair(direction)  # refuses a round without a dominating pair
         sampling = self._scheme(direction)
         found = sampling.exact(self.mechanism, asked(sampling, direction))
         if found is None:
@@ -269,7 +269,7 @@ class Round(metaclass=NamedArguments):
         return found
 
     def _check(self, direction: Direction) -> Claim:
-        """The claim of the round in a direction, which is no refusal."""
+        """Return the claim of the round in a direction; a refusal raises."""
         claim = self.claim(direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(

@@ -1,12 +1,12 @@
-"""The keys of the plan file, made from the dataclasses: tables are read by them, and their JSON Schema is written.
+"""The keys of the plan file, derived from the dataclasses, by which tables are read and the JSON Schema is written.
 
 A round is one flat table: the keys of its mechanism and those of its sampling scheme side by side, which the keys
 ``mechanism`` and ``sampling`` choose. Each number is checked by the dataclass field's own
 :class:`~hockeystick.values.domains.Domain`, so that a file and a constructor refuse the same values in the same words.
 
-A table is refused for its first fault: a key that it may not have, which may be a misspelt one, comes before the key
-that is missing because of it; then the keys come in their own order. What stands in the plan itself comes before its
-rounds, in their order, and these before what is published.
+A table is refused for its first fault: an unknown key, which may be misspelt, comes before the key that is missing
+because of it; then the keys follow in their own order. Keys of the plan itself come before its rounds, in their order,
+and these before the table of published claims.
 """
 
 from __future__ import annotations
@@ -61,17 +61,18 @@ PUBLISHED: Mapping[str, Domain | None] = {
 """Keys of the table ``published``; those without a domain are strings."""
 
 MAX_ROUNDS = 100_000
-"""Most tables of rounds in a plan: with that many different ones, each of a hundred bytes, a file is at its longest."""
+"""Largest number of round tables in a plan: so many different ones, of a hundred bytes each, fill the largest file."""
 
 ANOTHER = 0.8
-"""Least likeness of a name to a mechanism's for a slip: randomized-rounding has 0.74 with randomized-response."""
+"""Least similarity to a mechanism's name that counts as a misspelling: randomized-rounding has 0.74 with
+randomized-response."""
 
 QUOTIENTS = ("sample_rate",)
-"""Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
-record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
+"""Keys of a round that may be a quoted quotient, a batch size over a dataset size. It is rounded up, since a record
+that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
 
 NAMED = 8
-"""Mechanisms that are named to whoever gives another one; the first are the ones that most people mean."""
+"""Number of mechanisms listed in the refusal of an unknown one; the most common come first."""
 
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs", *LABELS)
 """Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
@@ -81,7 +82,7 @@ _ADJACENCIES = tuple(kind.value for kind in Adjacency)
 
 
 def sampling_keys(kind: type[Sampling]) -> tuple[str, ...]:
-    """The keys of a round that only have a meaning with this sampling scheme."""
+    """Return the keys of a round that have a meaning only with this sampling scheme."""
     keys = tuple(domains_of(kind))
     return keys if kind.steps_per_epoch is Sampling.steps_per_epoch else (*keys, "epochs")
 
@@ -91,9 +92,10 @@ class Key:
     """A key of a table.
 
     Attributes:
-        check: the value in its own type; it is given the key as well, for the error that refuses the value.
+        check: function that returns the value in its own type; it also gets the key, for the error that refuses the
+            value.
         schema: JSON Schema of the value.
-        missing: why a table without the key is refused; ``None`` where it may be left out.
+        missing: reason for refusing a table without the key; ``None`` if it may be left out.
     """
 
     check: Callable[[Any, str], Any]
@@ -102,12 +104,12 @@ class Key:
 
 
 def read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[object], str]) -> dict[str, Any]:
-    """The values of a table in their own types and in the order of its keys; keys that are not given stay absent.
+    """Return the values of a table in their own types and in the order of its keys; keys not given stay absent.
 
     Args:
-        table: as it was parsed.
-        keys: that it may have.
-        unknown: what to say of a key that is none of them.
+        table: parsed table.
+        keys: keys that it may have.
+        unknown: function that returns the refusal of an unknown key.
 
     Raises:
         InvalidInputError: an unknown or missing key, or a value of the wrong type or outside its domain.
@@ -125,10 +127,10 @@ def read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[o
 
 
 def kinds_of(item: Any) -> tuple[type[Mechanism], type[Sampling]]:
-    """The mechanism and the sampling scheme of a round as it was parsed.
+    """Return the mechanism and the sampling scheme of a parsed round.
 
     Raises:
-        InvalidInputError: no table, or a name that is none.
+        InvalidInputError: no table, or an unknown name.
     """
     if not isinstance(item, dict):
         raise InvalidInputError(f"a round must be a table of keys; received {shown(item)}", "round")
@@ -141,7 +143,7 @@ def kinds_of(item: Any) -> tuple[type[Mechanism], type[Sampling]]:
 
 @cache
 def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[str, Key]:
-    """The keys of a round with this mechanism and this sampling scheme."""
+    """Return the keys of a round with this mechanism and this sampling scheme."""
     default = None if sampling is not NoSampling else sampling.name
     keys = {"mechanism": _tag(mechanism.name, None), "sampling": _tag(sampling.name, default)}
     owners = (mechanism, f"mechanism {mechanism.name!r}"), (sampling, f"sampling {sampling.name!r}")
@@ -161,22 +163,22 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
 
 
 def _label(key: str) -> Key:
-    """The key of a label: a text, or a date of TOML."""
+    """Return the key of a label: a text, or a date of TOML."""
     form = {"format": "date"} if key == "date" else {"maxLength": LONGEST_LABEL[key], "minLength": 1}
     return Key(checked_label, {"type": "string", "description": MEANINGS[key], **form})
 
 
 _LABEL_KEYS = {key: _label(key) for key in LABELS}
-"""The keys of a round that are there for people."""
+"""Keys of a round for human readers."""
 
 
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
-    """A key whose value lies in a domain."""
+    """Return a key whose value lies in a domain."""
     return Key(domain.check, _with_default(domain.schema(), default), missing)
 
 
 def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
-    """A key whose value is a number or a text such as "1/60000" or "1%", which goes to the side that is given."""
+    """Return a key whose value is a number or a text such as "1/60000" or "1%", rounded to a given side."""
 
     def check(value: Any, key: str) -> float:
         found = quotient(value) if isinstance(value, str) else None
@@ -189,13 +191,13 @@ def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
 
 
 def _tag(name: str, default: str | None) -> Key:
-    """The key that says what kind of round it is: it was looked at when the keys were chosen."""
+    """Return the key for the kind of round, which was read when the keys were chosen."""
     missing = f"the round is not a {name} round" if default is None else None
     return Key(lambda value, key: value, _with_default({"const": name, "type": "string"}, default), missing)
 
 
 def _with_default(schema: Mapping[str, Any], default: Any) -> dict[str, Any]:
-    """A schema that says the default; null is not a value in a file, and so no default."""
+    """Return a schema with its default; null is not a value in a file, and so not a default."""
     if default is None:
         return dict(schema)
     return {**schema, "default": list(default) if isinstance(default, tuple) else default}
@@ -204,7 +206,7 @@ def _with_default(schema: Mapping[str, Any], default: Any) -> dict[str, Any]:
 def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{key} must be a string; received {shown(value)}", key)
-    return str.__str__(value)  # of a kind of its own, such as an enumeration's: the text alone
+    return str.__str__(value)  # of a special type, such as an enumeration: the text alone
 
 
 def _table(value: object, key: str) -> dict[Any, Any]:
@@ -261,7 +263,7 @@ PLAN_KEYS: Mapping[str, Key] = {
     "selection": Key(_table, {"$ref": "#/$defs/Selection"}),
     "published": Key(_table, {"$ref": "#/$defs/Published"}),
     "format": Key(
-        lambda value, key: value,  # it was looked at first
+        lambda value, key: value,  # it was checked first
         {"const": FORMAT, "default": FORMAT, "description": "format of the file", "type": "integer"},
     ),
 }
@@ -269,10 +271,10 @@ PLAN_KEYS: Mapping[str, Key] = {
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (Draft 2020-12) of plan files, made from the keys by which they are read.
+    """Return the JSON Schema (Draft 2020-12) of plan files, derived from the keys by which they are read.
 
-    It says which keys there are, their types and their ranges. What depends on the values of more than one key (a batch
-    larger than the dataset) is left to the reader.
+    It states the keys, their types and their ranges. Conditions on several keys at once (a batch larger than the
+    dataset) are left to the reader of the file.
     """
     kinds = [(mechanism, sampling) for mechanism in MECHANISMS for sampling in SAMPLINGS]
     tables = {f"{mechanism.__name__}{sampling.__name__}Round": _round_schema(mechanism, sampling)
@@ -350,7 +352,7 @@ def unknown_on_top(key: object) -> str:
 
 
 def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sampling]) -> str:
-    """Return the refusal of a key in a round, with its owner."""
+    """Return the refusal of a key in a round, with the mechanism or scheme that has it."""
     if key in PLAN_KEYS:
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]

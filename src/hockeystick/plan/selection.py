@@ -1,10 +1,10 @@
-"""Private selection: the plan is run a random number of times, and only the best of its outputs is released.
+"""Private selection: the plan is run a random number of times, and only the best output is released.
 
-Hyperparameters are tuned so: each run draws its own, K runs are made, the one with the best score is kept. K is drawn
-in secret from a law that was fixed before, and outputs are compared by any order, ties broken at random.
+This covers hyperparameter tuning: each run draws its own, K runs are made, and the one with the best score is kept. K
+is drawn in secret from a law that was fixed before, and outputs are compared by any order, ties broken at random.
 
-**The law of what is released.** Let P and Q be the laws of one run (score included) on two neighbouring datasets, p and
-q their densities, ``u(y)`` and ``v(y)`` the masses that P and Q have above y, and f the probability generating function
+**The law of the release.** Let P and Q be the laws of one run (score included) on two neighbouring datasets, p and q
+their densities, ``u(y)`` and ``v(y)`` the masses that P and Q have above y, and f the probability generating function
 of K. The best of K runs has density ``p(y) f'(1 - u(y))`` against ``q(y) f'(1 - v(y))``, and ``f' <= f'(1) = E K = m``.
 Where K may be 0, nothing is released with the same probability under both.
 
@@ -25,8 +25,8 @@ a convex function of r with ``phi(0) = m``, which is a sum of hinges ``sum_j k_j
 
     delta_best(e) <= sum_j k_j delta(e - log r_j).
 
-This is sharper than ``m delta(e - max s)``, the bound of Koskela, Redberg, Wang 2024 [KRW24] in other words, as phi is
-below the one hinge that takes the largest w and the largest s. But for the width of the strata it is never above the
+This is sharper than ``m delta(e - max s)``, equivalent to the bound of Koskela, Redberg, Wang 2024 [KRW24], as phi is
+below the one hinge with the largest w and the largest s. Except for the width of the strata it is never above the
 bounds of Papernot and Steinke 2022 [PS22], Theorems 2 and 6: these bound ``(w - w e^-s r)_+`` by the power ``w e^(t s)
 r^-t t^t / (1 + t)^(1 + t)`` at one order t, and T by Renyi moments or by one point of its curve.
 
@@ -46,7 +46,7 @@ logarithmic one eta = 0), ``f'(1 - u) = m (1 + (1 - g) u / g)^-(eta + 1)``; *Poi
 higher level accepts all but A; tests of likelihood ratios are nested. Let the score put A first and B second. What
 is released lies in B with probability at least ``h(u, tau)`` under P, and with ``h(v, phi)`` under Q, where ``h(x, y) =
 f(1 - x) - f(1 - x - y)`` falls in x and rises in y. So no bound on delta can be below ``h(u, tau) - e^e h(v, phi)``.
-Where one pair (w, s) decides the maximum above, this is what the upper end says. Tests are those of the certified
+Where one pair (w, s) determines the maximum above, this equals the upper end. Tests are those of the certified
 trade-off function, which exists for relations with both orderings; for others there is no lower end.
 """
 
@@ -84,17 +84,17 @@ RUNS: tuple[Runs, ...] = ("geometric", "logarithmic", "negative-binomial", "pois
 """The laws of the number of runs."""
 
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
-"""The shape eta of the truncated negative binomial laws that have a name of their own."""
+"""Shape eta of the truncated negative binomial laws with their own name."""
 
 MEAN = domains.Domain("a number greater than 0 and at most 1e12", {"exclusiveMinimum": 0, "maximum": 1e12}).of(
     "expected number of runs"
 )
-"""The expected numbers of runs."""
+"""Domain of the expected number of runs."""
 
 SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMinimum": -1, "maximum": 1e6}).of(
     "shape of the distribution of the number of runs"
 )
-"""The shapes of a truncated negative binomial law."""
+"""Domain of the shape of a truncated negative binomial law."""
 
 SECRET = "the number of runs is drawn anew for each release and kept secret, and only the best run is released"  # noqa: S105
 """Assumption of every answer."""
@@ -108,7 +108,7 @@ class BestOf:
         runs: the law of the number of runs: ``"geometric"`` and ``"logarithmic"`` on 1, 2, ...;
             ``"negative-binomial"``, of which these are the shapes 1 and 0; or ``"poisson"``, under which there may be
             none.
-        mean: the expected number of runs; above 1 but for ``"poisson"``.
+        mean: the expected number of runs; above 1 except for ``"poisson"``.
         shape: of ``"negative-binomial"``, greater than -1.
 
     Raises:
@@ -144,22 +144,22 @@ class BestOf:
 
     @property
     def eta(self) -> float | None:
-        """The shape, also of laws with a name of their own; ``None`` for ``"poisson"``."""
+        """The shape, also of laws with their own name; ``None`` for ``"poisson"``."""
         return SHAPES.get(self.runs) if self.shape is None else self.shape
 
     def keys(self) -> dict[str, Any]:
-        """The keys of the table ``[selection]`` of a plan file."""
+        """Return the keys of the table ``[selection]`` of a plan file."""
         keys = {"runs": self.runs, "mean": self.mean}
         return keys if self.shape is None else {**keys, "shape": self.shape}
 
     @cached_property
     def _odds(self) -> float:
-        """``(1 - g) / g`` of the success probability g of a truncated law, within a few roundings; 0 of ``"poisson"``.
+        """``(1 - g) / g`` for the success probability g of a truncated law, to a few roundings; 0 for Poisson.
 
         The mean is ``eta (1 - g) / (g (1 - g^eta))``, and ``(1 - g) / (g log(1/g))`` at eta = 0.
 
         Raises:
-            InvalidInputError: a mean that is hardly above 1, or so far above it that g is no normal double.
+            InvalidInputError: a mean that is barely above 1, or so far above it that g is not a normal double.
         """
         eta = self.eta
         if eta is None:
@@ -185,7 +185,7 @@ class BestOf:
         return math.log(self.mean) - (1 + self.eta) * np.log1p(self._odds * rates)
 
     def _released(self, first: Array, then: Array) -> Array:
-        """The probability that the best run lies in the second of two sets, from the masses of both in one run."""
+        """Return the probability that the best run lies in the second of two sets, from their masses in one run."""
         if self.eta is None:
             return -np.exp(-self.mean * first) * np.expm1(-self.mean * then)
         step, log = np.log1p(self._odds * then / (1 + self._odds * first)), math.log1p(self._odds)
@@ -201,7 +201,7 @@ RELATION = {
     Direction.ZERO_OUT: Adjacency.ZERO_OUT,
     Direction.RESTORE: Adjacency.ZERO_OUT,
 }
-"""The relation of a direction; of zero-out both orderings at once, as it has no relation of one ordering: the worse of
+"""Relation of each direction; for zero-out both orderings at once, as it has no relation of one ordering: the worse of
 two curves is above either."""
 
 
@@ -212,19 +212,20 @@ RATES = np.concatenate([[0.0], np.geomspace(1e-15, 1.0, 3000)])
 """The ends of the strata of u: within each, w and T are replaced by their largest values."""
 
 LINES = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 72)])
-"""The a, of either sign and relative to the epsilon at :data:`DEEP`, at which T is bounded by a line; any are sound."""
+"""Values of a, of either sign and relative to the epsilon at :data:`DEEP`, for the lines that bound T; any are
+sound."""
 
 DEEP = 1e-10
-"""The delta of one run beyond whose epsilon there are no lines: T is no smaller than that for all that counts."""
+"""Delta of one run beyond whose epsilon there are no lines: where it matters, T is no smaller than that."""
 
 PLACES = 64
 """Places of the grid of log r to which the hinges are moved."""
 
 MARGIN = 1e-7
-"""Absolute and relative, of epsilon: by how much a root is moved out at first, to where the bound is seen to hold."""
+"""First outward move of a root in epsilon, absolute and relative, to a place where the bound is verified."""
 
 LEAST_WEIGHT = 1e-305
-"""Least weight of a hinge: smaller ones are raised to it, or else they would be lost below the range of a double."""
+"""Least weight of a hinge: smaller ones are raised to it, since they would be lost below the range of a double."""
 
 Line = tuple[float, float]
 """The logarithms of a and b of a line ``a - b r``."""
@@ -233,20 +234,20 @@ ZERO: Line = (-math.inf, -math.inf)
 """The line that is 0 everywhere."""
 
 LARGEST = 600.0
-"""The largest a of a line: its exponential is formed."""
+"""The largest a of a line, so that its exponential is finite."""
 
 LOWEST = -1e4
-"""The logarithm of delta below which the search for epsilon takes all for the same."""
+"""Logarithm of delta below which the search for epsilon does not distinguish values."""
 
 
 TESTS = np.geomspace(1e-14, 0.9, 90)
-"""Levels phi of the tests that are tried for the lower end; any of them is sound."""
+"""Levels phi of the tests tried for the lower end; any choice is sound."""
 
 FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
-"""Masses v of what is put first, that are tried for the lower end; any of them is sound of which 1 - v is a double."""
+"""Masses v of the set A tried for the lower end; any v is sound for which 1 - v is a double."""
 
 LEAST = 1e-300
-"""Amount added to probabilities that are rounded up, or else they would be 0 below the range of a double."""
+"""Amount added to probabilities that are rounded up, which could otherwise be 0 below the range of a double."""
 
 TARGET = domains.Domain(
     "0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta", also=0.0
@@ -254,16 +255,16 @@ TARGET = domains.Domain(
 """Domain of the target delta, which is divided by the expected number of runs."""
 
 GAP = 1e-3
-"""Relative width wanted of the error rates of tests."""
+"""Target relative width of the error rates of tests."""
 
 LARGEST = 700.0
-"""Epsilons whose exponential is formed; beyond, that of this one stands for it, which only lowers a lower end."""
+"""Largest epsilon whose exponential is computed; beyond, it is replaced by this one, which only lowers a lower end."""
 
 WHY = f"{WIDTH}: the upper end holds for any selection, the lower end for selections that rank two tests first"
-"""Why there are two ends."""
+"""Reason for two different ends."""
 
 ONE_ORDERING = "there is no lower bound, because it would need both orderings of two neighbouring datasets"
-"""Why there is no lower end."""
+"""Reason for a missing lower end."""
 
 
 class Selection:
@@ -296,7 +297,7 @@ class Selection:
         return sides
 
     def epsilon(self, delta: float, gap: float | None = None) -> Answer:
-        """The least epsilon at a delta, 0 or from 1e-100 to 1; the gap is that of a run's curve, whatever is wanted.
+        """Return the least epsilon at a delta, 0 or from 1e-100 to 1; ``gap`` is ignored, that of a run's curve holds.
 
         Raises:
             InvalidInputError: a delta outside its domain.
@@ -308,7 +309,7 @@ class Selection:
         return told(found if self._tests else from_above(found), self.plan, target)
 
     def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
-        """The least delta at an epsilon."""
+        """Return the least delta at an epsilon."""
         ends = [
             (-math.inf if epsilon >= self._pure else side.log_delta(epsilon), side.direction) for side in self._sides
         ]
@@ -318,7 +319,7 @@ class Selection:
 
     @cached_property
     def _pure(self) -> float:
-        """Epsilon that holds at every delta, from the pure epsilon of one run in both orderings; or infinite."""
+        """Epsilon valid at every delta, from the pure epsilon of one run in both orderings; may be infinite."""
         both = {
             RELATION[each] for direction in self.plan.adjacency.directions for each in (direction, direction.reverse)
         }
@@ -329,7 +330,7 @@ class Selection:
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
-        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, in each ordering; none where there is one only."""
+        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, in each ordering; empty if there is only one."""
         if self.plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
             return []
         higher = 1 - FIRST[1:]
@@ -369,8 +370,8 @@ class Side:
     """The upper ends in one direction: ``delta_best(e) <= sum_j weights_j delta(e - shifts_j)``.
 
     Attributes:
-        direction: of the release.
-        weights: shape (n,), k_j, of which the sum is m.
+        direction: direction of the release.
+        weights: shape (n,), k_j, with sum m.
         shifts: shape (n,), log r_j.
         forward: the curve of one run in that direction.
         backward: the curve with the two laws exchanged.
@@ -384,7 +385,7 @@ class Side:
 
     @classmethod
     def of(cls, direction: Direction, runs: BestOf, forward: Profile, backward: Profile) -> Side:
-        """The hinges, from the law of the number of runs and the curves of one run."""
+        """Return the hinges, from the law of the number of runs and the curves of one run."""
         largest = _largest(forward, backward)
         log_weight, log_least = runs._log_weight(RATES[:-1]), runs._log_weight(largest[1:])
         shifts = np.maximum(log_weight - log_least, 0.0) + SPARE * (1 + np.abs(log_weight) + np.abs(log_least))
@@ -392,7 +393,7 @@ class Side:
         return cls(direction, *_gathered(weights, breaks), forward, backward)
 
     def log_delta(self, epsilon: float) -> float:
-        """The logarithm of the bound on delta, at most 0."""
+        """Return the logarithm of the bound on delta, at most 0."""
         at = epsilon * (1 - SPARE) - self.shifts - SPARE * np.abs(self.shifts)
         logs, ahead = np.empty(len(at)), at >= 0
         if ahead.any():
@@ -405,14 +406,14 @@ class Side:
         return min(total + SPARE * (1 + abs(total)), 0.0) if total > -math.inf else total
 
     def epsilon(self, delta: float) -> float:
-        """An epsilon at which the bound on delta is at most delta."""
+        """Return an epsilon at which the bound on delta is at most the given delta."""
         if not delta:
             return math.inf
         target = math.log(delta) - SPARE
         at_ends = {0.0: self.log_delta(0.0)}
         if at_ends[0.0] <= target:
             return 0.0
-        # beyond this end each of the terms is small enough, whatever the search makes of them
+        # beyond this end each term is small enough, whatever the search finds
         high = self.forward.epsilon(math.exp(target) / float(self.weights.sum())).upper.item()
         if not math.isfinite(high):
             return math.inf
@@ -424,7 +425,7 @@ class Side:
         near = MARGIN * 1e-3
 
         def excess(e: float) -> float:
-            # a call that has used up its work may know less of an end when it asks again
+            # a call that has used up its work may get a wider end on a repeated question
             return max((at_ends[e] if e in at_ends else self.log_delta(e)) - target, fall)
 
         found = root(excess, 0.0, high, xtol=near, rtol=near)
@@ -435,7 +436,7 @@ class Side:
 
 
 def _largest(forward: Profile, backward: Profile) -> Array:
-    """A bound on T at each of :data:`RATES`."""
+    """Upper bound on T at each of :data:`RATES`."""
     ends = [curve.epsilon(DEEP).upper.item() for curve in (backward, forward)]
     up, down = (LINES * (min(end, LARGEST) if math.isfinite(end) else -math.log(DEEP)) for end in ends)
     rise, fall = backward.delta(up).upper, forward.delta(down).upper
@@ -446,10 +447,10 @@ def _largest(forward: Profile, backward: Profile) -> Array:
 
 
 def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """k_j and log r_j of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
+    """Return k_j and log r_j of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
 
     A line ``a - b r`` is held as ``(log a, log b)``, since b may be far below the range of a double. Where the envelope
-    goes over from one line to the next, k is the difference of their heights a.
+    changes from one line to the next, k is the difference of their heights a.
     """
     scale = float(log_weights.max())
     heights = log_weights - scale
@@ -469,19 +470,19 @@ def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
 
 
 def _crossing(one: Line, two: Line) -> float:
-    """The logarithm of the r at which a line meets a later one, which is lower at 0 and falls less."""
+    """Return the logarithm of the r at which a line meets a later one, which is lower at 0 and less steep."""
     return one[0] + _log_less(two[0] - one[0]) - one[1] - _log_less(two[1] - one[1])
 
 
 def _log_less(difference: float) -> float:
-    """``log(1 - e^difference)`` for a difference <= 0."""
+    """Return ``log(1 - e^difference)`` for a difference <= 0."""
     return math.log(-math.expm1(difference)) if difference < 0 else -math.inf
 
 
 def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """Hinges at :data:`PLACES` places instead: each is shared between its neighbours, with its mean of ``1/r`` kept.
+    """Return the hinges moved to :data:`PLACES` places, each split between neighbours with its mean ``1/r`` kept.
 
-    Those of the least weight go to the farthest of their places, together: their places may be far beyond all others.
+    Those of the least weight are moved together to the farthest of their places, which may be far beyond all others.
     """
     light = weights <= LEAST_WEIGHT
     if light.any():

@@ -1,10 +1,10 @@
 """Protection of users with several records, and of data in disjoint partitions.
 
-Of a plan whose unit is ``user``, neighbouring datasets differ in all records of one user, at most K of them. Each
-record is clipped by itself, and not what a user's records add up to; the dataset was cut to K records a user before any
-batch is drawn, by a rule that looks at the user's own records alone. In which order the two are done matters: where
-users are drawn, and then at most K records of each that is drawn, a user is in a batch with the sample rate, and the
-unit is the user with a single contribution of norm K: a plan of records.
+For a plan whose unit is ``user``, neighbouring datasets differ in all records of one user, at most K of them. Each
+record is clipped separately, not the sum of a user's records; the dataset was cut to K records per user before any
+batch is drawn, by a rule that depends on the user's own records alone. The order of the two matters: if users are
+drawn, and then at most K records of each drawn user, a user is in a batch with the sample rate, and the unit is the
+user with a single contribution of norm K: a plan of records.
 
 **Noise on a sum, unsampled.** K records of norm at most C move the sum by at most K C (triangle inequality), which K
 equal ones do: the mechanism's pair at K times the distance, tight as it is for one record. Replacing a user by another
@@ -18,20 +18,19 @@ of norm at most that number. So the round is dominated by the mixture of ``pairs
     sum_j Bin(K, q)(j) N(j, s^2)    against    N(0, s^2),
 
 as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
-A user whose contribution is set to nothing leaves the sum of the others: the same two laws.
+A user whose contribution is set to zero leaves the sum of the others: the same two laws.
 
-**Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run by itself. A user who has
+**Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run separately. A user who has
 records in at most L of them, at most M in each, changes the outcomes of L runs and no others, each by M records: L
 times the pair for M records (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10, the other runs having the same law on both
 sides). *Attained* by M equal records in each of L partitions. For normal noise that is the distance sqrt(L) M, for
 Laplace noise L rounds at the distance M, and no more than one at L M. A single record is in one partition (M = L = 1).
-Sampled rounds are refused: one draw decides on batches in all partitions, which the product does not say.
+Sampled rounds are refused: one draw determines the batches in all partitions, which the product does not cover.
 
-**Users who are replaced** (``replace-one``). The user who comes may have other records than the one who leaves, fewer
-or more of them, and records in other partitions: of L partitions each, j are shared, L - j lose M records, and L - j
-others gain M. A guarantee for replaced records says nothing of a run that loses or gains one: the exact number of
-records is private under replacement. So every mechanism must say (``Mechanism.null_record``) that the pair under
-replacement dominates
+**Replaced users** (``replace-one``). The new user may have other records than the old one, fewer or more of them, and
+records in other partitions: of L partitions each, j are shared, L - j lose M records, and L - j others gain M. A
+guarantee for replaced records says nothing of a run that loses or gains one: the exact number of records is private
+under replacement. So every mechanism must declare (``Mechanism.null_record``) that the pair under replacement dominates
 
 - a removal, or an addition, alone: a missing record is one that contributes nothing, of norm 0. Then the chain of K
   replacements and K times the distance hold for two users of different numbers of records. The sampling scheme must
@@ -49,9 +48,9 @@ pair of L removed and L added keys when a person is replaced (``plan/mechanisms/
 steps, each of which adds, takes away or replaces one record. The program is the same at each: the curve delta of the
 whole plan bounds every step, so that the inequality of one step, K times in a row, gives ``delta_K(eps) <= sum_(i<K)
 e^(i eps / K) delta(eps / K)`` (Vadhan 2017 [Vad17], Lemma 2.2; :class:`GroupProfile`). That needs a sampling scheme
-which means the same for the dataset without the record: a rate does, a batch size out of n records does not, as n
-changes from step to step. Where contributions are set to nothing, n stays. From below a user with a single record is a
-user, too. Nothing is lost but tightness, and a lot of that.
+that is the same for the dataset without the record: a rate is, a batch size out of n records is not, as n changes from
+step to step. Where contributions are set to zero, n stays. For the lower end, a user with a single record is a user,
+too. Only tightness is lost, but a lot of it.
 """
 
 from __future__ import annotations
@@ -88,10 +87,10 @@ Array = npt.NDArray[np.float64]
 
 RECORD, USER = "record", "user"  # names of the units
 UNITS = (RECORD, USER)
-"""Whom a plan may protect."""
+"""Units that a plan may protect."""
 
 MOST_RECORDS = 10**9
-"""Most records of a user: beyond, no plan that is worth the name protects one."""
+"""Largest number of records of a user: beyond it, no plan gives meaningful protection."""
 
 RECORDS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of("maximum number of records per user")
 """Domain of the key ``records_per_unit``."""
@@ -108,21 +107,21 @@ WHY = (
     "no pair is proven for all of a user's records together, so the upper end follows by group privacy from the "
     "curve of one record and the lower end is for a user with one record"
 )
-"""Why the ends are apart."""
+"""Reason for different ends."""
 
 SLIP = 16 * UNIT_ROUNDOFF  # relative error that pays for some roundings of a number read off delta
-MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
-GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
-PLACES = 17  # epsilons that are looked at at once, each time
+MOST_STEPS = 200  # steps of a group, with one evaluation of the trade-off function each
+GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # where delta of a larger group is tried
+PLACES = 17  # epsilons evaluated at once, each time
 TOLERANCE = 1e-7  # relative, of the epsilon: a tenth of the default width of intervals
-FARTHEST = 1e6  # epsilon beyond which none is looked for: it promises nothing, and takes seconds to find
+FARTHEST = 1e6  # largest epsilon searched: a larger one promises nothing, and takes seconds to find
 
 
 def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int | None]:
-    """The unit, how many records one has at most, and in how many partitions; ``None`` where the data are not split.
+    """Return the unit, its largest numbers of records and of partitions; ``None`` for the latter if data are not split.
 
     Raises:
-        InvalidInputError: no unit, users without a number of records, or numbers above 1 for single records.
+        InvalidInputError: an unknown unit, users without a number of records, or numbers above 1 for single records.
 
     >>> checked_unit("user", 4)
     ('user', 4, None)
@@ -149,8 +148,8 @@ def check_unit(plan: Plan) -> None:
     """Raise unless the proofs of this module cover every round of a plan for users, or on partitions.
 
     Raises:
-        UnsupportedError: a sampled round on partitions, more rounds than can be composed, or, where users are replaced,
-            a round of which nothing is known for a record that leaves and none that takes its place.
+        UnsupportedError: a sampled round on partitions, more rounds than can be composed, or, if users are replaced, a
+            round of which nothing is known for a record removed without a replacement.
     """
     rounds = [item for item in plan.rounds if item.count]
     if plan.partitions_per_unit is not None:
@@ -197,7 +196,7 @@ def premise(plan: Plan) -> str:
             "each round runs separately on every partition of the data, with independent noise; "
             f"{cut}; the list of partitions is public{other}"
         )
-    several = replaced and records > 1  # a user with one record gives way to one with one
+    several = replaced and records > 1  # a user with one record is replaced by another with one
     other = f"; the replacing user may have any number of records up to {records}" if several else ""
     return (
         f"each user has at most {records} records in the dataset; the dataset is cut to that limit before batches are "
@@ -208,10 +207,10 @@ def premise(plan: Plan) -> str:
 
 @dataclass(frozen=True)
 class OfUnit:
-    """Kind of rounds for a user with several records.
+    """Kind of round for a user with several records.
 
     Attributes:
-        round: what is run.
+        round: the round that is run.
         records: most records of one user; at least 2.
     """
 
@@ -219,7 +218,7 @@ class OfUnit:
     records: int
 
     def known(self, direction: Direction) -> Known:
-        """The pair of one round for a user, with its side.
+        """Return the pair of one round for a user, with its side.
 
         Raises:
             UnsupportedError: none is proven, or only Renyi divergences are known.
@@ -233,7 +232,7 @@ class OfUnit:
         return found
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of one round for a user.
+        """Return the Renyi curve of one round for a user.
 
         Raises:
             UnsupportedError: none is proven.
@@ -242,7 +241,7 @@ class OfUnit:
         return found if isinstance(found, RenyiCurve) else found.above
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Refused: proofs know rounds of single records.
+        """Not available: proofs support only rounds of single records.
 
         Raises:
             UnsupportedError: always.
@@ -260,10 +259,10 @@ class OfUnit:
 
 
 def check_chain(plan: Plan) -> None:
-    """Raise unless a user's records can be taken away one by one under the same sampling scheme.
+    """Raise unless a user's records can be removed one by one under the same sampling scheme.
 
     Raises:
-        UnsupportedError: a scheme that names the number of records, where that changes.
+        UnsupportedError: a scheme that depends on the number of records, if that changes.
     """
     if plan.adjacency.directions[0].keeps_places:
         return
@@ -277,10 +276,10 @@ def check_chain(plan: Plan) -> None:
 
 
 def as_whole(plan: Plan) -> ByGroup | Selection:
-    """The route to an answer for a plan that no pairs are composed for: a selection, or users by group privacy.
+    """Return the route for a plan that is not answered by composing pairs: a selection, or users by group privacy.
 
-    Such a plan has no pairs, curves or profile of its own (``Plan.directions`` refuses), so that a question which knows
-    nothing of this cannot answer for another release.
+    Such a plan has no pairs, curves or profile (``Plan.directions`` refuses), so that a question unaware of this cannot
+    answer for another release.
     """
     if plan.best_of is None:
         return ByGroup(plan)
@@ -288,7 +287,7 @@ def as_whole(plan: Plan) -> ByGroup | Selection:
 
 
 def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, float]) -> None:
-    """Raise unless the question leaves the route to the plan.
+    """Raise unless the question leaves the choice of the route to the plan.
 
     Raises:
         UnsupportedError: another accountant, a proof, or options.
@@ -303,7 +302,7 @@ def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, 
 
 
 def refusal(plan: Plan) -> UnsupportedError:
-    """The refusal of a question that needs the pairs of such a plan."""
+    """Return the refusal of a question that needs the pairs of such a plan."""
     if plan.best_of is not None:
         return UnsupportedError(
             "a plan with a selection supports only epsilon, delta and calibration of noise to them; leave out the "
@@ -320,13 +319,13 @@ class ByGroup:
     """A plan for users, answered from the curve of one record.
 
     Attributes:
-        plan: of users.
+        plan: plan for users.
     """
 
     plan: Plan
 
     def epsilon(self, delta: float, gap: float | None = None) -> Answer:
-        """The least epsilon at a delta.
+        """Return the least epsilon at a delta.
 
         Raises:
             UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
@@ -338,7 +337,7 @@ class ByGroup:
         return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, delta)
 
     def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
-        """The least delta at an epsilon.
+        """Return the least delta at an epsilon.
 
         Raises:
             UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
@@ -351,7 +350,7 @@ class ByGroup:
         return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, found.upper)
 
     def _group(self, gap: float | None) -> GroupProfile:
-        """The profile of a user's records in all partitions: each step of the chain changes one, in one partition."""
+        """Return the profile for a user's records in all partitions: each step of the chain changes one record."""
         check_chain(self.plan)
         check_unit(self.plan)
         single = replace(self.plan, unit=RECORD, records_per_unit=1, partitions_per_unit=None)
@@ -360,12 +359,12 @@ class ByGroup:
 
 @dataclass(frozen=True)
 class GroupProfile:
-    """Bounds for groups of up to ``size`` records, whatever the mechanism does to them together.
+    """Bounds for groups of up to ``size`` records, for any mechanism.
 
     Upper ends are proven; the lower ones are those of a single record, which is a group too.
 
     Attributes:
-        profile: of one record.
+        profile: profile for one record.
         size: number of records k.
     """
 
@@ -374,17 +373,17 @@ class GroupProfile:
     _told: list[tuple[float, float]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
-        """The plan as notebooks show it, under the size of the group."""
+        """Return the plan as notebooks show it, under the size of the group."""
         from hockeystick.plan.notebook import plan_html
         from hockeystick.values.outward import html_table
 
         return html_table(f"Groups of up to {self.size} records", []) + plan_html(self.profile.plan)
 
     def delta(self, epsilon: npt.ArrayLike) -> Band:
-        """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
+        """Return ``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: one record's inequality, k times.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are kept: if work is short,
-        a bound depends on the others that are computed with it.
+        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are cached: if the work limit is reached, a bound
+        depends on the others computed with it.
         """
         single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
@@ -393,9 +392,9 @@ class GroupProfile:
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
 
     def epsilon(self, delta: npt.ArrayLike) -> Band:
-        """The least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` where none below 1e6.
+        """Return the least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` if none is below 1e6.
 
-        An epsilon with ``delta_k(eps) <= delta`` is one that was looked at; the lower end is that of a single record.
+        Each upper end is an evaluated epsilon with ``delta_k(eps) <= delta``; the lower end is that of a single record.
         """
         single = self.profile.epsilon(delta)  # which checks it
         at = np.asarray(delta, dtype=np.float64)
@@ -409,7 +408,7 @@ class GroupProfile:
         return Band(single.lower, upper, upper, "upper")
 
     def _kept(self, at: Array) -> Array:
-        """Return the least delta of a result at each epsilon or a smaller one: delta does not rise with epsilon."""
+        """Return the least delta of cached results at each epsilon or below, as delta does not rise with epsilon."""
         known = sorted(self._told)
         least = np.minimum.accumulate([1.0, *(delta for _, delta in known)])
         kept: Array = least[np.searchsorted([epsilon for epsilon, _ in known], at, side="right")]
@@ -428,10 +427,10 @@ class GroupProfile:
         return upper
 
     def tpr(self, fpr: npt.ArrayLike) -> Band:
-        """The largest true-positive rate: k steps of the one of a single record ([DRS22], Theorem 2.14).
+        """Return the largest true-positive rate: k steps of that for a single record ([DRS22], Theorem 2.14).
 
-        Each step has its evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
-        dataset then has a rate of at most ``T`` on the one m records away; for the n = k - m records that are left, as
+        Each step needs an evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
+        dataset then has a rate of at most ``T`` on the one m records away; for the remaining n = k - m records, as
         groups of n are ``(eps, delta_n(eps))``-private both ways for every eps,
 
             tpr <= e^eps T + delta_n(eps)      and      1 - tpr >= e^-eps (1 - delta_n(eps) - T) .
@@ -456,22 +455,22 @@ class GroupProfile:
         growth = np.exp(GROUP_EPSILONS)
         steep = (np.multiply.outer(flat, growth) + delta) * (1 + SLIP)
         flatter = 1 - (1 - delta - flat[:, None]) / growth * (1 - SLIP) + SLIP
-        # where 1 - delta - T is negative the second line says nothing: it is above 1
+        # where 1 - delta - T is negative the second line is above 1 and gives nothing
         least = np.minimum(steep, flatter).min(axis=1)
         out: Array = np.minimum(np.maximum(least, flat), 1.0).reshape(np.shape(fpr))
         return out
 
 
 def least_epsilon(delta_at: Callable[[Array], Array], target: float, start: float) -> float:
-    """The least epsilon found at which a certified delta is at most the target; ``inf`` where none was found.
+    """Return the least epsilon found at which a certified delta is at most the target; ``inf`` if none was found.
 
-    Whatever the search does, delta was seen to be small enough at its answer, which is an upper bound, were the deltas
-    not even monotone.
+    Whatever the search does, delta was evaluated as small enough at its answer, which is an upper bound even if the
+    deltas are not monotone.
 
     Args:
         delta_at: certified upper ends of delta at an array of epsilons.
-        target: the delta that is wanted.
-        start: an epsilon to look from, such as the number of records times that of one of them; greater than 0.
+        target: the target delta.
+        start: an epsilon to start from, such as the number of records times that of one of them; greater than 0.
 
     >>> least_epsilon(lambda epsilon: np.exp(-epsilon), math.exp(-3), 1.0) - 3 < 1e-6
     True
@@ -485,7 +484,7 @@ def least_epsilon(delta_at: Callable[[Array], Array], target: float, start: floa
             return math.inf
     while high - low > TOLERANCE * max(high, TOLERANCE):
         places = np.linspace(low, high, PLACES + 2)
-        met = np.append(delta_at(places[1:-1]) <= target, True)  # at the last it was seen
+        met = np.append(delta_at(places[1:-1]) <= target, True)  # the last one was evaluated
         first = int(met.argmax()) + 1
         low, high = float(places[first - 1]), float(places[first])
     return high
