@@ -1,4 +1,4 @@
-"""Mechanisms: one frozen dataclass a mechanism, one mechanism a file."""
+"""Mechanisms: one frozen dataclass per mechanism, one mechanism per file."""
 
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ LATE = {
     "DPSGDJL": "dp_sgd_jl",
     "MECHANISMS": "registry",
 }
-"""File of each name, which is imported on first use: all mechanisms, in the order of lists for people."""
+"""File of each name, imported on first use: all mechanisms, in the order of printed lists."""
 
 if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP as ApproximateDP

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Status(StrEnum):
     """Quality of a dominating pair, or its substitute.
 
-    ``tight``: no smaller pair dominates, so bounds from below hold, too. ``between``: one pair dominates and another is
+    ``tight``: no smaller pair dominates, so lower bounds hold, too. ``between``: one pair dominates and another is
     dominated, so the ends of an answer belong to two pairs. ``upper``: the pair dominates but may not be the smallest,
-    so answers are upper bounds. ``renyi``: only a Renyi curve is known, and ``rdp`` and the engines of this library
-    answer with upper bounds. ``refused``: nothing is proved.
+    so answers are upper bounds. ``renyi``: only a Renyi curve is known, from which ``rdp`` and the engines of this
+    library give upper bounds. ``refused``: nothing is proved.
     """
 
     TIGHT = "tight"
@@ -73,7 +73,7 @@ AS_ABSENT = Claim(
 
 A record with zero contribution leaves the sum of the others, so for all other contributions the law of the mechanism is
 that of the data without the record. The two laws of every instance of ``zero-out`` are thus those of an instance of
-``add-or-remove``, and vice versa: each pair, from above and from below, serves both.
+``add-or-remove``, and vice versa: each pair, upper or lower, serves both.
 """
 
 AS_GIVEN = Claim(Status.TIGHT, "the guarantee is given for the plan's own adjacency")
@@ -92,7 +92,7 @@ ZERO_UNSAID = Claim(
 
 
 class Property(StrEnum):
-    """Property of a mechanism beside its pairs, as required by theorems on sampling.
+    """Property of a mechanism, besides its pairs, that theorems on sampling require.
 
     ``gaussian``: normal noise on a sum to which a record adds a vector of bounded norm, any such vector, so that
     ``with_against_without`` is a ``GaussianPair``. ``guarantee``: only a guarantee for the plan's own adjacency is
@@ -100,7 +100,7 @@ class Property(StrEnum):
     that of two opposite vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss,
     and then no Renyi divergence is finite. ``joint``: a round is several releases at once, and its pair a product,
     which is not sampled. ``run``: a round is a whole run of steps with correlated normal noise, which schemes for the
-    steps of a run sample. ``laws``: the two laws themselves are given, to within a pair above and one below.
+    steps of a run sample. ``laws``: the two laws themselves are given, to within an upper and a lower pair.
     """
 
     GAUSSIAN = "gaussian"
@@ -125,8 +125,8 @@ class Mechanism(metaclass=NamedArguments):
         zeroed: claim when a record's contribution is set to zero: :data:`AS_ABSENT`, :data:`AS_GIVEN`, or a refusal
             with
             the reason, which is the default. It is not inherited.
-        properties: further properties; none by default, which allows the least.
-        not_monotone: parameters in which privacy is not monotone, with reasons; they are not calibrated.
+        properties: further properties; none by default, which permits the fewest theorems.
+        not_monotone: parameters in which privacy is not monotone, with reasons; they cannot be calibrated.
 
     Raises:
         InvalidInputError: a class lacks the claim of a direction, or the method of a claim.
@@ -169,7 +169,7 @@ class Mechanism(metaclass=NamedArguments):
 
     @property
     def premises(self) -> Mapping[str, str]:
-        """Conditions that the program must satisfy beyond the name, repeated by every answer: sentences by label."""
+        """Further conditions that the program must satisfy, repeated in every answer: sentences by label."""
         return {}
 
     def pair(self, direction: Direction) -> DominatingPair:

@@ -31,8 +31,8 @@ class DiscreteGaussian(NoiseOnSum):
     """Whole-number noise, of probability proportional to ``e^(-k^2 / 2 sigma^2)``, on a count.
 
     Args:
-        noise_multiplier: sigma divided by the sensitivity. Sigma is the parameter of the law; the standard deviation
-            is a little less.
+        noise_multiplier: sigma divided by the sensitivity. Sigma is the parameter of the law; the standard deviation is
+            slightly smaller.
         sensitivity: largest change of the count by one record, a whole number.
         replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
 

@@ -23,7 +23,7 @@ MOST = 2**20
 """Largest sensitivity."""
 
 RESOLVED = 200_000
-"""Largest distance of neighbouring datasets whose losses are resolved, one a count; beyond, Laplace pairs bound it."""
+"""Largest distance of neighbours whose losses are resolved, one per count; beyond, Laplace pairs bound it."""
 
 LARGEST_LOSS = 200
 """Largest loss beyond that distance, as in continuous noise."""
@@ -86,7 +86,7 @@ class DiscreteLaplace(NoiseOnSum):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Refusal of sampling beyond the resolved distance, and as for all noise on sums."""
+        """Reason to refuse sampling beyond the resolved distance, besides those for all noise on sums."""
         if 2 * self.sensitivity > RESOLVED:
             return "a sensitivity above 100000 cannot be combined with sampling: count in larger units"
         return super().unsampled_only
@@ -95,7 +95,7 @@ class DiscreteLaplace(NoiseOnSum):
         """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
 
         Raises:
-            UnsupportedError: the losses are too large for continuous noise, and too many to be resolved.
+            UnsupportedError: the losses are too large for continuous noise, and too many to resolve.
         """
         distance = records * self.distance(direction)
         if distance * self.sensitivity > max(Fraction(RESOLVED), LARGEST_LOSS * decimal(self.scale)):

@@ -51,6 +51,6 @@ class DPSGDJL(SymmetricMechanism):
 
     def with_against_without(self) -> KnottedPair:
         """Return the mixture over the projections, which are taken as public."""
-        from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
+        from hockeystick.pairs.jl import jl_pair  # late: needs SciPy's special functions, which most plans do not
 
         return jl_pair(self.noise_multiplier, self.projections)

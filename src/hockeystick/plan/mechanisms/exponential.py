@@ -19,10 +19,10 @@ None is below the one before. For epsilon 0.5 and 10 rounds they are 5.0e-4, 5.6
 (``pairs/bounded_blocks.py``), and for more of them the composition of such blocks, or the bound from the moments of
 bounded range if that is smaller. Both hold however rounds depend on each other, and on others. The lower one is a
 non-adaptive composition: of G_t with t in sixteenths of epsilon, each an exponential mechanism with two candidates,
-whose utilities change by D in opposite directions, and which one without any change would choose with some odds: of
-these there is a choice for each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by what
-lies between sixteenths. For one round both ends are the closed form ``epsilon + 2 log(1 - sqrt(delta (1 -
-e^-epsilon)))`` of the largest curve, which the best t of each delta attains.
+whose utilities change by D in opposite directions, and which one without any change would choose with some odds: some
+odds give each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by the error of the
+sixteenths. For one round both ends are the closed form ``epsilon + 2 log(1 - sqrt(delta (1 - e^-epsilon)))`` of the
+largest curve, which the best t of each delta attains.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Exponential(SymmetricMechanism):
         return WindowPair.bounded_range(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)
 
     def known(self, direction: Direction) -> Between:
-        """Return the pair that dominates one round, with the moments, and rounds of two losses below."""
+        """Return the pair that dominates one round, with the moments, and rounds of two losses as lower pairs."""
         if not self.epsilon:
             return Between(self.pair(direction), (self.pair(direction),), WHY)
         epsilon, shares = decimal(self.epsilon), [Fraction(number, 16) for number in SIXTEENTHS]

@@ -1,19 +1,19 @@
 """Base of mechanisms that release keys with noisy counts, if the noisy count reaches a threshold.
 
-Every key that some person of the dataset has gets its count, to which a person adds at most 1, plus independent noise Z
-of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key whose noisy count is at least
-the threshold T is released with it; the others are not released. Keys that nobody has are ignored, which the threshold
-makes private. A person has at most L keys in one release; a person with more keeps L of them, chosen independently of
-other people's data.
+Every key of some person in the dataset gets a noisy count: its count, to which a person adds at most 1, plus
+independent noise Z of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key whose noisy
+count is at least the threshold T is released with it; the others are not released. Keys that nobody has are ignored,
+which the threshold makes private. A person has at most L keys in one release; a person with more keeps L of them,
+chosen independently of other people's data.
 
-Integer noise is for counts that are whole numbers: a person adds 1 to a count, or nothing. A noisy count is then at
-least T if it is at least T rounded up, which is called T below. ``P(Z >= T - 1)`` is then more than for a density, as
-the law has an atom at T - 1; a threshold between whole numbers may have the opposite effect, and the losses of A are
-smaller: neither kind of noise can replace the other.
+Integer noise is for counts that are whole numbers: a person adds 1 or 0 to a count. A noisy count is then at least T if
+it is at least T rounded up, which is called T below. ``P(Z >= T - 1)`` is then more than for a density, as the law has
+an atom at T - 1; a threshold between whole numbers may have the opposite effect, and the losses of A are smaller:
+neither kind of noise can replace the other.
 
-**Two kinds of keys.** Remove a person. Keys of others only do not change. The person's own keys are of two kinds:
+**Two kinds of keys.** Remove a person. Keys of other people only do not change. The person's own keys are of two kinds:
 
-- a key that others have, too, is in both datasets, with counts that differ by c, ``0 < c <= 1``. Its release is a
+- a key that others also have is in both datasets, with counts that differ by c, ``0 < c <= 1``. Its release is a
 post-processing of the noisy count: the pair A of the noise at distance 1 dominates;
 - a key that nobody else has is never released without the person, and with the person with probability ``P(c + Z >=
 T)``, at most ``p = P(1 + Z >= T)``: the pair B of the laws (1 - p, p) and (1, 0) on (not released, released) dominates,
@@ -31,8 +31,8 @@ one key the larger of the two curves is the truth; for several rounds the maximu
 composition of the maximum, hence the two ends. In delta the upper end is the sum, and the lower one the maximum, of the
 same two terms.
 
-**Replaced persons** take their L keys away and bring L others: ``(A x R)^2L`` above, as both are their own mirror
-images; ``A^2L``, and ``B^L`` with L mirror images of B, below.
+**Replaced persons** remove their L keys and add L others: ``(A x R)^2L`` above, as both are their own mirror images;
+``A^2L``, and ``B^L`` with L mirror images of B, below.
 
 Such releases, and better thresholds, are those of Desfontaines, Voss, Gipson, Mandayam 2022 [DVGM22].
 """
@@ -63,7 +63,7 @@ MOST_KEYS = 1_000_000
 THRESHOLD = Domain(
     "a number from 1 to 1e9", {"minimum": 1, "maximum": 1e9}, "smallest noisy count at which a key is released"
 )
-"""Domain of the threshold: below 1 a person's own key is more likely released than not."""
+"""Domain of the threshold: below 1, a person's own key is more likely released than not."""
 
 KEYS = whole_numbers(1, MOST_KEYS).of("maximum number of keys that one person contributes to one release")
 """Domain of the number of one person's keys."""
@@ -123,7 +123,7 @@ class KeyThreshold(Mechanism):
             self.check_integer()
 
     def check_integer(self) -> None:
-        """Refuse almost no noise under a threshold of 1.
+        """Refuse nearly zero noise at a threshold of 1.
 
         Raises:
             InvalidInputError: a person's own key is released with a probability that rounds to 1.
@@ -149,7 +149,7 @@ class KeyThreshold(Mechanism):
     @property
     @abstractmethod
     def shared(self) -> DominatingPair:
-        """Pair A of the noisy count of a key that others have, too, to which a person adds 1."""
+        """Pair A of the noisy count of a key that others also have, to which a person adds 1."""
 
     @abstractmethod
     def alone(self) -> tuple[float, float]:
@@ -157,7 +157,7 @@ class KeyThreshold(Mechanism):
 
     @property
     def null_record(self) -> bool:
-        """True: replacing a person takes keys away and brings others, a removal and an addition, in one run or two."""
+        """True: replacing a person removes keys and adds others, a removal and an addition, in one run or two."""
         return True
 
     def pair(self, direction: Direction) -> JointPair:

@@ -28,7 +28,7 @@ COLUMNS, NONE = "columns", "none"
 LEAST, MOST = 1e-100, 1e100
 """Sizes of the diagonal and of all coefficients, between which squares are in the range of a double."""
 
-KEPT = 8  # strategies, of the last plans that were asked about
+KEPT = 8  # cached strategies, of the latest plans
 MOST_STEPS, MOST_PARTICIPATIONS, MOST_LEVELS = 10_000, 1000, 15  # a second or so of work
 
 _CITED = "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py"
@@ -50,8 +50,9 @@ WHY = {
 class MatrixGaussian(Mechanism):
     """Correlated noise (DP-FTRL, banded and BLT strategies, trees): ``C x + noise``, x the gradients of all steps.
 
-    A round is a whole run; ``count`` counts runs. Exactly one of ``coefficients``, ``inverse_coefficients``,
-    ``blt_decay`` with ``blt_scale``, ``matrix`` and ``tree_depth`` gives the lower triangular matrix C.
+    A round is a whole run, and ``count`` is the number of runs. Exactly one of ``coefficients``,
+    ``inverse_coefficients``, ``blt_decay`` with ``blt_scale``, ``matrix`` and ``tree_depth`` gives the lower triangular
+    matrix C.
 
     Args:
         noise_multiplier: standard deviation of the noise divided by the norm bound of one gradient.
@@ -60,18 +61,18 @@ class MatrixGaussian(Mechanism):
         norm: ``columns`` if each column of C is divided by its norm before noise is added, as jax_privacy does;
             ``none`` if C is used as given.
         max_participations: largest number of steps in which a record takes part; by default as many as the separation
-            leaves room for.
-        coefficients: first column of a Toeplitz matrix; 0 from its end on.
-        inverse_coefficients: first column of the inverse of a Toeplitz matrix, which lambda-CGD and BISR give.
+            allows.
+        coefficients: first column of a Toeplitz matrix; further entries are 0.
+        inverse_coefficients: first column of the inverse of a Toeplitz matrix, as for lambda-CGD and BISR.
         blt_decay: decays of a buffered linear Toeplitz matrix, whose coefficients are 1 and
             ``sum_i scale_i decay_i^(m - 1)``, m = 1, 2, ..
-        blt_scale: scales of the buffers, as many.
-        matrix: rows of C, n of n numbers.
-        tree_depth: levels of a binary tree, of which the steps are leaves.
+        blt_scale: scales of the buffers, equally many.
+        matrix: rows of C, n rows of n numbers.
+        tree_depth: levels of a binary tree whose leaves are the steps.
 
     Raises:
         InvalidInputError: a value is outside its domain, none or several of the strategies are given, the matrix is not
-            lower triangular, its diagonal has a number below 1e-100, or rounding says nothing about an inverse.
+            lower triangular, its diagonal has a number below 1e-100, or rounding makes an inverse meaningless.
 
     >>> run = MatrixGaussian(2.0, steps=100, min_separation=25, norm="none", coefficients=[1, 0.5, 0.25])
     >>> print(f"{run.sensitivity.upper:.6f} at {run.sensitivity.places}")
@@ -128,7 +129,7 @@ class MatrixGaussian(Mechanism):
                 f"{self.min_separation}; received {self.max_participations}",
                 "max_participations",
             )
-        _ = self.strategy  # refuses what gives no strategy
+        _ = self.strategy  # refuses invalid strategies
 
     def __repr__(self) -> str:
         return f"MatrixGaussian({self.noise_multiplier!r}, <{self.steps} steps, {self._given}>)"
@@ -139,7 +140,7 @@ class MatrixGaussian(Mechanism):
 
     @property
     def participations(self) -> int:
-        """Most steps in which a record takes part."""
+        """Largest number of steps in which a record takes part."""
         return self.max_participations or -(-self.steps // self.min_separation)
 
     @property
@@ -154,7 +155,7 @@ class MatrixGaussian(Mechanism):
 
     @property
     def markov(self) -> tuple[float, float] | None:
-        """lambda and c, exact and at a rounding, where ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD)."""
+        """lambda, exactly, and c, to a rounding, if ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD)."""
         given = np.trim_zeros(np.array(self.inverse_coefficients or ()), "b").tolist()
         if self.norm == COLUMNS or len(given) != 2 or not given[0]:
             return None
@@ -172,14 +173,14 @@ class MatrixGaussian(Mechanism):
 
     @property
     def premises(self) -> Mapping[str, str]:
-        """What the program must do with the records."""
+        """Conditions on the program's treatment of records."""
         return {
             "participation": f"a record takes part in at most {self.participations} of the {self.steps} steps, at "
             f"least {self.min_separation} apart, and its participation does not affect that of other records"
         }
 
     def known(self, direction: Direction) -> Between:
-        """Return the Gaussian pairs of both ends of the sensitivity, of twice that if a record is replaced."""
+        """Return the Gaussian pairs at both ends of the sensitivity, doubled if a record is replaced."""
         low = self._distance(direction) * self.sensitivity.lower / self.noise_multiplier
         below = GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF))
         return Between(self.pair(direction), (below,), f"{WHY[self.sensitivity.exact]} ({self.sensitivity.theorem})")
@@ -190,7 +191,7 @@ class MatrixGaussian(Mechanism):
         return GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF))
 
     def _distance(self, direction: Direction) -> int:
-        """How far a record moves a gradient, in norm bounds."""
+        """Largest change of a gradient by a record, in norm bounds."""
         return 2 if direction is Direction.REPLACE_ONE else 1
 
     def with_against_without(self) -> GaussianPair:
@@ -207,11 +208,11 @@ def sensitivity(
         steps: number n of steps.
         min_separation: least distance of two steps in which a record takes part.
         norm: ``columns`` or ``none``, as in :class:`MatrixGaussian`.
-        max_participations: most steps in which a record takes part.
+        max_participations: largest number of steps in which a record takes part.
         strategy: one of the strategies of :class:`MatrixGaussian`, lists or NumPy arrays.
 
     Returns:
-        What some steps attain and a certified bound, the steps, whether both are one number, and the theorem.
+        The value attained by some steps, a certified bound, these steps, a flag that both are equal, and the theorem.
 
     Raises:
         InvalidInputError: as :class:`MatrixGaussian`.
@@ -225,7 +226,7 @@ def sensitivity(
 
 @lru_cache(maxsize=KEPT)
 def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivity:
-    """Return the sensitivity, which calibration of the noise asks for again and again."""
+    """Return the sensitivity, cached because calibration of the noise uses it many times."""
     return strategy.sensitivity(separation, participations)
 
 
@@ -233,10 +234,10 @@ def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivi
 def _strategy(
     steps: int, norm: str, key: str, value: Any, scale: tuple[float, ...] | None, *, absolute: bool
 ) -> Strategy:
-    """Return the strategy that a key gives by its value, and by the scales of a BLT, or that of its absolute values.
+    """Return the strategy for a key and its value, with the scales of a BLT, or that of its absolute values.
 
     Raises:
-        InvalidInputError: the value gives none.
+        InvalidInputError: the value gives no strategy.
     """
     if key == "tree_depth":
         if steps > 1 << (value - 1):
@@ -272,7 +273,7 @@ def _strategy(
 
 
 def _coefficients(steps: int, key: str, value: Array, scale: tuple[float, ...] | None) -> tuple[Array, Array]:
-    """The first column of a Toeplitz matrix, and bounds on the errors of its entries."""
+    """Return the first column of a Toeplitz matrix, and bounds on the errors of its entries."""
     if key == "inverse_coefficients":
         return inverted(value, steps)
     if scale is None:
@@ -285,7 +286,7 @@ def _coefficients(steps: int, key: str, value: Array, scale: tuple[float, ...] |
 
 
 def _rows(rows: tuple[tuple[float, ...], ...], steps: int) -> Array:
-    """The matrix as an array.
+    """Return the matrix as an array.
 
     Raises:
         InvalidInputError: it is not square, not lower triangular, or has a number below 1e-100 on its diagonal.

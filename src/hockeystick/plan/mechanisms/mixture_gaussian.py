@@ -22,10 +22,10 @@ MISSING = Fraction(1, 10**12)
 """Largest deviation from 1 of the probabilities' sum, as of decimals of a few digits."""
 
 SENSITIVITY = Domain("0 or a number from 1e-6 to 2^20", domains.SENSITIVITY.keywords, also=0.0)
-"""How far the sum may move, in units of the clipping norm."""
+"""Domain of a shift of the sum, in units of the clipping norm."""
 
 CHANCE = Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, also=0.0)
-"""The probability of a sensitivity."""
+"""Domain of the probability of a sensitivity."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/mixture.py")
 

@@ -1,4 +1,4 @@
-"""Two laws of one's own, with the record and without it, as functions or as a table of cells."""
+"""Two user-defined laws, with the record and without it, as functions or as a table of cells."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[np.float64]
 
 Function: TypeAlias = "functions.Function | float"
-"""A function of an array of places; in place of the law with the record a distance by which it is moved."""
+"""A function of an array of places; for the law with the record also a distance by which the other law is shifted."""
 
 ONE_MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
-"""Masses of cells, and their errors."""
+"""Domain of the masses of cells, and of their errors."""
 
 RATIO = domains.Domain("a number from 0 to 1e150", {"minimum": 0, "maximum": 1e150})
-"""Least ratios of cells."""
+"""Domain of the least ratios of cells."""
 
 ACCURACY = domains.Domain("a number from 0 to 0.01", {"minimum": 0, "maximum": 0.01})
-"""By how much the values of functions may be off."""
+"""Domain of the error of the values of functions."""
 
 MOST_CELLS = 20_000  # of one pair
 MASSES = domains.list_of(ONE_MASS, most=MOST_CELLS)
@@ -41,7 +41,7 @@ RATIOS = domains.list_of(RATIO, most=MOST_CELLS)
 KNOTS = domains.list_of(domains.Domain("a finite number", {}), most=100)
 
 TOTAL = 1e-12
-"""By how much the masses of a law may miss 1, relative to each of them, beyond their errors."""
+"""Relative amount, beyond the errors, by which the masses of a law may miss 1."""
 
 _BETWEEN = Claim(
     Status.BRACKET, "one pair spread within the cells dominates, one merged is dominated: proof in pairs/knots.py"
@@ -65,18 +65,18 @@ class Pair(Mechanism):
     """Mechanism given by its two laws, p with the record and q without it, cell by cell.
 
     :meth:`from_densities`, :meth:`from_cdfs` and :meth:`from_tradeoff` make the cells. Answers lie between those of a
-    pair that dominates the two laws and of one that they dominate; the width falls with the square of the cells'.
+    pair that dominates the two laws and of one that they dominate; the width falls with the square of the cell width.
 
     Args:
         p: mass of each cell with the record.
         q: mass of each cell without it, equally many.
-        p_error: by how much each of p may be off; not at all by default.
-        q_error: by how much each of q may be off; not at all by default.
+        p_error: error of each of p; 0 by default.
+        q_error: error of each of q; 0 by default.
         least: the least likelihood ratio p / q in each cell. By default the cells are along a line on which the ratio
             does not decrease.
-        reverse: the least reverse ratio q / p in each cell; 0 where p / q is not bounded. It goes with ``least``.
-        replaced: True if the laws are those with one value of a record and with another one, for adjacency
-            ``replace-one``.
+        reverse: the least reverse ratio q / p in each cell; 0 where p / q is not bounded. It requires ``least``, and
+            vice versa.
+        replaced: True if the laws are those for two values of a record, for adjacency ``replace-one``.
 
     Raises:
         InvalidInputError: a value is outside its domain, lists differ in length, a total misses 1 by more than the
@@ -139,14 +139,15 @@ class Pair(Mechanism):
         """Return two laws given by their densities on the line; their ratio may rise and fall.
 
         Args:
-            p: density with the record, of an array of places or of one; or the distance by which the record moves q.
+            p: density with the record, as a function of an array of places or of one place; or the distance by which
+                the record shifts q.
             q: density without the record.
-            knots: places about where the mass is, and where a density has a corner or jumps.
-            accuracy: by how much each value may be off, relative to itself.
+            knots: places near the mass, and where a density has a corner or jumps.
+            accuracy: relative error of each value.
             replaced: as in the class.
 
         Raises:
-            InvalidInputError: values that are no densities, a total that misses 1, or a value outside its domain.
+            InvalidInputError: the values are not densities, a total misses 1, or a value is outside its domain.
 
         >>> from hockeystick import Gaussian, Plan, Round
         >>> from scipy.stats import norm
@@ -171,14 +172,14 @@ class Pair(Mechanism):
 
         Args:
             p: distribution function with the record; or its values at increasing places; or the distance by which the
-                record moves q.
+                record shifts q.
             q: distribution function without the record, or its values at the same places.
-            knots: places about where the mass is.
+            knots: places near the mass.
             accuracy: by how much each value may be off.
             replaced: as in the class.
 
         Raises:
-            InvalidInputError: values that are no distribution functions, a ratio that decreases, or a value outside its
+            InvalidInputError: the values are not distribution functions, the ratio decreases, or a value is outside its
                 domain.
 
         >>> from hockeystick import Plan, Round
@@ -197,15 +198,16 @@ class Pair(Mechanism):
     def from_tradeoff(
         cls, beta: Callable[[Array], npt.ArrayLike], *, accuracy: float = 2.0**-52, replaced: bool = False
     ) -> Pair:
-        """Return the laws with a trade-off function, given as a function; for its corners there is :class:`Tradeoff`.
+        """Return the laws with a trade-off function, given as a function; :class:`Tradeoff` takes its corners.
 
         Args:
-            beta: rate of missed present records at a rate of false alarms on absent ones, from 0 to 1; convex.
+            beta: convex function from the rate of false alarms on absent records, 0 to 1, to the rate of missed present
+                records.
             accuracy: by how much each value may be off.
             replaced: as in the class.
 
         Raises:
-            InvalidInputError: values that are no trade-off function, or a value outside its domain.
+            InvalidInputError: the values are not a trade-off function, or a value is outside its domain.
 
         >>> from hockeystick import Plan, Round
         >>> print(Plan([Round(Pair.from_tradeoff(lambda alpha: (1 - alpha) ** 2))]).delta(0.1))
@@ -237,12 +239,12 @@ class Pair(Mechanism):
 
     @property
     def premises(self) -> Mapping[str, str]:
-        """What the cells rest on."""
+        """Assumption behind the cells."""
         return {"cells": PREMISE}
 
     @property
     def replacement_only(self) -> str | None:
-        """The reason why laws of two values are for replacing a record."""
+        """Reason why laws for two values are valid only for replacing a record."""
         if not self.replaced:
             return None
         return (
@@ -254,7 +256,7 @@ class Pair(Mechanism):
         return self._above
 
     def known(self, direction: Direction) -> Between:
-        """Return the pair above and the pair below in one direction; under replace-one those of both orders.
+        """Return the upper and the lower pair in one direction; under replace-one those of both orders.
 
         Raises:
             UnsupportedError: as :meth:`pair`.

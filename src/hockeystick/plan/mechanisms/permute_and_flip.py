@@ -56,7 +56,7 @@ class PermuteAndFlip(NoisySelection):
     zeroed = AS_GIVEN
 
     def known(self, direction: Direction) -> Between:
-        """Return the worst pair with this epsilon, and two candidates in either direction below."""
+        """Return the worst pair with this epsilon, and lower pairs of two candidates in either direction."""
         half = Fraction(1, 2)
         worse = half * exponential(-decimal(self.epsilon))
         one = FinitePair((half, half), (worse, 1 - worse))

@@ -1,4 +1,4 @@
-"""Randomised response among any number of answers; with two it stands for any mechanism of its pure epsilon."""
+"""Randomised response among any number of answers; with two it is the worst mechanism of its pure epsilon."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A black box known by Renyi divergences of some orders.
 
 Let ``D_a <= e_a`` at the given orders a, and ``K(t) = t D_(1+t)``. K is convex, so between two orders it lies below the
-chord of ``t e_(1+t)``. D does not decrease in its order, so below an order it is at most its value there. Above the
-largest order nothing is known.
+chord of ``t e_(1+t)``. D does not decrease in its order, so below an order it is at most its value there. No bound is
+known above the largest order.
 """
 
 from __future__ import annotations

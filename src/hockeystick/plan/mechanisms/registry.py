@@ -5,4 +5,4 @@ from hockeystick.plan import mechanisms
 MECHANISMS: tuple[type[mechanisms.Mechanism], ...] = tuple(
     getattr(mechanisms, name) for name in mechanisms.LATE if name != "MECHANISMS"
 )
-"""All mechanisms, in the order of lists for people."""
+"""All mechanisms, in the order of printed lists."""

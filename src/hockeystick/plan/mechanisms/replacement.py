@@ -57,7 +57,7 @@ class NoiseOnSum(Mechanism):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Refusal of sampling with a bound on the distance alone, which does not give the mixture pair."""
+        """Reason to refuse sampling with only a bound on the distance, which does not give the mixture pair."""
         if self.null_record:
             return None
         return (
@@ -72,7 +72,7 @@ class NoiseOnSum(Mechanism):
 
     @property
     def replacement_only(self) -> str | None:
-        """Refusal of other adjacencies: a distance under replacement bounds no record's contribution."""
+        """Reason to refuse other adjacencies: a distance under replacement does not bound a record's contribution."""
         if self.null_record:
             return None
         return (

@@ -50,7 +50,7 @@ class SparseVector(Mechanism):
 
     Args:
         epsilon: pure epsilon of one search; 0 or greater.
-        cutoff: number of number of answers above the threshold that ends the run.
+        cutoff: number of answers above the threshold that ends the run.
 
     Raises:
         InvalidInputError: a value is outside its domain.

@@ -1,4 +1,4 @@
-"""L2 sensitivity of a strategy: how far one record moves ``C x`` if it takes part in several steps.
+"""L2 sensitivity of a strategy: largest change of ``C x`` by one record that takes part in several steps.
 
 C is the matrix of n steps and x their clipped gradients. A record takes part at places ``p_1 < p_2 < ..``, at most k of
 them and at least b apart, with vectors u of norm at most 1, so that with ``G = C^T C``
@@ -41,7 +41,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 
 MOST_ERROR = 1e-3  # of a strategy that is taken
-EXACT = 1e-9  # relative width from which on both ends are one number
+EXACT = 1e-9  # relative width below which both ends count as one number
 ANY, PATH = "bound for any strategy", "dynamic program for at most twice as many bands as the separation"
 MOST_WORK = 4e8  # operations of the path: a few seconds
 
@@ -50,11 +50,11 @@ class Sensitivity(NamedTuple):
     """Ends of a sensitivity.
 
     Attributes:
-        lower: what the places attain.
+        lower: value attained by the places.
         upper: certified bound, in units of the norm bound of one gradient.
         places: steps, counted from 0, at which a record attains the lower end.
-        exact: whether both ends are one number, but for rounding.
-        theorem: the theorem of the upper end.
+        exact: True if both ends are equal except for rounding.
+        theorem: theorem for the upper end.
     """
 
     lower: float
@@ -70,8 +70,8 @@ class Strategy:
 
     Attributes:
         steps: number n of steps.
-        bands: number of diagonals of C with entries; products of columns as far apart, or farther, are 0.
-        products: of a distance d < bands, ``G[p, p + d]`` for p < n - d.
+        bands: number of diagonals of C with entries; products of columns at that distance or more are 0.
+        products: for each distance d < bands, ``G[p, p + d]`` for p < n - d.
         error: bound e on the error of each of them, relative to the norms of both columns as computed.
         nonnegative: True if no entry of C is negative, so that no product is.
     """
@@ -108,7 +108,7 @@ class Strategy:
 
     @classmethod
     def tree(cls, depth: int, steps: int) -> Strategy:
-        """Return the binary tree with so many levels, whose nodes are the rows: products count common nodes."""
+        """Return the binary tree with ``depth`` levels, whose nodes are the rows: products count common nodes."""
         leaves = np.arange(steps)
 
         def products(d: int) -> Array:
@@ -143,7 +143,7 @@ class Strategy:
         return gram, doubt * np.multiply.outer(sizes, sizes)
 
     def sensitivity(self, separation: int, participations: int) -> Sensitivity:
-        """Return the sensitivity to a record in at most so many steps, at least so far apart."""
+        """Return the sensitivity to a record in at most ``participations`` steps, ``separation`` or more apart."""
         b, k = separation, min(participations, -(-self.steps // separation))
         most, (lower, places) = self._bound(b, k), self._attained([i * b for i in range(k)])
         upper, theorem = most, ANY
@@ -157,7 +157,7 @@ class Strategy:
         return Sensitivity(low, high, tuple(places), low >= high * (1 - EXACT), theorem)
 
     def _bound(self, b: int, k: int) -> float:
-        """The sum of the maxima, for any C."""
+        """Return the sum of the maxima, for any C."""
         most = np.zeros(k)  # over larger distances: of each place i, from i b on
         total = 0.0
         for d in range(self.bands - 1, -1, -1):
@@ -170,13 +170,13 @@ class Strategy:
         raise AssertionError("a strategy has a diagonal")
 
     def _path(self, b: int, k: int) -> tuple[float, list[int]]:
-        """The maximum for at most 2 b bands, with its places."""
+        """Return the maximum for at most 2 b bands, with its places."""
         n, own = self.steps, self.products(0)
         meeting = [(d, 2 * np.abs(self.products(d))) for d in range(b, self.bands)]
         best, came = [own], []
         for _ in range(1, k):
             before, value, source = best[-1], np.full(n, -math.inf), np.full(n, -1)
-            far = max(self.bands, b)  # places so far apart do not meet: the best of those up to p - far
+            far = max(self.bands, b)  # places at this distance have product 0: the best of those up to p - far
             if far < n:
                 top = np.maximum.accumulate(before[: n - far])
                 at = np.maximum.accumulate(np.where(before[: n - far] == top, np.arange(n - far), 0))
@@ -197,7 +197,7 @@ class Strategy:
         return float(best[number].max()), places[::-1]
 
     def _attained(self, places: list[int]) -> tuple[float, list[int]]:
-        """The square of the norm of the columns at these places, with signs chosen one after the other."""
+        """Return the squared norm of the columns at these places, with signs chosen one after the other."""
         rows = {d: self.products(d) for d in {q - p for p in places for q in places if 0 <= q - p < self.bands}}
         signs: list[float] = []
         total = 0.0

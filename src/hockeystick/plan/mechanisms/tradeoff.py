@@ -27,7 +27,7 @@ _REPLACED = Claim(
 
 @dataclass(frozen=True)
 class Tradeoff(FiniteMechanism):
-    """Mechanism whose laws without and with the record are as hard to distinguish as a trade-off function or harder.
+    """Mechanism whose laws without and with the record are as hard to distinguish as a trade-off function, or harder.
 
     At a rate alpha of false alarms on absent records, a test misses at least beta(alpha) of the present records. The
     function is linear between the corners, and ends at (1, 0).

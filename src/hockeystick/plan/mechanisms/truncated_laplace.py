@@ -1,4 +1,4 @@
-"""Laplace noise cut off at a bound, so that outcomes near either end are possible under only one of two laws."""
+"""Laplace noise truncated at a bound, so that outcomes near either end are possible under only one of two laws."""
 
 from __future__ import annotations
 
@@ -74,4 +74,4 @@ class TruncatedLaplace(NoiseOnSum):
         return WindowPair.truncated_laplace(moved, bound, decimal(self.scale))
 
     def of_many(self, direction: Direction, records: int) -> None:
-        """Return ``None``: group privacy from a single record is what is accounted for."""
+        """Return ``None``: users are accounted by group privacy from a single record."""

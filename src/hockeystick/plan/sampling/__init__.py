@@ -1,4 +1,4 @@
-"""Sampling schemes: one frozen dataclass a scheme, one scheme a file."""
+"""Sampling schemes: one frozen dataclass per scheme, one scheme per file."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ LATE = {
     "CyclicPoisson": "cyclic_poisson",
     "SAMPLINGS": "registry",
 }
-"""File of each name, which is imported on first use: all other schemes, in the order of lists for people."""
+"""File of each name, imported on first use: all other schemes, in the order of printed lists."""
 
 if TYPE_CHECKING:
     from hockeystick.plan.sampling.balls_in_bins import BallsInBins as BallsInBins

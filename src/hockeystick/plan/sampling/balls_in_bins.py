@@ -1,4 +1,4 @@
-"""Balls in bins with correlated noise: a record is in one of b bins, drawn in secret and kept in all epochs of a run.
+"""Balls in bins with correlated noise: a record is in one of b bins, drawn secretly and kept in all epochs of a run.
 
 A run of n steps ``C x + s Z`` visits the bins in turn, so that a record in bin i takes part in steps i, i + b, i + 2b,
 and so on. Each record draws its bin uniformly, independently of data, noise and all other records, anew in each run.
@@ -77,14 +77,14 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-MOST_BINS = 2000  # whose products fit in memory
+MOST_BINS = 2000  # largest sizes whose products fit in memory
 MOST_RATE, MOST_EPOCHS, MOST_ONCE, MOST_KEPT = 0.99, 16, 1024, 256
-"""Largest lambda, epochs, and bins of one epoch and of several, up to which lambda-CGD has its exact law: a minute."""
+"""Largest lambda, epochs, and bins of one epoch and of several, with the exact law for lambda-CGD: a minute."""
 
 SHARES = np.linspace(0.0, 0.98, 50)  # of c, tried
-LEAST_RATE, SPARE = 1e-6, 1 + 1e-12  # of lambda; and relative, for the roundings of what lies above
+LEAST_RATE, SPARE = 1e-6, 1 + 1e-12  # of lambda; and relative, for the roundings of the upper pair
 
-MOST_SHIFTS = 32  # of the mixture below
+MOST_SHIFTS = 32  # of the lower mixture
 CLOSE = 1 - 4 * UNIT_ROUNDOFF  # of a distance: a quotient and a root
 
 _PROVED = Claim(Status.BRACKET, "proof in plan/sampling/balls_in_bins.py, by Kahane's inequality")
@@ -136,13 +136,13 @@ class BallsInBins(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return a claim of two ends for correlated noise; everything else is refused."""
+        """Return a bracket for correlated noise; everything else is refused."""
         if Property.RUN not in mechanism.properties:
             return _INDEPENDENT
         return _REPLACED if direction is Direction.REPLACE_ONE else _PROVED
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim; a refusal if the run has another separation, upper if nothing is known below."""
+        """Return the scheme's claim: a refusal if the run has another separation, upper if no lower pair is known."""
         found = self.claim(type(mechanism), direction)
         if found is not _PROVED:
             return found
@@ -180,12 +180,12 @@ class BallsInBins(Sampling):
         return Between(least, tuple(below), why) if below else Above(least)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair above of :meth:`known`."""
+        """Return the upper pair of :meth:`known`."""
         return self.known(mechanism, direction).above
 
 
 def _markov(run: MatrixGaussian, bins: int, side: int) -> MarkovLaw | None:
-    """The exact law of lambda-CGD, for whole epochs no fewer (side 1) or no more (-1) than the steps; None if far out.
+    """Exact law of lambda-CGD, with steps rounded up (side 1) or down (-1) to whole epochs; None out of range.
 
     With fewer rows and columns no product of ``C >= 0`` is larger.
     """
@@ -202,10 +202,10 @@ class _Products(NamedTuple):
     """Products of the sums of columns at the steps of each bin.
 
     Attributes:
-        most: the largest product of a bin with itself, of |C| and rounded up.
+        most: the largest product of a bin with itself, for |C|, rounded up.
         most_between: the largest product of two bins at a distance of 0, 1, .., at least 0.
-        least: the least product of a bin with itself, of C and rounded down.
-        least_between: the least product of two bins, 0 of one bin.
+        least: the least product of a bin with itself, for C, rounded down.
+        least_between: the least product of two bins; 0 if there is one bin.
         along: lengths of all sums along their own sum, rounded down; None if one is not positive.
     """
 
@@ -217,18 +217,18 @@ class _Products(NamedTuple):
 
     @property
     def known_below(self) -> bool:
-        """True if there is a pair below."""
+        """True if a lower pair is known."""
         return self.along is not None or self.evenly
 
     @property
     def evenly(self) -> bool:
-        """True if the least products are those of a law."""
+        """True if the least products define a law."""
         return self.least > 0 and self.least_between >= 0
 
 
 @lru_cache(maxsize=4)
 def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
-    """Products of a strategy and of its absolute values, kept while the noise is calibrated."""
+    """Return the products of a strategy and of its absolute values, cached while the noise is calibrated."""
     beside = ~np.eye(bins, dtype=bool)
     gram, doubt = magnitudes.of_bins(bins)
     high = gram + doubt
@@ -247,13 +247,14 @@ def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
 
 
 def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None:
-    """Return ``log E Lambda^2``, the square c of a Gaussian round, and the least chain that lies above with it.
+    """Return ``log E Lambda^2``, the square c of a Gaussian round, and the least chain that dominates with it.
 
-    Products are at most ``c + (own - c) lambda^d`` at a distance d. Known apart are all bins, or those of one half.
+    Products are at most ``c + (own - c) lambda^d`` at a distance d. Either all bins are distinguished, or those of one
+    half.
 
     Args:
         own: the largest product of a bin with itself, over the variance of the noise.
-        between: that of two bins at a distance of 0, 1, ..
+        between: the largest product of two bins at a distance of 0, 1, ..
     """
     found = []
     for bins in {len(between), len(between) // 2} - {0, 1}:
@@ -274,7 +275,7 @@ def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None
 
 
 def _mixture(shifts: Array, add: bool) -> DominatingPair:
-    """Pair of a mixture with these shifts, of which close ones become one, the smallest."""
+    """Return the pair of a mixture with these shifts, where close ones are merged into the smallest."""
     low, high = float(shifts.min()), float(shifts.max())
     if len(set(shifts.tolist())) > MOST_SHIFTS:
         step = (high - low) / MOST_SHIFTS
@@ -287,7 +288,7 @@ def _mixture(shifts: Array, add: bool) -> DominatingPair:
 
 
 def _equal(bins: int, own: float, shared: float, noise: float, side: int, add: bool) -> DominatingPair:
-    """Pair of the products own of each bin and shared between bins, at distances rounded up (1) or down (-1)."""
+    """Return the pair of equal products own of a bin and shared by two, at distances rounded up (1) or down (-1)."""
     spare, shared = 1 + side * 8 * UNIT_ROUNDOFF, min(shared, own)
     parts: list[tuple[DominatingPair, int]] = []
     if shared > 0:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
-    """Return the dominating pair of a mechanism that sees every record.
+    """Return the dominating pair of a mechanism run on every record.
 
     Raises:
         UnsupportedError: no pair is proved, or only a Renyi curve is known.
@@ -30,7 +30,7 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
 
 
 def own_known(mechanism: Mechanism, direction: Direction) -> Known:
-    """Return the pair of a mechanism that sees every record, with its side; a record set to zero counts as absent.
+    """Return the pair of a mechanism run on every record, with its side; a record set to zero counts as absent.
 
     Raises:
         UnsupportedError: no pair is proved, or only a Renyi curve is known.
@@ -64,13 +64,13 @@ LAWS_SAMPLED = Claim(
     "distributions for two values of a record say nothing about a batch without it; give the distributions with and "
     "without the record, with Poisson sampling and adjacency 'add-or-remove'",
 )
-"""Refusal to sample two laws of one's own when a record is replaced."""
+"""Refusal to sample two user-defined laws when a record is replaced."""
 
 
 def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
     """Return the mechanism's claim about the pair that a theorem on sampling starts from.
 
-    A product has none, nor have two laws of one's own when a record is replaced.
+    A product has none, nor do two user-defined laws when a record is replaced.
     """
     base = mechanism.claims[direction]
     if base.status is Status.REFUSED:
@@ -88,8 +88,8 @@ def inherited(base: Claim, theorem: Claim) -> Claim:
         theorem: claim if that pair is tight.
 
     Returns:
-        A refusal unchanged; for a pair that only dominates, the claim that the new one dominates, even if pairs below
-        it are known, which would need a theorem of their own.
+        A refusal unchanged; for a pair that only dominates, the claim that the new one dominates, even if lower pairs
+        are known, which would need their own theorem.
     """
     if base.status is Status.TIGHT:
         return theorem
@@ -181,9 +181,9 @@ class Sampling(metaclass=NamedArguments):
         """Return the support of a combination, with its reason."""
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return the scheme whose claims and pairs one round has: this one, or no sampling if it samples nothing.
+        """Return the scheme whose claims and pairs apply to a round: this one, or no sampling if it samples nothing.
 
-        Rounds ask that scheme, so the methods below are never called with parameters that sample nothing.
+        Rounds use that scheme, so the methods below are never called with parameters that sample nothing.
         """
         return self
 
@@ -202,7 +202,7 @@ class Sampling(metaclass=NamedArguments):
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the pair of one round with its side: tight or above, by the claim.
 
-        A scheme whose claim is ``between`` overrides this with a pair below; :meth:`pair` is the one above.
+        A scheme whose claim is ``between`` overrides this with lower pairs; :meth:`pair` is the upper one.
 
         Raises:
             UnsupportedError: a round has only a Renyi curve.
@@ -224,15 +224,15 @@ class Sampling(metaclass=NamedArguments):
     def participations(self, steps: int) -> int:
         """Return the largest number of ``steps`` of one kind of rounds that may include a record.
 
-        The composition for such a kind is that many rounds of :meth:`pair`.
+        Such a kind is composed as that many rounds of :meth:`pair`.
         """
         return steps
 
     def same_for_all(self, steps: int) -> bool:
         """Return True if every record may be in equally many of ``steps`` of one kind of rounds.
 
-        If this fails for several kinds at once, no single record need be in :meth:`participations` steps of each, and
-        there is no lower bound.
+        If this fails for several kinds at once, possibly no single record is in :meth:`participations` steps of each,
+        and there is no lower bound.
         """
         return True
 
@@ -276,7 +276,7 @@ class Sampling(metaclass=NamedArguments):
         return self.steps_per_epoch
 
     def broken_off(self, steps: int) -> Sampling | None:
-        """Return the scheme of a round that ends after ``steps`` steps; ``None`` if such a round counts whole."""
+        """Return the scheme of a round that ends after ``steps`` steps; ``None`` if such a round counts as a whole."""
         return None
 
 

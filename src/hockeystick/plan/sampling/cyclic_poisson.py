@@ -83,18 +83,18 @@ class CyclicPoisson(Sampling):
         return self.within.effective(direction)
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim; of correlated noise by its strategy."""
+        """Return the scheme's claim; for correlated noise it depends on the strategy."""
         found = self.claim(type(mechanism), direction)
         return grouped.banded(grouped.run_of(mechanism), self.groups) if found is grouped.GROUPED else found
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pair of a step of the record's group; of correlated noise those of all of them."""
+        """Return the pair of a step of the record's group; for correlated noise, the pairs of all its steps."""
         if Property.RUN not in mechanism.properties:
             return self.within.known(mechanism, direction)
         return grouped.poisson(grouped.run_of(mechanism), self.groups, lambda base: self.within.mixed(base, direction))
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair above of :meth:`known`."""
+        """Return the upper pair of :meth:`known`."""
         return self.known(mechanism, direction).above
 
     def participations(self, steps: int) -> int:

@@ -15,10 +15,9 @@ prove the case of cyclic Poisson sampling.
 
 **Groups differ** in the norms of their columns, and by one step where b does not divide n. More noise is a
 post-processing: above, the j-th round of every group has the largest norm of them. *Poisson sampling*: a group with
-fewer steps is that of one with more, of which the rest is not looked at. *Random allocation*: the more steps there are
-to draw from, the less it costs (as larger batches in ``random_allocation.py``), so that the groups with ``floor(n /
-b)`` steps count, with the largest norm of all. Below is one of the groups itself, for random allocation with its
-smallest norm.
+fewer steps is one with more steps, of which the rest is ignored. *Random allocation*: the more steps there are to draw
+from, the less it costs (as larger batches in ``random_allocation.py``), so that the groups with ``floor(n / b)`` steps
+count, with the largest norm of all. Below is one of the groups itself, for random allocation with its smallest norm.
 """
 
 from __future__ import annotations
@@ -51,12 +50,12 @@ WHY = "the columns of the strategy differ in norm, or their norms are known only
 
 
 def run_of(mechanism: Mechanism) -> MatrixGaussian:
-    """Return a mechanism whose properties say that it is a run."""
+    """Return the mechanism, which its properties declare to be a run."""
     return cast("MatrixGaussian", mechanism)
 
 
 def refusal(run: MatrixGaussian, groups: int, name: str) -> Claim | None:
-    """Return why a run has no theorem for records in groups, or None."""
+    """Return the refusal of a run without a theorem for records in groups, or None."""
     places = -(-run.steps // groups)
     reason = None
     if run.min_separation != groups:
@@ -82,14 +81,14 @@ def banded(run: MatrixGaussian, groups: int) -> Claim:
 
 
 def poisson(run: MatrixGaussian, groups: int, sampled: Sampled) -> Between:
-    """Return the pairs of a run in which each step samples from its group by itself."""
+    """Return the pairs of a run in which each step samples from its group independently."""
     grid = _squares(run, groups)
     one = grid[:, int(grid.sum(axis=0).argmax())]
     return Between(_product(run, grid.max(axis=1), 1, sampled), (_product(run, one, -1, sampled),), WHY)
 
 
 def allocated(run: MatrixGaussian, steps_per_epoch: int, sampled: Sampled) -> Between:
-    """Return the pairs of a run in which a record draws one of so many steps of its group, epoch by epoch."""
+    """Return the pairs of a run in which a record draws one of its group's steps in each epoch."""
     grid = _squares(run, run.min_separation)
     places, longer = divmod(run.steps, run.min_separation)
     epochs, least = places // steps_per_epoch, grid[:places, longer:].min(axis=0).max()

@@ -150,13 +150,13 @@ class Poisson(Sampling):
         return PoissonSubstitutionPair(base.mu, rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixture pair with its side; of two laws that are known to within two pairs, both mixtures."""
+        """Return the mixture pair with its side; for two laws known to within two pairs, both mixtures."""
         rate = self.sample_rate
         if Property.LAWS not in mechanism.properties or direction is Direction.REPLACE_ONE or rate is None:
             return super().known(mechanism, direction)
         found = mechanism.known(direction)
         assert isinstance(found, Between)  # guaranteed by the property
-        # what (P, Q) dominates, it dominates after sampling
+        # domination is preserved by sampling
         sampled = PoissonAddPair if direction is Direction.ADD else PoissonRemovePair
         bases = (pair.mirror if direction is Direction.ADD else pair for pair in found.below)
         below = tuple(sampled(base, rate) for base in bases if base is not None)
@@ -166,7 +166,7 @@ class Poisson(Sampling):
         """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.
 
         See ``plan/users.py``; the binomial law is cut as for draws with replacement. If a batch holds more than 20 of a
-        user's records on average, the pair above has all of them in every batch, the largest law, and the one below is
+        user's records on average, the upper pair has all of them in every batch, the largest law, and the lower one is
         that of a user with fewer records.
         """
         if self.sample_rate == 1:

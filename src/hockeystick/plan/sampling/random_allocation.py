@@ -3,7 +3,7 @@
 Also known as balls-in-bins sampling. An epoch has t steps; the draw of a record is secret, and independent of those of
 all other records, so that with and without the record the others take part in the same way. A round is one epoch.
 
-**One participation an epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof.
+**One participation per epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof.
 *Tight*: where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
 
 **Setting a record's contribution to zero.** The others draw their steps as before, independently of the record. In
@@ -30,11 +30,11 @@ and as ``H_a(Q || Q) = 0`` for a >= 1. Larger batches: the sums of the largest p
 with b, so the smaller batches' probabilities are an average of permutations of the larger ones' (Hardy, Littlewood,
 Polya), and the steps may be permuted without changing H, which is jointly convex.
 
-**k steps an epoch**, k <= t. *Upper*: a uniformly random set of k steps results from dealing the steps at random into k
-blocks, r = t - k floor(t / k) of which have ``ceil(t / k)`` steps and the others ``floor(t / k)``, and drawing one step
-of each block: the law is the same under all permutations of the steps. Given the blocks, the outcomes are independent
-epochs of one step in each; mixing over them is joint convexity (Feldman, Shenfeld 2025 [FS25] decompose likewise).
-*Lower*: the sum of all outcomes of an epoch is ``N(k mu, t)`` against ``N(0, t)``. No closer pair is known.
+**k steps per epoch**, k <= t. *Upper*: a uniformly random set of k steps results from dealing the steps at random into
+k blocks, r = t - k floor(t / k) of which have ``ceil(t / k)`` steps and the others ``floor(t / k)``, and drawing one
+step of each block: the law is the same under all permutations of the steps. Given the blocks, the outcomes are
+independent epochs of one step in each; mixing over them is joint convexity (Feldman, Shenfeld 2025 [FS25] decompose
+likewise). *Lower*: the sum of all outcomes of an epoch is ``N(k mu, t)`` against ``N(0, t)``. No closer pair is known.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
 
 _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pairs/sampled/allocation.py")
-"""Claim for adding and removing a record that takes part once an epoch, with Gaussian noise."""
+"""Claim for adding and removing a record that takes part once per epoch, with Gaussian noise."""
 
 _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blocks above, the sum of all steps below")
-"""Claim for adding and removing a record that takes part several times an epoch, with Gaussian noise."""
+"""Claim for adding and removing a record that takes part several times per epoch, with Gaussian noise."""
 
 _NOT_GAUSSIAN = Claim(
     Status.REFUSED,
@@ -291,7 +291,7 @@ class RandomAllocation(Sampling):
         return base.mu * math.sqrt(self.epochs_per_assignment)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair of one epoch, or of all epochs of an assignment; of correlated noise that of the run."""
+        """Return the pair of one epoch, or of all epochs of an assignment; for correlated noise that of the run."""
         if Property.RUN in mechanism.properties:
             return self.known(mechanism, direction).above
         mu = self._mu(mechanism)
@@ -311,7 +311,7 @@ class RandomAllocation(Sampling):
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair.
 
-        Of correlated noise: those of its run.
+        For correlated noise: those of its run.
         """
         if Property.RUN in mechanism.properties:
             add = direction is Direction.ADD

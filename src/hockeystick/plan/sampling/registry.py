@@ -6,4 +6,4 @@ SAMPLINGS: tuple[type[sampling.Sampling], ...] = (
     sampling.NoSampling,
     *(getattr(sampling, name) for name in sampling.LATE if name != "SAMPLINGS"),
 )
-"""All sampling schemes, in the order of lists for people."""
+"""All sampling schemes, in the order of printed lists."""

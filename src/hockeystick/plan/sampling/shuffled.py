@@ -1,12 +1,12 @@
 """Shuffled batches: in each epoch an order of the records is cut into batches, so a record is in one step of it.
 
-Most loaders do this, and no pair is known that is attained and dominates. A bracket is proved here. A round is one
-epoch of t steps, ``u`` a unit vector, contributions and noise are in units of the norm bound C, s is the noise.
+Most loaders do this, and no tight pair is known. A bracket is proved here. A round is one epoch of t steps, ``u`` a
+unit vector, contributions and noise are in units of the norm bound C, s is the noise.
 
 **Replacing a record, above.** Fix the orders of all epochs, which are chosen independently of the data and of the
 releases. In an epoch, one step contains the record. Given the past, that step is dominated by the mechanism's pair
 under replacement, and the others have the same law with either value of the record. Adaptive composition (Zhu, Dong,
-Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round an epoch, whatever the orders. The laws with orders drawn
+Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round per epoch, whatever the orders. The laws with orders drawn
 at random are mixtures of these with the same weights on both sides, and ``H_b`` is jointly convex: the bound remains
 valid. The orders are arbitrary: drawn once, anew every epoch, from a small buffer, or not at all.
 
@@ -65,7 +65,7 @@ is an epoch in which the record is in each step with probability b / n and in no
 is the sum of all steps of an epoch, ``N(mu, t)`` against ``N(0, t)``, or its mixture with the latter if the record may
 be in no step: a post-processing of the outcome, and so below it.
 
-**One step an epoch** samples nothing: the mechanism's own claim holds.
+**One step per epoch** samples nothing: the mechanism's own claim holds.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ SPARE = 4
 
 
 LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
-"""Range of the epochs of random allocation whose pair is composed; for others a function of the outcome is."""
+"""Range of the epochs of random allocation whose pair is composed; others use a function of the outcome."""
 
 
 @dataclass(frozen=True)
@@ -252,14 +252,14 @@ class Shuffled(Sampling):
         return _ANOTHER_NUMBER if (self.dataset_size - 1) % self.batch_size == 0 else found
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return one unsampled round an epoch: the record in its place, and the last batch if one is added."""
+        """Return one unsampled round per epoch: the record in its place, and the last batch if one is added."""
         if direction.keeps_places:
             return own_pair(mechanism, direction)
         mu = _mu(mechanism.with_against_without())
         return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, SPARE))
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the bracket: one unsampled round an epoch above, an epoch of random allocation below."""
+        """Return the bracket: one unsampled round per epoch above, an epoch of random allocation below."""
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
@@ -292,7 +292,7 @@ class Shuffled(Sampling):
         return Fraction(*checked_sizes(self.batch_size, self.dataset_size))
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the curve of one unsampled round an epoch, even if the mechanism has a curve and no pair.
+        """Return the curve of one unsampled round per epoch, even if the mechanism has a curve and no pair.
 
         For orders above 1 the Renyi divergence of a mixture is at most the largest of its parts.
         """
@@ -329,11 +329,11 @@ def _mu(pair: object) -> float:
 
 
 def _allocated(mu: float, groups: tuple[tuple[Fraction, int], ...], add: bool) -> DominatingPair:
-    """Epoch in which a record is in each step with a probability, in one order of its laws; or the sum of its steps.
+    """Return the pair of an epoch with given step probabilities, in one order of its laws; or of the sum of its steps.
 
     Args:
         mu: distance of the two laws of a step.
-        groups: probability of a step and number of steps, of one group.
+        groups: probability of a step and number of steps, for one group.
         add: True if the law with the record is the second.
     """
     ((weight, steps),) = groups

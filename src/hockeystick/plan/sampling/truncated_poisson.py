@@ -104,7 +104,7 @@ _WHY = "in a truncated batch a record displaces another, and no tight pair is kn
 class TruncatedPoisson(Sampling):
     """Poisson sampling, with batches of more than ``max_batch_size`` records cut to that many at random.
 
-    With a limit some standard deviations above the mean the cut is rare, and costs little.
+    With a limit some standard deviations above the mean, a cut is rare and costs little.
 
     Args:
         sample_rate: probability with which a record is sampled, in (0, 1].

@@ -184,7 +184,7 @@ class WithoutReplacement(Sampling):
         return _as_known(inherited(base, _REPLACED), bool({Property.SUM, Property.GUARANTEE} & mechanism.properties))
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return no sampling if every batch is the whole dataset, of which no record is added or removed."""
+        """Return no sampling if every batch is the whole dataset and no record is added or removed."""
         return NO_SAMPLING if self.rate == 1 and direction.keeps_places else self
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
@@ -205,7 +205,7 @@ class WithoutReplacement(Sampling):
         return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pair above and those of instances, for replacing a record or setting it to zero."""
+        """Return the upper pair and those of instances, for replacing a record or setting it to zero."""
         if not direction.keeps_places:
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
@@ -250,14 +250,14 @@ class WithoutReplacement(Sampling):
 
 
 def _as_known(claim: Claim, attained: bool) -> Claim:
-    """The claim, weakened to an upper bound unless some rest of a batch attains the pair under replacement."""
+    """Return the claim, weakened to an upper bound unless some rest of a batch attains the pair under replacement."""
     if attained or claim.status not in (Status.TIGHT, Status.BRACKET):
         return claim
     return Claim(Status.UPPER, claim.cited)
 
 
 def _base(mechanism: Mechanism) -> DominatingPair:
-    """The mechanism's pair under replacement, from which sampling starts."""
+    """Return the mechanism's pair under replacement, from which sampling starts."""
     return own_pair(mechanism, Direction.REPLACE_ONE)
 
 
@@ -269,7 +269,7 @@ def _mu(mechanism: Mechanism) -> float:
 
 
 def _mirrored(base: DominatingPair) -> DominatingPair:
-    """The pair, if it is its own mirror image.
+    """Return the pair, if it is its own mirror image.
 
     Raises:
         UnsupportedError: it is not.
