@@ -1,4 +1,4 @@
-"""The least protection that meets a target: any one parameter of a plan, on the safe side.
+"""Calibration: the value of one parameter that just meets a target, on the safe side.
 
 The search is that of ``questions/search.py``. The batch size or rate of a plan with epochs is searched twice: first for
 the steps of an epoch, then between the two values where these change.
@@ -20,7 +20,7 @@ from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 from hockeystick.values.outward import DOWN, UP, html_table, rounded, shortest
 
-TOLERANCE = 1e-6  # relative tolerance of a value that is no whole number
+TOLERANCE = 1e-6  # relative tolerance of a value that is not a whole number
 NEXT_STAIR = 2.0**-40
 """Relative distance below a stair, far above a double's rounding, at which the steps are surely those below it."""
 
@@ -31,7 +31,7 @@ class Calibration:
 
     Attributes:
         parameter: name of the parameter.
-        value: value that meets the target and protects least, within the tolerance, or exactly for a whole number (its
+        value: least protective value that meets the target, within the tolerance, or exactly for a whole number (its
             neighbour misses the target).
         target: target of the calibration.
         achieved: certified interval of the plan with that value.
@@ -39,7 +39,7 @@ class Calibration:
         beside: nearest tried value that does not meet the target, with its interval; ``None`` if the end of the
             parameter's range meets it. Still larger batch sizes or rates of a plan with epochs may meet it, since an
             epoch then has fewer steps.
-        limited: reason why the two lie farther apart than the tolerance, or why the one beside may meet the target (its
+        limited: reason why the two lie farther apart than the tolerance, or why ``beside`` may meet the target (its
             interval contains it); ``None`` otherwise. The value always meets the target, but may then not be the best.
     """
 
@@ -132,7 +132,7 @@ def calibrate(
             function, any of these or your own :class:`~hockeystick.questions.parameters.Parameter`.
         target: one of ``hockeystick.targets``.
         tolerance: relative tolerance of the parameter; whole numbers are exact.
-        gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
+        gap: requested relative width of the intervals; the accountant's default if ``None``.
 
     Returns:
         The value, its achieved interval, and the value just beside it that does not meet the target.
@@ -191,7 +191,7 @@ def _between_stairs(
         return math.ceil(stair(1) / value)
 
     fewest, most = steps_at(parameter.most), steps_at(parameter.least)
-    # from the middle and not from the plan's value: without monotonicity the answer could depend on it
+    # from the middle, not from the plan's value: without monotonicity the answer could depend on it
     middle = math.ceil(math.sqrt(fewest * most))
     steps = Parameter("steps per epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
     search = Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap)

@@ -1,10 +1,10 @@
 """Certified epsilon or delta of many plans in one call.
 
-Plans of a few kinds of Poisson-sampled Gaussian rounds (that is, DP-SGD), with unsampled Gaussian rounds beside them,
-are computed side by side under add-or-remove, zero-out, add and remove (``engines/core``). All others are computed one
-by one, as are those whose interval the batch leaves open, so every plan that ``plan.epsilon`` answers has an answer
-here. Equal questions are computed once. The answer for a plan does not depend on the others, their order or their
-number, to the last bit.
+Plans of a few kinds of Poisson-sampled Gaussian rounds (that is, DP-SGD), possibly with unsampled Gaussian rounds, are
+computed side by side under add-or-remove, zero-out, add and remove (``engines/core``). All others are computed one by
+one, as are those whose interval the batch leaves open, so every plan that ``plan.epsilon`` answers has an answer here.
+Equal questions are computed once. The answer for a plan does not depend on the others, their order or their number, to
+the last bit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MANY_EXPECTED = 30.0
 plan then takes 2 ms and is narrow enough. With fewer it takes 10 to 400 ms, and gains a digit at most.
 """
 
-LIMITED = "rounding and remainder terms keep the interval wider than the requested gap"  # reason of a wider interval
+LIMITED = "rounding and remainder terms keep the interval wider than the requested gap"  # reason for a wider interval
 
 
 def epsilons(
@@ -58,14 +58,14 @@ def epsilons(
     Args:
         plans: any number of plans, equal or different.
         delta: one for all, or one for each; the plans' own by default.
-        gap: widest relative width wanted. The default is 1e-6, but a plan of sampled Gaussian rounds may be up to 1e-3
+        gap: requested relative width. The default is 1e-6, but a plan of sampled Gaussian rounds may be up to 1e-3
             wide; with an explicit gap it is then computed alone.
 
     Returns:
         Certified ends as arrays, in the order of the plans, with the accountant of each.
 
     Raises:
-        InvalidInputError: an item is no plan, or deltas are missing, of another number than the plans, or outside
+        InvalidInputError: an item is not a plan, or deltas are missing, of another number than the plans, or outside
             [0, 1); the message names the plan by its index, counted from 0.
         UnsupportedError: ``plan.epsilon`` does not answer a plan.
 
@@ -93,13 +93,13 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
     Args:
         plans: any number of plans, equal or different.
         epsilon: one for all, or one for each.
-        gap: widest relative width wanted, as for :func:`epsilons`.
+        gap: requested relative width, as for :func:`epsilons`.
 
     Returns:
         Certified ends as arrays, in the order of the plans, with the accountant of each.
 
     Raises:
-        InvalidInputError: an item is no plan, or epsilons are of another number than the plans, or outside their
+        InvalidInputError: an item is not a plan, or epsilons are of another number than the plans, or outside their
             domain; the message names the plan by its index, counted from 0.
         UnsupportedError: ``plan.delta`` does not answer a plan.
 
@@ -149,7 +149,7 @@ def _answered(
     gap: float | None,
     alone: Callable[[Plan, float], Any],
 ) -> PlanBand:
-    """Answer of every plan, by the batch or else alone, once for equal questions."""
+    """Return the answer for every plan, by the batch or else alone, once for equal questions."""
     keys: dict[int, Key] = {}
     for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
         steps = steps_of(plan) if may else None
@@ -217,12 +217,12 @@ def steps_of(plan: Plan) -> Steps | None:
 
 
 def _sampled(kinds: Iterable[tuple[float, ...]]) -> int:
-    """Number of kinds that sample their records."""
+    """Return the number of kinds that sample their records."""
     return sum(rate < 1 for _, rate, *_ in kinds)
 
 
 def _by_batch(keys: list[Key], ask: Asking, gap: float | None) -> dict[Key, One]:
-    """The batch's answers, without questions that it leaves open."""
+    """Return the batch's answers, without the questions that it leaves open."""
     groups: dict[tuple[Adjacency, int], list[Key]] = {}  # plans of one side and equally many kinds
     for key in keys:
         groups.setdefault((key.adjacency, _sampled(key.steps)), []).append(key)
@@ -232,7 +232,7 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None) -> dict[Key, One]
         with np.errstate(invalid="ignore"):
             width = found.upper - found.lower
             known = np.isfinite(found.upper) & (width <= (gap or WIDE) * found.upper)
-            known &= found.lower <= found.upper  # intervals of one truth that contradict each other are no answer
+            known &= found.lower <= found.upper  # contradictory intervals for one number are not an answer
             wide = width > (gap or DEFAULT_GAP) * found.upper
         if gap is None:  # the engine for one plan narrows the interval of many expected draws quickly
             expected = np.array([sum(rate * count for _, rate, count in key.steps) for key in group])
@@ -251,7 +251,7 @@ def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: fl
     kept = [step for key in keys for step in key.steps if step[1] < 1]
     noise, rate, count = np.array(kept, dtype=np.float64).T.copy()
     rows = Rows(1 / noise, rate, count, np.log(rate), np.full(len(noise), side is Adjacency.ADD))
-    # rounds that take every record are one Gaussian of variance v
+    # unsampled rounds are one Gaussian of variance v
     beside = [math.fsum(times / sigma**2 for sigma, share, times in key.steps if share == 1) for key in keys]
     return ask(Plans(rows, np.array(beside), kinds), side, np.array([key.at for key in keys]), gap or DEFAULT_GAP)
 
@@ -279,14 +279,14 @@ def _asked(plans: Plans, side: Adjacency, asked: Asked) -> Worse:
 
 
 def _moved(x: Array, towards: float) -> Array:
-    """The numbers moved by twice ULPS doubles, which covers a function with an error of at most ULPS units."""
+    """Return the numbers moved by twice ULPS doubles, which covers a function with an error of at most ULPS units."""
     for _ in range(2 * ULPS):
         x = np.nextafter(x, towards)
     return x
 
 
 def _by_itself(number: int, plan: Plan, at: float, alone: Callable[[Plan, float], Any]) -> One:
-    """The answer by the engines for one plan, whose refusal names the plan."""
+    """Return the answer by the engines for one plan; a refusal names the plan."""
     with _naming(number):
         found = alone(plan, at)
     ends = found.ends  # 'auto' returns no estimates
@@ -317,7 +317,7 @@ def _checked_gap(gap: float | None) -> float | None:
 
 
 def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:
-    """One number for each plan, from one number or as many as plans.
+    """Return one number for each plan, from one number or as many as plans.
 
     Raises:
         InvalidInputError: their number differs, or one is outside its domain.

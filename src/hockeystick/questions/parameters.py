@@ -37,9 +37,9 @@ class Parameter:
         most: largest value tried.
         whole: True for a whole number.
         start: first value tried.
-        stair: for a parameter that determines the number of steps, which falls in jumps as the parameter grows: the
-            smallest value at which an epoch has at most so many steps. Privacy is monotone only between two stairs,
-            where the number of steps is constant.
+        stair: for a parameter that determines the number of steps, which falls in jumps as the parameter grows:
+            function that returns the smallest value at which an epoch has at most a given number of steps. Privacy is
+            monotone only between two stairs, where the number of steps is constant.
     """
 
     name: str
@@ -75,7 +75,7 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
 
 
 def _last(build: Build, start: float, end: float) -> float:
-    """The last valid value between one that makes a plan and an end of the range, since mechanisms have limits.
+    """Return the last valid value between a valid one and an end of the range, since mechanisms have limits.
 
     The valid values of a mechanism are a positive interval, so bisection of the logarithms finds its end.
     """
@@ -152,7 +152,7 @@ GIVEN: Mapping[str, str] = {
 
 
 def _no_parameter(name: object) -> str:
-    """Message that refuses a parameter, without suggestions if it names a given quantity."""
+    """Return the message that refuses a parameter, without suggestions if it names a given quantity."""
     said = GIVEN.get(name.replace("_", "-")) if isinstance(name, str) else None
     if said is None:
         before = "; the parameter comes before the plan" if str(name).endswith((".toml", ".json")) else ""
@@ -190,12 +190,12 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 
 def _read(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """The parameter with its present value and its range, and a function from another value to the plan."""
+    """Return the parameter with its present value and its range, and a function from another value to the plan."""
     return _READERS.get(parameter.name, _field)(plan, parameter)
 
 
 def _field(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """A field of the mechanism or the sampling scheme that is equal in all rounds with the field."""
+    """Return a field of the mechanism or the sampling scheme that is equal in all rounds with the field."""
     key = parameter.name.replace("-", "_")
     part = "sampling" if key == "check_in" else "mechanism"
     found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
@@ -208,7 +208,7 @@ def _check_monotone(plan: Plan, key: str) -> None:
     """Refuse a parameter in which privacy is not monotone.
 
     Raises:
-        InvalidInputError: a mechanism declares it as such.
+        InvalidInputError: a mechanism declares it not monotone.
     """
     for item in plan.rounds:
         reason = item.mechanism.not_monotone.get(key)
@@ -230,13 +230,13 @@ def _with(item: Round, part: str, key: str, value: float) -> Round:
 
 
 def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """The sample rate; with epochs, one of at least 1/k has at most k steps each."""
+    """Return the sample rate; with epochs, a rate of at least 1/k gives at most k steps each."""
     schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "sample_rate")]
     value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
     parameter = replace(parameter, start=value)
 
     def build(new: float) -> Plan:
-        rate = 1.0 if new > RATE.keywords["maximum"] else new  # rates next to 1 cost no more than 1, and are no rates
+        rate = 1.0 if new > RATE.keywords["maximum"] else new  # rates close to 1 cost no more than 1, and are not valid
         return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=rate, batch_size=None))
 
     if epochs := _epochs_of(plan, "sample_rate"):
@@ -246,7 +246,7 @@ def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """The batch size, up to the dataset's; with epochs, batches of at least N/k records have at most k steps each."""
+    """Return the batch size, up to the dataset's; with epochs, at least N/k records give at most k steps each."""
     schemes: list[Any] = [
         item.sampling
         for item in plan.rounds
@@ -254,7 +254,7 @@ def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
         and any(_has(item.sampling, key) for key in ("batch_size", "sample_rate"))
     ]
     batch, records = _one({(_batch_of(scheme), scheme.dataset_size) for scheme in schemes}, "batch_size")
-    most = int(RATE.keywords["maximum"] * records)  # one of next to all records counts as all
+    most = int(RATE.keywords["maximum"] * records)  # a batch of nearly all records counts as all
 
     def build(new: float) -> Plan:
         size = min(int(new), records)
@@ -273,12 +273,12 @@ def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _batch_of(scheme: Any) -> float:
-    """Batch size of a scheme with a known dataset size; the expected one if it has a rate."""
+    """Return the batch size of a scheme with a known dataset size; the expected one if it has a rate."""
     return float(scheme.batch_size or scheme.sample_rate * scheme.dataset_size)
 
 
 def _resampled(item: Round, has: str, **keys: float | None) -> Round:
-    """The round with other keys of its scheme, as far as the scheme has them; unchanged without the key ``has``."""
+    """Return the round with other keys of its scheme, if the scheme has them; unchanged without the key ``has``."""
     scheme: Any = item.sampling
     if not _has(scheme, has):
         return item
@@ -287,12 +287,12 @@ def _resampled(item: Round, has: str, **keys: float | None) -> Round:
 
 
 def _epochs_of(plan: Plan, has: str) -> int:
-    """Largest number of epochs of a round whose scheme has the key ``has``; 0 if there is none."""
+    """Return the largest number of epochs of a round whose scheme has the key ``has``; 0 if there is none."""
     return max((item.epochs or 0 for item in plan.rounds if _has(item.sampling, has)), default=0)
 
 
 def _refused_whole(plan: Plan) -> bool:
-    """True if a round may have a batch of some records but not of all, since a neighbour lacks one."""
+    """Return True if a round may have a batch of some records but not of all, since a neighbour lacks one."""
     for item in plan.rounds:
         if _has(item.sampling, "batch_size") and _has(item.sampling, "dataset_size"):
             keys = dict.fromkeys(FOLLOWING) | {"batch_size": item.sampling.dataset_records}
@@ -304,7 +304,7 @@ def _refused_whole(plan: Plan) -> bool:
 
 
 def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Steps of the only kind of round; a started round of several steps counts whole."""
+    """Return the steps of the only kind of round; a started round of several steps counts as a whole."""
     item = _only(plan, "steps", plan.rounds)
     together = item.steps_per_round
     return replace(parameter, start=item.steps), lambda new: _each(
@@ -313,7 +313,7 @@ def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _epochs(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Epochs of the only round with epochs, or of the only kind of round; all others stay unchanged."""
+    """Return the epochs of the only round with epochs, or of the only kind of round; all others stay unchanged."""
     only = _only(plan, "epochs", _with_epochs(plan) or plan.rounds)
     each = steps_of_epoch(only.sampling)
     return replace(parameter, start=only.steps / each, most=MAX_COUNT // each), lambda new: _each(
@@ -361,7 +361,7 @@ def _one(values: set[Any], key: str) -> Any:
 
 
 def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
-    """The one round among ``those`` whose number can be changed.
+    """Return the one round among ``those`` whose number can be changed.
 
     Raises:
         InvalidInputError: there are several; the message names the parameters that can be changed.

@@ -1,4 +1,4 @@
-"""Interrupted plans: the plan after a share of its rounds."""
+"""Interrupted plans: the plan after a fraction of its rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hockeystick.plan.plan import Plan
 
 
 def partly_run(plan: Plan, shares: Iterable[float]) -> dict[int, Plan]:
-    """Return the plan after each share of every kind of its rounds, rounded up, by number of steps.
+    """Return the plan after each fraction of every kind of its rounds, rounded up, by number of steps.
 
     Args:
         plan: the plan.

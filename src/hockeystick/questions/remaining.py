@@ -79,12 +79,12 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
         return Remaining(0, unit, one, spent, spent, extended(1).epsilon(delta), target)
     count = int(found.value)
     beside = extended(count + 1).epsilon(delta) if found.beside is None else found.beside[1]
-    # answers seen by the search, since asking again may have less work left
+    # answers found by the search, since a repeated question may have less work left
     return Remaining(count, unit, one, spent, found.achieved if count else spent, beside, target)
 
 
 def _unit(plan: Plan, more: Round | None) -> Round:
-    """One epoch of a round with epochs, else one round."""
+    """Return one epoch of a round with epochs, else one round."""
     if more is None:
         if len(plan.kinds) != 1:
             raise InvalidInputError(

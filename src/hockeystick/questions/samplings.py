@@ -1,9 +1,9 @@
 """One training under each sampling scheme: its cost, and the noise needed to cost no more.
 
-*The same training* has the batch size, the dataset and the number of steps of the plan, with batches drawn otherwise.
+*The same training* has the batch size, the dataset and the number of steps of the plan, with batches drawn differently.
 The keys of a scheme derive from these: a rate from the sizes, the steps of an epoch from either. A key that does not
-derive is not guessed: the scheme reports the missing key. Started epochs count whole if a round is an epoch. Unsampled
-rounds stay unchanged.
+derive is not guessed: the scheme reports it as missing. Started epochs count as whole ones if a round is an epoch.
+Unsampled rounds stay unchanged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAYS = (
 """Sets of keys that determine the batch size of a scheme, the most informative first."""
 
 CUT_MARGIN = 4.0
-"""Room for a Poisson batch before it is cut, in standard deviations of its size."""
+"""Margin of the batch limit over the mean Poisson batch size, in standard deviations."""
 
 NOISE_TOLERANCE = 1e-4
 """Relative tolerance of the calibrated noise."""
@@ -106,11 +106,11 @@ def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = No
 
 
 def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Iterator[Sampled]:
-    """The rows of :func:`samplings`, one after the other.
+    """Yield the rows of :func:`samplings`, one after the other.
 
     Raises:
         InvalidInputError: no delta, a value outside its domain, or a plan without sampled rounds.
-        UnsupportedError: no epsilon is given, and of the plan as it is nothing is proven.
+        UnsupportedError: no epsilon is given, and nothing is proved for the plan as it is.
     """
     delta = asked_delta(plan, delta)
     if all(isinstance(item.sampling, NoSampling) for item in plan.rounds):
@@ -127,7 +127,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
 
 
 def _row(plan: Plan, kind: type[Sampling], delta: float, target: Epsilon | None) -> Sampled:
-    """Row of one scheme; its refusal is the reason."""
+    """Return the row of one scheme, with its refusal as the reason."""
     try:
         other = resampled(plan, kind)
     except (InvalidInputError, UnsupportedError) as error:
@@ -140,7 +140,7 @@ def _row(plan: Plan, kind: type[Sampling], delta: float, target: Epsilon | None)
 
 
 def _noise(plan: Plan, target: Epsilon) -> float | None:
-    """The smallest noise multiplier, equal in all rounds with one, that meets the target; None if there is none."""
+    """Return the smallest noise multiplier, the same in all rounds, that meets the target; None if there is none."""
     try:
         return float(calibrate(plan, "noise-multiplier", target, tolerance=NOISE_TOLERANCE))
     except (InvalidInputError, UnreachableError):  # no such key, several values of it, or no valid value
@@ -158,7 +158,7 @@ def resampled(plan: Plan, kind: type[Sampling]) -> Plan:
 
 
 def _resampled(item: Round, kind: type[Sampling]) -> Round:
-    """A round under another scheme, with as many steps, or as many started epochs."""
+    """Return a round under another scheme, with as many steps, or as many started epochs."""
     if isinstance(item.sampling, NoSampling | kind):
         return item
     other = kind(**_keys(kind, known_of(item.sampling)))
@@ -186,7 +186,7 @@ def known_of(sampling: Sampling) -> Mapping[str, float]:
 
 
 def _keys(kind: type[Sampling], known: Mapping[str, float]) -> dict[str, Any]:
-    """The keys of a scheme: one set that determines the batch size, and all other required keys.
+    """Return the keys of a scheme: one set that determines the batch size, and all other required keys.
 
     Raises:
         InvalidInputError: one of these is unknown.

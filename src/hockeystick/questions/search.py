@@ -1,6 +1,6 @@
-"""Search over one parameter of a plan for the least protection that meets a target.
+"""Search over one parameter of a plan for the least protective value that meets a target.
 
-Let y be the parameter (or its logarithm) counted towards safety; the measured quantity decreases in y. One end of the
+Let y be the parameter (or its logarithm), oriented towards safety; the measured quantity decreases in y. One end of the
 bracket *meets* the target, by the safe end of its certified interval, and the other does not. The secant method on the
 logarithm of the measured quantity, which is nearly linear in that of the parameter, closes the bracket to the
 tolerance, or to neighbours for a whole number. The search only proposes values; measurements decide.
@@ -20,7 +20,7 @@ from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
-NEAR_EXCESS = 0.05  # excess below which measurements use the wanted gap
+NEAR_EXCESS = 0.05  # excess below which measurements use the requested gap
 LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
 MARGIN = 0.3  # distance of the safe end beyond the root, relative to the tolerance
@@ -53,7 +53,7 @@ class Search:
         build: function from a value to the plan.
         target: target to meet.
         tolerance: relative tolerance of the parameter; whole numbers are exact.
-        gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
+        gap: requested relative width of the intervals; the accountant's default if ``None``.
 
     Attributes:
         limited: after :meth:`run`, the reason why the bracket is wider than the tolerance, or why its other side may
@@ -104,7 +104,7 @@ class Search:
             elif self._parameter.whole:
                 sure = not self._asked_again()
             else:
-                # too near to the root for the interval to decide; the tolerance has room for a value farther away
+                # too close to the root for the interval to decide; the tolerance permits a value farther away
                 sure = True
                 value = self._value(self._met.y - FAR_SIDE * self._tolerance)
                 if value != self._not.value:
@@ -116,7 +116,7 @@ class Search:
         return self._met, self._not
 
     def _guessed(self, start: float) -> float:
-        """The first value to measure: the root of a quick guess of the excess, which also gives its slope."""
+        """Return the first value to measure: the root of a quick guess of the excess, which also gives its slope."""
         value, last = start, None
         for _ in range(0 if self._parameter.whole else GUESSES):  # a guess is poor for few rounds
             excess = self._target.rough_excess(self._build(value))
@@ -151,7 +151,7 @@ class Search:
         return -log if self._parameter.costs else log
 
     def _value(self, y: float) -> float:
-        """Value at a y within the range, rounded to the safe side if it must be whole."""
+        """Return the value at a y within the range, rounded to the safe side if it must be whole."""
         value = self._inside(math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift)
         if not self._parameter.whole:
             return value
@@ -193,7 +193,7 @@ class Search:
         return True
 
     def _bound(self, plan: Plan) -> Bound:
-        """Interval of a plan, rough if far from the target, with the wanted gap near to it."""
+        """Return the interval of a plan, rough if far from the target, with the requested gap near it."""
         rough = self._target.rough_gap
         far = not (abs(self._last[-1].excess) < NEAR_EXCESS if self._last else self._near)
         if far and rough is not None and (self._gap is None or self._gap < rough):
@@ -232,7 +232,7 @@ class Search:
         )
 
     def _root(self) -> float | None:
-        """Zero of the secant through the last two samples; None if there is none."""
+        """Return the zero of the secant through the last two samples; None if there is none."""
         if len(self._last) < 2:
             return None
         one, two = self._last
@@ -242,7 +242,7 @@ class Search:
         return two.y - two.excess / slope
 
     def _next(self, met: Sample, missed: Sample) -> float:
-        """Next value to measure, strictly inside the bracket."""
+        """Return the next value to measure, strictly inside the bracket."""
         root = self._root()
         now = met.y - missed.y
         self._slow = 0 if now <= 0.5 * self._width else self._slow + 1

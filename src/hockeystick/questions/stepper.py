@@ -1,6 +1,6 @@
 """An accountant that is stepped during training and answers for the steps so far.
 
-The history is run-length encoded in the order of the steps. An answer is that of the history's plan, to the last bit,
+The history is run-length encoded in the order of the steps. An answer is bit-identical to that of the history's plan,
 however steps and questions alternated and wherever the state was saved and loaded.
 """
 
@@ -90,7 +90,7 @@ class Accountant:
 
         Args:
             item: any round, whose count is multiplied by ``count``; or, for a step of DP-SGD, the next two arguments.
-            others: must be empty, since the numbers of a step are given by name.
+            others: must be empty; the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm; 0 for a step without noise, after which
                 epsilon is infinite.
             sample_rate: probability that a record enters the batch.
@@ -151,7 +151,7 @@ class Accountant:
 
         Args:
             delta: delta, in [0, 1).
-            gap: widest relative width wanted of the interval.
+            gap: requested relative width of the interval.
             proof: True to prove the interval by ball arithmetic, or else refuse.
             others: must be empty; other options of :meth:`Plan.epsilon`, such as ``accountant``, need :attr:`plan`.
 
@@ -218,7 +218,7 @@ class Accountant:
         """Replace the history by a saved one, completely or not at all.
 
         Raises:
-            InvalidInputError: the state is no result of :meth:`state_dict`; the message names the key.
+            InvalidInputError: the state is not a result of :meth:`state_dict`; the message names the key.
         """
         if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
             raise InvalidInputError(

@@ -17,10 +17,10 @@ from hockeystick.values.domains import DELTA, EPSILON, MOST_EPSILON, POSITIVE, T
 from hockeystick.values.errors import InvalidInputError
 
 TARGET_EPSILON = Domain("a number from 1e-9 to 1e4", {"minimum": 1e-9, "maximum": MOST_EPSILON})
-"""Domain of a target epsilon: a smaller one is about as near to 0 as the engines tell it apart."""
+"""Domain of a target epsilon: the engines barely distinguish smaller ones from 0."""
 
 OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
-"""Domain of rates, risks and priors, of which 0 and 1 ask nothing."""
+"""Domain of rates, risks and priors; 0 and 1 would be no restriction."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Reconstruction(Target):
 
 
 def _interval(found: Answer) -> Bound:
-    """The answer as an interval, from 0 on if it has no lower end."""
+    """Return the answer as an interval, from 0 on if it has no lower end."""
     if isinstance(found, Bound):
         return found
     upper = found.ends["upper"]
@@ -258,7 +258,7 @@ def _more_than(more: float, key: str, less: float, other: str, why: str) -> None
 
 
 def _log_ratio(value: float, limit: float) -> float:
-    """``log(value / limit)``; plus or minus infinity if one of them is 0."""
+    """Return ``log(value / limit)``; plus or minus infinity if one of them is 0."""
     if value <= 0:
         return -math.inf
     if limit <= 0 or math.isinf(value):

@@ -1,8 +1,8 @@
-"""Privacy filters and an odometer: budgets for rounds whose parameters are chosen after looking at earlier results.
+"""Privacy filters and an odometer: budgets for rounds whose parameters are chosen after seeing earlier results.
 
-A *filter* decides before each round if it still fits. All rounds that it allowed are private together, however their
-parameters were chosen (Rogers, Roth, Ullman, Vadhan 2016 [RRUV16]). An *odometer* reports at every moment the privacy
-spent. Only proved rules are here:
+A *filter* decides before each round if the round still fits. All rounds that it allowed are private together, however
+their parameters were chosen (Rogers, Roth, Ullman, Vadhan 2016 [RRUV16]). An *odometer* reports the privacy spent at
+every moment. Only proved rules are included:
 
 - ``pure``: the largest losses of the rounds add up to at most epsilon [RRUV16];
 - ``rdp``: the Renyi divergences of one fixed order add up to at most the budget (Feldman, Zrnic 2021 [FZ21]);
@@ -11,8 +11,8 @@ spent. Only proved rules are here:
 - ``approximate-dp``: ``sum delta_i <= delta''``, and the largest losses add up to at most epsilon, or the rhos to one
   that implies epsilon at delta' ([RRUV16, WRRW23]; either suffices, as proved in :class:`ApproximateDpFilter`).
 
-- ``currency``: whole rounds of a reference, in which every other round has a certified price at what is left [RHL+26];
-  proof in ``currency.py``.
+- ``currency``: whole rounds of a reference, in which every other round has a certified price, given what is left
+  [RHL+26]; proof in ``currency.py``.
 
 *Spent* and *budget* are separate. Every filter counts in a ``currency`` and has ``spent``, ``budget`` and ``remaining``
 in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows together. No filter has an ``epsilon``:

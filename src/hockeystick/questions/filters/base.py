@@ -2,7 +2,7 @@
 
 A round costs a few rational numbers in each direction (its epsilon, or its rho and its delta), exact or rounded up. The
 state is the list of declared rounds and the exact sums of their costs, direction by direction: the theorems concern an
-ordered pair of neighbouring datasets. The worst direction decides, number by number. The test if a round fits computes
+ordered pair of neighbouring datasets. The worst direction decides, number by number. Testing if a round fits computes
 the sums with it, and these are kept if it does, so the tested and the recorded costs cannot differ.
 """
 
@@ -31,7 +31,7 @@ MOST_ROWS = 20  # rows shown in a notebook
 ROW = 200  # longest row in characters
 
 Amounts = tuple[Fraction, ...]
-"""Numbers that are limited, such as (rho,) or (delta, epsilon, rho)."""
+"""Limited numbers, such as (rho,) or (delta, epsilon, rho)."""
 
 
 def added(first: Amounts, second: Amounts) -> Amounts:
@@ -48,7 +48,7 @@ class Spending(ABC):
     """Collection of rounds declared before they are run.
 
     Attributes:
-        name: name for people and for :func:`hockeystick.filters.privacy_filter`.
+        name: name in messages and for :func:`hockeystick.filters.privacy_filter`.
         adjacency: neighbouring relation.
         limits: limit of each number that adds up; :meth:`fits` says which of them must hold.
     """
@@ -179,7 +179,7 @@ class PrivacyFilter(Spending):
         return self.spent_of(self._spent)
 
     def spent_of(self, sums: Amounts) -> float:
-        """Return the amount of sums, the worst of all directions, in the filter's currency, rounded up."""
+        """Return the amount, in the filter's currency, of sums that are the worst of all directions, rounded up."""
         return rounded_up(sums[0])
 
     @property
@@ -193,7 +193,7 @@ class PrivacyFilter(Spending):
         return self.remaining_of(self._spent)
 
     def remaining_of(self, sums: Amounts) -> float:
-        """Return what sums, the worst of all directions, leave of the budget, rounded down."""
+        """Return the budget left by sums that are the worst of all directions, rounded down."""
         return rounded_down(self.limits[0] - sums[0])
 
     @abstractmethod
@@ -217,7 +217,7 @@ class PrivacyFilter(Spending):
 
 
 class AdditiveFilter(PrivacyFilter):
-    """Filter by one additive number a round."""
+    """Filter by one additive number per round."""
 
     def __init__(self, budget: Fraction, adjacency: Adjacency | str) -> None:
         super().__init__(adjacency, (budget,))

@@ -2,11 +2,11 @@
 
 Let L be the loss of the round, ``log dP/dQ`` under P, and ``K(t) = log E_P [e^(tL); L < inf]``. The three numbers are
 upper bounds on the largest finite loss, on the least rho with ``K(t) <= t (1 + t) rho`` for all t > 0
-(``pairs/concentrated.py``), and on ``P(L = inf)``. All concern one ordered pair of laws: nothing is needed of the
-opposite order, which is another direction with costs of its own. Independent parts of a round add up.
+(``pairs/concentrated.py``), and on ``P(L = inf)``. All concern one ordered pair of laws: the opposite order is another
+direction with its own costs. Independent parts of a round add up.
 
-A dominating pair may stand in for the round, since the round is then a post-processing of it (Blackwell; Dong, Roth, Su
-2022 [DRS22], Theorem 2.10), and whoever sees more learns no less.
+A dominating pair may replace the round, since the round is then a post-processing of it (Blackwell; Dong, Roth, Su 2022
+[DRS22], Theorem 2.10), and seeing more reveals no less.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
 
 BEYOND = Fraction(2**1025)
-"""Stands for an infinite cost: above every budget, which is a double."""
+"""Stand-in for an infinite cost: above every budget, which is a double."""
 
 
 class Costs(NamedTuple):
-    """Upper bounds on what one run of a round costs in one direction.
+    """Upper bounds on the costs of one run of a round in one direction.
 
     Attributes:
         loss: largest finite loss, at least 0; :data:`BEYOND` if the losses are unbounded.
@@ -51,8 +51,8 @@ class Costs(NamedTuple):
 def costs_of(item: Round, direction: Direction) -> Costs:
     """Return the costs of one run of a round.
 
-    A sampled round whose losses are unbounded has no rho here: that of the round without sampling holds, and would
-    charge a batch as the whole dataset.
+    A sampled round with unbounded losses has no rho here: that of the unsampled round is valid, but would charge a
+    batch as the whole dataset.
 
     Raises:
         UnsupportedError: nothing is proven for the combination.
@@ -85,19 +85,19 @@ def _of_joint(pair: JointPair, item: Round) -> Costs:
 
 @_costs.register
 def _of_gaussian(pair: GaussianPair, item: Round) -> Costs:
-    """``mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6)."""
+    """Return ``mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6)."""
     return Costs(BEYOND, square_of(pair, item) / 2, Fraction(0))
 
 
 @_costs.register
 def _of_discrete_gaussian(pair: DiscreteGaussianPair, item: Round) -> Costs:
-    """``distance^2 / (2 sigma^2)``, over all outcomes (Canonne, Kamath, Steinke 2020 [CKS20], Theorem 4)."""
+    """Return ``distance^2 / (2 sigma^2)``, over all outcomes (Canonne, Kamath, Steinke 2020 [CKS20], Theorem 4)."""
     return Costs(BEYOND, pair.distance**2 / (2 * pair.variance), Fraction(0))
 
 
 @_costs.register
 def _of_bounded_range(curve: BoundedRangeCurve, item: Round) -> Costs:
-    """``epsilon^2 / 8`` (proof in ``pairs/bounded_range.py``)."""
+    """Return ``epsilon^2 / 8`` (proof in ``pairs/bounded_range.py``)."""
     return Costs(curve.epsilon, curve.epsilon**2 / 8, Fraction(0))
 
 
@@ -134,7 +134,7 @@ def failing_mass(pair: DominatingPair) -> Fraction:
 
 
 def charged(name: str, item: Round, direction: Direction) -> Costs:
-    """Return the costs of one run of a round for the filter of a name.
+    """Return the costs of one run of a round for the named filter.
 
     Raises:
         UnsupportedError: the filter has no cost for it.
@@ -160,7 +160,7 @@ KINDS = ("pure", "approximate-dp", "zcdp", "gdp", "rdp")
 
 
 def _lacking(name: str, found: Costs) -> str | None:
-    """Why a filter has no cost for a round, by the costs of the round; None if it has one."""
+    """Return the reason why a filter has no cost for a round with these costs; None if it has one."""
     if found.failing and name != "approximate-dp":
         return "the round may fail (delta > 0)"
     if name == "pure" and found.loss >= BEYOND:

@@ -30,8 +30,8 @@ with x. Beyond a_m ``f(a_m) <= x`` suffices. Thus x > 0, always the same share o
 
 **By structure** x = 0 and c = 1 suffice: for R itself, and for a round that R dominates, the same noise or more at the
 same rate or less. More normal or Laplace noise is a post-processing; a lower rate is a mixture with the law without the
-record, ``H_a((1 - l) Q + l P || Q) <= H_a(P || Q)`` by convexity. So a plan of R alone, chosen on the way, has all of
-its N rounds.
+record, ``H_a((1 - l) Q + l P || Q) <= H_a(P || Q)`` by convexity. So an adaptive run of R alone has all of its N
+rounds.
 """
 
 from __future__ import annotations
@@ -64,25 +64,25 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 Array = npt.NDArray[np.float64]
 
-SHARES = 1000  # of the slack, one for each round that is no reference
+SHARES = 1000  # parts of the slack, one for each round other than the reference
 MOST_ROUNDS = 10**6  # of a budget
 NODES = 1000  # epsilons at which both sides are compared
-PART = 100  # of delta is the slack by default
-FAR = np.geomspace(1e-3, 500.0, 200)  # epsilons among which the last node is looked for; no budget is larger
+PART = 100  # default slack as a fraction of delta
+FAR = np.geomspace(1e-3, 500.0, 200)  # epsilons among which the last node is searched; no budget is larger
 
 ROUNDS = domains.whole_numbers(1, MOST_ROUNDS).of("rounds of the reference")
 """Domain of a budget."""
 
 
 class CurrencyFilter(PrivacyFilter):
-    """Filter that counts in whole rounds of a reference; see the module for what is proven.
+    """Filter that counts in whole rounds of a reference; see the module for the proof.
 
-    Choose the reference like most of the rounds that will come, a little more private.
+    Choose a reference similar to most of the coming rounds, but slightly more private.
 
     Args:
-        reference: the round that is counted in; its own count is left out.
-        rounds: how many of them there are, from 1 to 10^6.
-        slack: delta that prices may lose in all; each round that is no reference takes one of 1,000 shares.
+        reference: the reference round; its own count is ignored.
+        rounds: number of reference rounds, from 1 to 10^6.
+        slack: total delta that prices may use; each round other than the reference takes one of 1,000 shares.
         adjacency: neighbouring relation.
 
     Raises:
@@ -135,14 +135,14 @@ class CurrencyFilter(PrivacyFilter):
         """Return the filter with the most rounds that are (epsilon, delta - slack)-private.
 
         Args:
-            reference: the round that is counted in.
+            reference: the reference round.
             epsilon: target epsilon.
             delta: target delta.
             slack: part of delta for prices, by default a hundredth.
             adjacency: neighbouring relation.
 
         Raises:
-            InvalidInputError: a value is outside its domain, or not even one round is so private.
+            InvalidInputError: a value is outside its domain, or not even one round meets the target.
             UnsupportedError: as the class.
         """
         epsilon = TARGET.check(epsilon, "epsilon")
@@ -170,18 +170,18 @@ class CurrencyFilter(PrivacyFilter):
 
     @property
     def spent_slack(self) -> float:
-        """Slack that prices have taken so far, rounded up."""
+        """Slack used by prices so far, rounded up."""
         return rounded_up(self._spent[1])
 
     def budget_epsilon(self, delta: float) -> float:
-        """Return the certified epsilon of the whole budget at a delta, of which the slack is a part; else infinity."""
+        """Return the certified epsilon of the whole budget at a delta larger than the slack; else infinity."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         rest = rounded_down(decimal(delta) - self.limits[1])
         plan = Plan([self.reference.changed(count=int(self.limits[0]))], self.adjacency)
         return plan.epsilon(rest).upper if rest > 0 else math.inf
 
     def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
-        """The least price known, in rounds and slack, at what is left; above the budget if there is none.
+        """Return the least known price, in rounds and slack, given what is left; above the budget if there is none.
 
         It is the same in every direction.
         """
@@ -203,7 +203,7 @@ class CurrencyFilter(PrivacyFilter):
         return Fraction(found if found is not None else math.ceil(self.limits[0]) + 1), decimal(share)
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
-        """Return the price at the beginning."""
+        """Return the price under the full budget."""
         return self._priced(item, direction, (Fraction(0), Fraction(0)))
 
 
@@ -226,7 +226,7 @@ def dominated(item: Round, reference: Round) -> bool:
 
 
 def _rate(sampling: Sampling) -> float | None:
-    """Rate of Poisson sampling, 1 without sampling; None for other schemes."""
+    """Return the rate of Poisson sampling, 1 without sampling; None for other schemes."""
     if isinstance(sampling, Poisson):
         return sampling.sample_rate
     return 1.0 if isinstance(sampling, NoSampling) else None
@@ -263,7 +263,7 @@ def _infinite(item: Round, adjacency: Adjacency) -> list[float]:
 
 
 def _suffices(reference: Round, item: Round, left: int, price: int, share: float, adjacency: Adjacency) -> bool:
-    """True if the inequality is certified at a price, in both orders."""
+    """Return True if the inequality is certified at a price, in both orders."""
     rest = [reference.changed(count=left - price)] if price < left else []
     for direction in dict.fromkeys(adjacency.both):
         epsilon, lower, upper = _curve_of(reference, left, share, direction)
@@ -275,7 +275,7 @@ def _suffices(reference: Round, item: Round, left: int, price: int, share: float
 
 @lru_cache(maxsize=64)
 def _curve_of(reference: Round, left: int, share: float, direction: Direction) -> tuple[Array, Array, Array]:
-    """Nodes for rounds of a reference, and both ends of their curve there."""
+    """Return nodes for rounds of a reference, and both ends of their curve there."""
     curve = _curve([reference.changed(count=left)], direction)
     beyond = np.exp(curve.log_delta(FAR, _enough(FAR, share)).upper) > 0.1 * share
     last = FAR[min(int(np.flatnonzero(beyond)[-1]) + 1, len(FAR) - 1)] if beyond.any() else FAR[0]
@@ -285,12 +285,12 @@ def _curve_of(reference: Round, left: int, share: float, direction: Direction) -
 
 
 def _enough(epsilon: Array, share: float) -> Array:
-    """Log delta below which a curve need not be known more closely: a tenth of the slack."""
+    """Return the log delta below which a curve needs no more accuracy: a tenth of the slack."""
     return np.full(len(epsilon), math.log(0.1 * share))
 
 
 def _curve(rounds: Sequence[Round], direction: Direction) -> DirectionCurve:
-    """Curve of rounds in one direction, which their plan composes under whatever relation."""
+    """Return the curve of rounds in one direction, composed by their plan under any relation."""
     return DirectionCurve(Composition(Plan(rounds).directions.together(direction)), None)
 
 
@@ -302,7 +302,7 @@ def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) ->
         above: upper ends of the first curve there.
         lower: lower ends of the second curve.
         upper: its upper ends.
-        share: what the first one may exceed it by.
+        share: allowed excess of the first curve.
 
     >>> a = np.linspace(1.0, 20.0, 2000)
     >>> curve = np.exp(-a)

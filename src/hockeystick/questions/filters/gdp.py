@@ -29,7 +29,7 @@ class GdpFilter(AdditiveFilter):
     The filter counts in squares of mu: a budget of mu = 2 allows 4.
 
     Args:
-        budget: of mu, from 1e-6 to 1000.
+        budget: mu, from 1e-6 to 1000.
         adjacency: neighbouring relation.
 
     >>> from hockeystick import Gaussian
@@ -87,5 +87,5 @@ class GdpFilter(AdditiveFilter):
 
 
 def _log(delta: float) -> float:
-    """log delta, rounded down, the safe side of a target."""
+    """Return log delta, rounded down, the safe side of a target."""
     return next_down(math.log(delta), 2)

@@ -21,9 +21,9 @@ class Odometer(Guarantees):
     beforehand, ``exp((alpha - 1) (L_n - alpha R_n))`` is a supermartingale that starts at 1, however the rounds were
     chosen ([BS16]; the proof is that of :class:`ApproximateDpFilter`). By Ville's inequality ``L_n <= alpha R_n +
     log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'. This is the odometer of [WRRW23]
-    that is tight at a preselected moment: the order is the best one there. Infinite losses are allowed with
-    probability delta'' in all. If no loss is infinite, L_n is at most the sum of the largest ones for certain, so the
-    smaller of the two holds with the same probability.
+    that is tight at a preselected moment: the order is the best one there. Infinite losses have a total probability of
+    at most delta''. If no loss is infinite, L_n is at most the sum of the largest ones for certain, so the smaller of
+    the two holds with the same probability.
 
     Args:
         delta: delta' + delta''.

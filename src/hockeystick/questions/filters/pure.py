@@ -45,6 +45,6 @@ class PureDpFilter(AdditiveFilter):
         return (charged(self.name, item, direction).loss,)
 
     def budget_epsilon(self, delta: float = 0.0) -> float:
-        """The target, at every delta."""
+        """Return the target, at every delta."""
         domains.delta(delta)
         return self.budget

@@ -97,7 +97,7 @@ def answers(
     ([1.8282, 0.0], [None, None])
     """
     delta = domains.delta(delta)
-    epsilons([], delta, gap=gap)  # what is wrong with the question is no fault of a history
+    epsilons([], delta, gap=gap)  # an invalid question is not the fault of a history
     Plan([], adjacency)
     ends = np.full((3, len(histories)), np.nan)
     reasons: list[str | None] = [None] * len(histories)
@@ -113,7 +113,7 @@ def answers(
             _refused(error, number, reasons, stop)
     try:
         _ask(laid, delta, gap, ends, reasons)
-    except HockeystickError:  # one of them is refused: each is computed by itself
+    except HockeystickError:  # one of them is refused: each is computed separately
         for number, plan in laid.items():
             try:
                 _ask({number: plan}, delta, gap, ends, reasons)
@@ -125,7 +125,7 @@ def answers(
 def answered(
     histories: Sequence[History], delta: float, adjacency: Adjacency | str, gap: float | None
 ) -> Iterator[tuple[int, float, float, float, str | None] | str]:
-    """The steps of each history, the three ends of its epsilon, and a reason; or why there is no answer.
+    """Yield, for each history, its steps, epsilon's two ends and estimate, and a reason; or why there is no answer.
 
     >>> steps, lower, estimate, upper, reason = next(answered([((1.0, 0.01, 1000),)], 1e-5, "add-or-remove", None))
     >>> steps, round(upper, 4), reason
@@ -151,7 +151,7 @@ def _ask(
 
 
 def _refused(error: HockeystickError, number: int, reasons: list[str | None], stop: bool) -> None:
-    """Write why a history has no answer, or raise it, without the number that it had as the only plan."""
+    """Record the reason why a history has no answer, or raise it, without the index that it had as the only plan."""
     error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])
     if stop:
         raise error

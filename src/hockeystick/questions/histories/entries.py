@@ -154,7 +154,7 @@ class Entries:
                 self._joined, self._waiting = matrix.nnz, 0
 
     def _kinds_of(self, noise: Array, rate: Array) -> npt.NDArray[np.int32]:
-        """The column of each pair of noise and rate."""
+        """Return the column of each pair of noise and rate."""
         noises, first = _numbered(noise)
         rates, second = _numbered(rate)
         width = len(rates) + 1  # not 0 where there are no rows
@@ -164,7 +164,7 @@ class Entries:
         return np.array([known.setdefault(pair, len(known)) for pair in said], dtype=np.int32)[place]
 
     def _matrix(self) -> tuple[Numbers, Any]:
-        """The users in the order in which they first came, and the steps of each (a row) of each kind (a column)."""
+        """Return the users in order of first appearance, and the steps of each user (row) of each kind (column)."""
         users, kinds, steps = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         self._parts = []
         known, first, place = np.unique(users, return_index=True, return_inverse=True)
@@ -185,7 +185,7 @@ class Entries:
         entries = np.empty(matrix.nnz, dtype=[("kind", np.int32), ("steps", np.float64)])
         entries["kind"], entries["steps"] = matrix.indices, matrix.data
         said, size = entries.tobytes(), entries.itemsize
-        known: dict[bytes, int] = {}  # bytes are compared: histories that are not equal have no number in common
+        known: dict[bytes, int] = {}  # bytes are compared: unequal histories have no number in common
         history = np.empty(len(users), dtype=np.int64)
         for start in range(0, len(users), BLOCK):
             ends = (size * matrix.indptr[start : start + BLOCK + 1].astype(np.int64)).tolist()
@@ -198,7 +198,7 @@ class Entries:
 
 
 def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Numbers]:
-    """The distinct values, sorted, and the place of each value among them; fast where there are few."""
+    """Return the sorted distinct values, and the place of each value among them; fast if there are few."""
     distinct = np.unique(values)
     return distinct, np.searchsorted(distinct, values)
 

@@ -1,7 +1,7 @@
 """The budget of a ledger: a filter, and its numbers as whole numbers of units.
 
 A limit is rounded down to twelve decimal digits, whose last one is the unit; a price is rounded up to whole units.
-Decimals add up as they are written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and added without
+Decimals add up exactly as written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and added without
 rounding, also by the database.
 """
 
@@ -39,7 +39,7 @@ DIGITS = 12
 """Decimal digits of a limit."""
 
 CEILING = 10 ** (DIGITS + 1)
-"""Price of everything above all limits, such as the largest loss of normal noise."""
+"""Price in place of any amount above all limits, such as the largest loss of normal noise."""
 
 Whole = tuple[int, ...]
 """Amounts in whole units."""
@@ -52,7 +52,7 @@ KEYS: Mapping[str, tuple[frozenset[str], ...]] = {
     RdpFilter.name: (frozenset({"epsilon", "delta"}),),
     CurrencyFilter.name: (frozenset({"reference", "epsilon", "delta"}),),
 }
-"""Keys that a budget needs, by the name of its filter: one of the sets."""
+"""Required keys of a budget, by the name of its filter: one of the sets."""
 
 OPTIONAL: Mapping[str, frozenset[str]] = {
     ApproximateDpFilter.name: frozenset({"slack"}),
@@ -61,7 +61,7 @@ OPTIONAL: Mapping[str, frozenset[str]] = {
     RdpFilter.name: frozenset({"order"}),
     CurrencyFilter.name: frozenset({"slack"}),
 }
-"""Keys that a budget may have besides; delta beside rho or mu is the one at which its epsilon is said."""
+"""Optional keys of a budget; delta given with rho or mu is the one at which its epsilon is stated."""
 
 
 MAKERS: Mapping[str, Callable[..., PrivacyFilter]] = {
@@ -122,7 +122,7 @@ class Budget:
 
     @cached_property
     def made(self) -> PrivacyFilter:
-        """The filter, of which nothing is spent."""
+        """The filter, with nothing spent."""
         keys = dict(self.keys)
         if "rho" in keys or "mu" in keys:
             if "delta" in keys:
@@ -145,7 +145,7 @@ class Budget:
         return tuple(math.floor(limit / unit) for limit, unit in zip(self.made.limits, self.units, strict=True))
 
     def whole(self, amounts: Amounts) -> Whole:
-        """Return amounts in whole units, rounded up; :data:`CEILING` for all that is above every limit."""
+        """Return amounts in whole units, rounded up; :data:`CEILING` for amounts above every limit."""
         pairs = zip(amounts, self.units, strict=True)
         return tuple(min(math.ceil(amount / unit), CEILING) for amount, unit in pairs)
 
@@ -154,19 +154,19 @@ class Budget:
         return tuple(number * unit for number, unit in zip(whole, self.units, strict=True))
 
     def spent_at(self, left: Whole) -> Amounts:
-        """Return what the filter has spent when whole units are left of it."""
+        """Return the amounts that the filter has spent when the given whole units are left."""
         return tuple(limit - each for limit, each in zip(self.made.limits, self.amounts(left), strict=True))
 
     def remaining(self, left: Whole) -> float:
-        """Return whole units that are left in the currency, rounded down."""
+        """Return remaining whole units in the currency, rounded down."""
         return self.made.remaining_of(self.spent_at(left))
 
     def part(self, value: float) -> Whole:
-        """Return the limits of a part of the budget that is said in its currency, rounded down.
+        """Return the limits of a part of the budget given in its currency, rounded down.
 
         Raises:
-            InvalidInputError: the value is not positive, or one of two numbers suffices in this kind of budget, so that
-                no part can be split off.
+            InvalidInputError: the value is not positive, or this kind of budget allows a release if either of two
+                numbers fits, so that no part can be split off.
         """
         if self.filter == ApproximateDpFilter.name:
             raise InvalidInputError(
@@ -182,12 +182,12 @@ class Budget:
 
     @property
     def ordered(self) -> bool:
-        """True if prices depend on what is left, so that they hold in the order in which they were recorded."""
+        """True if prices depend on the remaining budget, and so hold only in the order of their recording."""
         return self.filter == CurrencyFilter.name
 
     @property
     def delta(self) -> float | None:
-        """Delta at which the epsilon of the budget is said; 0 for pure epsilon, None if rho or mu is all that is."""
+        """Delta at which the epsilon of the budget is stated; 0 for pure epsilon, None if only rho or mu is given."""
         return 0.0 if self.filter == PureDpFilter.name else self.keys.get("delta")
 
     @property
@@ -203,7 +203,7 @@ def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
     """Return the keys of the first entry of a log, and its budget.
 
     Raises:
-        InvalidInputError: another version wrote it, in a format or in units that this one does not read.
+        InvalidInputError: another version wrote it, in a format or units that this version does not read.
     """
     begun: dict[str, Any] = json.loads(body)
     if begun.get("format") != FORMAT:
@@ -219,7 +219,7 @@ def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
 
 
 def _exponent(limit: Fraction) -> int:
-    """Exponent of the leading decimal digit."""
+    """Return the exponent of the leading decimal digit."""
     if not limit:
         return 0
     found = math.floor(math.log10(limit.numerator) - math.log10(limit.denominator))

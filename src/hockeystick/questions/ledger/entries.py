@@ -1,4 +1,4 @@
-"""Entries of a ledger: JSON in one spelling, each bound by its hash to all entries before it."""
+"""Entries of a ledger: JSON with one spelling, each bound by its hash to all entries before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEGIN, GRANT, RENEW, SPEND, RUN, VOID = "begin", "grant", "renew", "spend", "run
 
 @contextlib.contextmanager
 def undamaged() -> Iterator[None]:
-    """Refuse what stands in the tables of a ledger and belongs to none."""
+    """Refuse content of a ledger's tables that does not belong there."""
     try:
         yield
     except HockeystickError:
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     Attributes:
         number: 0 for the beginning, then 1, 2, ...
         kind: ``begin``, ``grant``, ``renew``, ``spend``, ``run`` or ``void``.
-        name: id of the release, or name of the grant or the period; no two entries of a kind have the same.
+        name: id of the release, or name of the grant or the period; unique among the entries of a kind.
         body: the keys of the entry in JSON, spelled as :func:`spelled` does.
         hash: SHA-256 of the hash before and the body, in hexadecimal.
     """
@@ -69,7 +69,7 @@ def chained(before: str, body: str) -> str:
 
 
 def hashed(token: str) -> str:
-    """Return the hash of a token, which a reservation keeps in its place."""
+    """Return the hash of a token, which a reservation stores instead of the token."""
     return hashlib.sha256(str(token).encode(errors="backslashreplace")).hexdigest()
 
 
@@ -88,7 +88,7 @@ def entries_of(log: Any) -> list[Entry]:
     """Return the entries of a log that :func:`exported` returned.
 
     Raises:
-        InvalidInputError: it is no such log.
+        InvalidInputError: it is not such a log.
     """
     try:
         return [

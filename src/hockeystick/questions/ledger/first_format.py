@@ -52,7 +52,7 @@ def read_first(path: str | Path) -> First:
     """Read a file.
 
     Raises:
-        InvalidInputError: the file cannot be read, or is no ledger; the message names the file and the key.
+        InvalidInputError: the file cannot be read, or is not a ledger; the message names the file and the key.
     """
     keys = load_keys(path)
     try:

@@ -1,4 +1,4 @@
-"""The verbs of a ledger: begin, grant, price, spend, settle, renew, show and export."""
+"""The operations of a ledger: begin, grant, price, spend, settle, renew, show and export."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.outward import six_digits
 
 RESERVED = "reserved"
-"""State of a release whose token may still give it back; the others are those of the entries that settle it."""
+"""State of a release that its token can still give back; the other states are the kinds of the settling entries."""
 
 MOST_TEXT = 200  # longest name, id or person, in characters
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """Entry of the log, for whoever wrote it to keep.
+    """Receipt of a log entry, for its writer to keep.
 
     Attributes:
         number: number of the entry.
@@ -66,12 +66,12 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Price:
-    """Price of releases that are not recorded.
+    """Price of unrecorded releases.
 
     Attributes:
         prices: whole units in each direction.
         fits: True if they fit now.
-        more: how many more of the releases would fit, up to 10^12; None in a currency, whose prices change.
+        more: number of further such releases that would fit, up to 10^12; None in a currency, whose prices change.
     """
 
     prices: Prices
@@ -99,7 +99,7 @@ class Standing:
 
 
 class Ledger:
-    """Budget in a database, with everything that was ever spent of it.
+    """Budget in a database, with everything ever spent.
 
     Args:
         place: name of a file of SQLite, or address of a database of PostgreSQL.
@@ -158,11 +158,11 @@ class Ledger:
             budget: its keys; see :data:`hockeystick.questions.ledger.budget.KEYS`. The reference of a currency is a
                 round.
             adjacency: neighbouring relation.
-            dataset: name of the dataset, for people.
-            unit: who or what a neighbouring dataset has more, less or another of, for people.
+            dataset: name of the dataset, for readers.
+            unit: unit in which neighbouring datasets differ, for readers.
             regions: names of parts of the dataset that no unit shares.
-            spent: releases that were made before, and count.
-            who: who begins it; by default the user of the system.
+            spent: earlier releases that count against the budget.
+            who: person who begins it; by default the user of the system.
 
         Raises:
             BudgetError: the releases made before do not fit.
@@ -210,7 +210,7 @@ class Ledger:
         return cls(place)
 
     def price(self, releases: Round | Iterable[Round], *, grant: str = WHOLE, region: str = WHOLE) -> Price:
-        """Return the price of releases at what is left now, and record nothing.
+        """Return the present price of releases, given what is left, and record nothing.
 
         Raises:
             InvalidInputError: the ledger cannot be read, or has no such grant or region.
@@ -241,9 +241,9 @@ class Ledger:
             releases: one round, or several.
             request: id of the request. If it was recorded before with the same releases, the first receipt is returned
                 and nothing is recorded. By default a new one.
-            grant: the grant that pays; by default what is not granted.
-            region: the region that the releases look at; by default the whole dataset.
-            who: who makes them; by default the user of the system.
+            grant: the grant that pays; by default the ungranted part.
+            region: the region that the releases use; by default the whole dataset.
+            who: person who makes them; by default the user of the system.
             reserve: True for a receipt with a token, with which :meth:`void` gives the price back before any noise was
                 drawn, or :meth:`run` confirms it.
 
@@ -291,7 +291,7 @@ class Ledger:
         return self._settle(RUN, request, token, who)
 
     def void(self, request: str, token: str, *, who: str | None = None) -> Receipt:
-        """Give the price of a reserved release back, by the statement of the holder that no noise was drawn.
+        """Give back the price of a reserved release, on the holder's statement that no noise was drawn.
 
         Raises:
             BudgetError: it was confirmed, its period is over, or, in a currency, a later release was recorded.
@@ -337,10 +337,10 @@ class Ledger:
             name: name of the grant.
             amount: part of the budget, in its currency: rho of zcdp, mu squared of gdp, epsilon of pure, rounds of a
                 currency, divergence of rdp.
-            who: who grants it; by default the user of the system.
+            who: person who grants it; by default the user of the system.
 
         Raises:
-            BudgetError: as much is not left.
+            BudgetError: less than that is left.
             InvalidInputError: the name is taken, or the budget has no parts that add up.
         """
         _text(name, "name")
@@ -362,8 +362,8 @@ class Ledger:
     def renew(self, name: str, *, who: str | None = None) -> Receipt:
         """Begin a period in which nothing is spent; grants stay as they are.
 
-        The budget then holds for each period by itself. Whoever is in the dataset of several periods has the guarantee
-        of their composition, which is a larger one.
+        The budget then holds for each period separately. A person in the dataset of several periods has the weaker
+        guarantee of their composition.
 
         Raises:
             InvalidInputError: a period of that name began before.
@@ -418,11 +418,11 @@ class Ledger:
         receipts: Iterable[Any] = (),
         watch: Callable[[Entry, State], None] = lambda entry, state: None,
     ) -> Verification:
-        """Compute the state again from the log, with every price, and compare it with the stored one.
+        """Recompute the state from the log, with every price, and compare it with the stored one.
 
         Args:
-            receipts: receipts that the log must hold, as :meth:`Receipt.json` returns them.
-            watch: receives each entry with the state after it.
+            receipts: receipts that must be in the log, as :meth:`Receipt.json` returns them.
+            watch: function called with each entry and the state after it.
 
         Raises:
             InvalidInputError: the ledger cannot be read.
@@ -435,7 +435,7 @@ class Ledger:
 
 
 def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
-    """Return the price of rounds, and if they fit."""
+    """Return the price of rounds, with a flag that they fit."""
     prices = state.prices(rounds, grant, region)
     if state.budget.ordered:
         return Price(prices, state.affords(grant, region, prices), None)
@@ -449,7 +449,7 @@ def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Pr
 
 
 def refusal(state: State, rounds: Sequence[Round], grant: str, region: str) -> str:
-    """Return the reason for which rounds do not fit."""
+    """Return the reason why rounds do not fit."""
     names = " and ".join(f"{item.count} x {item.mechanism.name}" for item in rounds[:3])
     left = six_digits(state.budget.remaining(state.left(grant, region)))
     where = "".join(f" in {key} {name}" for key, name in (("grant", grant), ("region", region)) if name)
@@ -473,7 +473,7 @@ def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
 
 
 def _asked(name: str, grant: str, region: str, rounds: Sequence[Round]) -> dict[str, Any]:
-    """The keys of an entry that a repeated request must have in common with it."""
+    """Return the keys of an entry that a repeated request must share with it."""
     return {"id": name, "grant": grant, "region": region, "rounds": rounds_to_dicts(rounds)}
 
 

@@ -1,25 +1,27 @@
-"""The state of a ledger: what is spent of the budget and of its grants, as it follows from the log.
+"""The state of a ledger: amounts spent of the budget and of its grants, as they follow from the log.
 
 **Accounts.** The account named ``""`` is the budget itself; each grant is a part of it, with an account of its own. A
-grant is paid for when it is made, by its whole limit, and its releases are then limited by it alone. What is spent of
-all accounts together is therefore at most the budget, whoever spends first: prices add up in these filters, in the
-order in which they were recorded. The filter of an account is that of the budget with as much left as the account has.
+grant is charged in full when it is made, and its releases are then limited by it alone. The total spent over all
+accounts is therefore at most the budget, whoever spends first: prices add up in these filters, in the order in which
+they were recorded. The filter of an account is that of the budget with the amount left that the account has.
 
-**Regions** are parts of the dataset that no record shares, named when the ledger begins. A release of a region looks at
-its records only. Let W be what was spent on the whole dataset, in one direction, and ``S_r`` on region r. A record that
-is added or removed is in one region, so that all releases cost at most ``W + max_r S_r``. A record that is replaced
-either stays in its region, which costs ``W + max_r S_r``, or moves: it is removed from a region and added to another,
-which costs ``W + max_(r != s) (removal_r + addition_s)``, as the releases of both regions see it. The larger of the two
-counts. A guarantee for replaced records alone says nothing of one that moves (a region's number of records is private
-under replacement, and tells the move), so that regions take rounds that say it (``Round.null_record``).
+**Regions** are parts of the dataset that no record shares, named when the ledger begins. A release of a region uses its
+records only. Let W be the amount spent on the whole dataset, in one direction, and ``S_r`` that on region r. A record
+that is added or removed is in one region, so that all releases cost at most ``W + max_r S_r``. A record that is
+replaced either stays in its region, which costs ``W + max_r S_r``, or moves: it is removed from a region and added to
+another, which costs ``W + max_(r != s) (removal_r + addition_s)``, as the releases of both regions use it. The larger
+of the two counts. A guarantee for replaced records alone does not cover one that moves (a region's number of records is
+private under replacement, and reveals the move), so regions accept only rounds that declare this
+(``Round.null_record``).
 
-**Reservations.** What is reserved counts as run until it is given back. In budgets that add up, whoever looks at later
-results before giving back has spent no more than the sum of what was run. The prices of a currency hold at what was
-left when they were made: one is given back only while no later release was recorded, when it leaves what it found.
+**Reservations.** A reserved release counts as run until it is given back. In additive budgets, seeing later results
+before giving back spends no more than the sum of the releases that were run. The prices of a currency hold for the
+amount left when they were made: a release can be given back only while no later release is recorded, which restores the
+amount before it.
 
-**Periods.** A renewal begins a period in which nothing is spent. Each period is private as the budget says; a person
-whose data is in several periods has the guarantee of their composition. Noise is drawn in the period in which it was
-declared.
+**Periods.** A renewal begins a period in which nothing is spent. Each period is as private as the budget states; a
+person whose data is in several periods has the guarantee of their composition. Noise is drawn in the period in which it
+was declared.
 """
 
 from __future__ import annotations
@@ -35,10 +37,10 @@ from hockeystick.values.domains import choice
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 
 WHOLE = ""
-"""Account of the budget itself, and region of releases that look at the whole dataset."""
+"""Account of the budget itself, and region of releases that use the whole dataset."""
 
 LARGEST = 2**62
-"""Number that the database is shown in place of a larger one."""
+"""Number stored in the database in place of a larger one."""
 
 Prices = Mapping[str, Whole]
 """Price in each direction."""
@@ -51,7 +53,7 @@ class Account:
     Attributes:
         limits: whole units that may be spent.
         spent: whole units by region and direction; :data:`WHOLE` for the whole dataset.
-        checked: numbers of the columns that the database checks, as they are stored; None if they are not.
+        checked: stored numbers of the columns that the database checks; None if they are not stored.
     """
 
     limits: Whole
@@ -59,7 +61,7 @@ class Account:
     checked: Whole | None = None
 
     def total(self, direction: Direction, region: str = WHOLE) -> Whole:
-        """Return what is spent in a direction, with the dearest region, or with one region."""
+        """Return the amount spent in a direction, with the most expensive region or with one region."""
         zero = (0,) * len(self.limits)
         parts = [
             prices.get(direction.value, zero)
@@ -71,7 +73,7 @@ class Account:
         return _sum(self.spent.get(WHOLE, {}).get(direction.value, zero), _most([zero, *parts]))
 
     def _move(self) -> Whole:
-        """Largest sum of a removal from one region and an addition to another one, number by number."""
+        """Return the largest sum of a removal from one region and an addition to another, number by number."""
         zero, regions = (0,) * len(self.limits), [name for name in self.spent if name != WHOLE]
 
         def dearest(direction: Direction, number: int) -> list[tuple[int, str]]:
@@ -92,11 +94,11 @@ class Account:
         )
 
     def worst(self, directions: Iterable[Direction], region: str = WHOLE) -> Whole:
-        """Return the largest total of the directions, number by number, with the dearest region or with one region."""
+        """Return the largest total over directions, number by number, with the most expensive region or one region."""
         return _most([self.total(direction, region) for direction in directions])
 
     def add(self, region: str, prices: Prices, sign: int) -> None:
-        """Add prices to a region, or take them back."""
+        """Add prices to a region, or subtract them."""
         zero = (0,) * len(self.limits)
         mine = self.spent.setdefault(region, {})
         for direction, price in prices.items():
@@ -110,9 +112,9 @@ class State:
     Attributes:
         budget: limit of the ledger.
         regions: names of the disjoint parts of the dataset.
-        accounts: by name.
+        accounts: accounts by name.
         number: number of the last entry of the log.
-        hash: its hash.
+        hash: hash of that entry.
         period: number of renewals so far.
     """
 
@@ -130,7 +132,7 @@ class State:
         """Return an account.
 
         Raises:
-            InvalidInputError: there is none of that name.
+            InvalidInputError: there is no account of that name.
         """
         if name not in self.accounts:
             grants = [each for each in self.accounts if each != WHOLE]
@@ -139,7 +141,7 @@ class State:
         return self.accounts[name]
 
     def prices(self, rounds: Sequence[Round], account: str, region: str) -> Prices:
-        """Return the price of rounds in each direction that counts, at what is left now.
+        """Return the present price of rounds in each relevant direction, given what is left.
 
         Raises:
             InvalidInputError: there is no such account or region.
@@ -163,7 +165,7 @@ class State:
         for direction in (*directions, Direction.REMOVE, Direction.ADD) if moved else directions:
             left = first = _sum(mine.limits, mine.total(direction, region), -1)
             for item in rounds:
-                # the budget's own filter, with as much left as the account has
+                # the budget's own filter, with the amount left that the account has
                 price = made.price(item, direction, self.budget.spent_at(left))
                 left = _sum(left, self.budget.whole(price), -1)
             found[direction.value] = _sum(first, left, -1)
@@ -182,7 +184,7 @@ class State:
             raise BudgetError("the release does not fit")
 
     def give_back(self, account: str, region: str, prices: Prices) -> None:
-        """Take back prices that were recorded."""
+        """Subtract recorded prices."""
         self.account(account).add(region, prices, -1)
 
     def grant(self, name: str, limits: Whole) -> None:
@@ -190,7 +192,7 @@ class State:
 
         Raises:
             InvalidInputError: there is a grant of that name.
-            BudgetError: as much is not left.
+            BudgetError: less than that is left.
         """
         if name in self.accounts:
             raise InvalidInputError(f"grant: this name is already taken; received {name!r}", "name")
@@ -207,7 +209,7 @@ class State:
         self.period += 1
 
     def fits(self, account: Account) -> bool:
-        """Return True if what is spent of an account is within its limits."""
+        """Return True if the amounts spent of an account are within its limits."""
         return within(account.worst(self.budget.adjacency.directions), account.limits)
 
     def affords(self, name: str, region: str, prices: Prices) -> bool:
@@ -220,11 +222,11 @@ class State:
         return True
 
     def spent(self, name: str, region: str = WHOLE) -> Whole:
-        """Return what is spent of an account in its worst direction, with the dearest region or with one region."""
+        """Return the amount spent of an account in its worst direction, by the costliest region or one region."""
         return self.account(name).worst(self.budget.adjacency.directions, region)
 
     def left(self, name: str, region: str = WHOLE) -> Whole:
-        """Return what is left of an account in its worst direction, for the whole dataset or for one region."""
+        """Return the amount left of an account in its worst direction, for the whole dataset or for one region."""
         return _sum(self.account(name).limits, self.spent(name, region), -1)
 
     def of_all_directions(self, limits: Whole) -> Prices:
@@ -233,26 +235,26 @@ class State:
 
 
 def columns(numbers: Whole, pad: Sequence[int]) -> Whole:
-    """Return three numbers of which the database checks that the first, and the second or the third, is in its limit.
+    """Return three numbers; the database checks that the first, and the second or the third, is within its limit.
 
-    One number is the first of them. Two numbers are the first two, beside a third that never is within its limit.
+    A single number becomes the first. Two numbers become the first two, with a third that is never within its limit.
     """
     return (*numbers, *pad[len(numbers) - 1 :])[:3]
 
 
 def within(spent: Whole, limits: Whole) -> bool:
-    """Return True if the first number is within its limit, and the second or the third, as far as there are any."""
+    """Return True if the first number is within its limit, and so is the second or the third, if there are any."""
     first, second, third = (a <= b for a, b in zip(columns(spent, SPENT), columns(limits, LIMITS), strict=True))
     return first and (second or third)
 
 
 def checked(spent: Whole, limits: Whole) -> Whole:
-    """Return the numbers of the columns that the database checks: three spent ones, and their limits."""
+    """Return the numbers of the columns that the database checks: three spent amounts, and their limits."""
     return tuple(min(each, LARGEST) for each in (*columns(spent, SPENT), *columns(limits, LIMITS)))
 
 
 SPENT, LIMITS = (0, 1), (0, 0)
-"""Numbers that stand in place of a second and a third one: 0 of 0, which is in its limit, and 1 of 0, which is not."""
+"""Numbers in place of a missing second and third one: 0 of 0, which is within its limit, and 1 of 0, which is not."""
 
 
 def _sum(first: Whole, second: Whole, sign: int = 1) -> Whole:

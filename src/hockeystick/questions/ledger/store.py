@@ -2,8 +2,8 @@
 
 Everything is read and written within one transaction that no other writer interleaves with: ``BEGIN IMMEDIATE`` of
 SQLite, with a write-ahead log that is on the disk before a transaction counts (``synchronous=FULL``); ``SERIALIZABLE``
-of PostgreSQL, which is tried again where two transactions met. A lock on one table makes such meetings rare: it is
-taken before the transaction sees the database, so that who waited sees what the others wrote.
+of PostgreSQL, which is retried if two transactions conflict. A lock on one table makes such conflicts rare: it is taken
+before the transaction sees the database, so that a waiting writer sees what the others wrote.
 
 A check of the database itself refuses an account above its limits, whatever a program writes.
 """
@@ -27,7 +27,7 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.needed import need
 
 WAIT = 600.0  # seconds that a writer waits for the others
-TRIES = 20  # of a transaction that met another
+TRIES = 20  # retries of a transaction that conflicted with another
 NONE = "not a ledger; `hockeystick budget init` creates one in a new file"
 THERE = "a ledger already exists here and may be in use; give another name"
 UNKNOWN = "; the entry may or may not have been recorded: repeat the request with the same ID"
@@ -51,12 +51,12 @@ class Store(ABC):
     """Database of a ledger.
 
     Attributes:
-        place: file or address, for people.
-        mark: what stands for a value in a statement.
-        reading: statements that begin a transaction that only reads.
-        writing: statements that begin one that writes, after all others that do.
-        begins: statements that begin the one that makes the tables.
-        forgets: True if the database may have recorded what it did not acknowledge.
+        place: file or address, for messages.
+        mark: placeholder for a value in a statement.
+        reading: statements that begin a read-only transaction.
+        writing: statements that begin a writing transaction, after all other writers.
+        begins: statements that begin the transaction that makes the tables.
+        forgets: True if the database may have recorded something that it did not acknowledge.
     """
 
     place: str
@@ -73,18 +73,18 @@ class Store(ABC):
 
     @abstractmethod
     def connected(self) -> Any:
-        """Return a new connection that begins and commits nothing by itself."""
+        """Return a new connection that begins and commits nothing on its own."""
 
     @abstractmethod
     def met(self, error: Exception) -> bool:
-        """Return True if a transaction failed because of another one, and may be tried again."""
+        """Return True if a transaction failed because of another one, and may be retried."""
 
     @abstractmethod
     def said(self, error: Exception) -> str:
         """Return an error of the database in one line."""
 
     def look(self, work: Callable[[Transaction], Result]) -> Result:
-        """Read the tables as they are at one moment.
+        """Read the tables in one consistent state.
 
         Raises:
             InvalidInputError: there is no ledger, or the database cannot be reached or read.
@@ -92,7 +92,7 @@ class Store(ABC):
         return self._within(self.reading, work)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Do all of some work in one transaction that no other writer interleaves with, or nothing of it.
+        """Do some work completely or not at all, in one transaction that no other writer interleaves with.
 
         Raises:
             InvalidInputError: there is no ledger, or the database cannot be reached, read or written; nothing was
@@ -127,7 +127,7 @@ class Store(ABC):
                         unknown = UNKNOWN if self.forgets else ""
                         transaction.ask("COMMIT")
                     except BaseException:
-                        with contextlib.suppress(self.errors):  # of a connection that is lost
+                        with contextlib.suppress(self.errors):  # error of a lost connection
                             transaction.ask("ROLLBACK")
                         raise
                     return found
@@ -157,7 +157,7 @@ class Transaction:
         """Write one row.
 
         Raises:
-            InvalidInputError: the database did not take it, as a trigger may see to.
+            InvalidInputError: the database did not accept it, for instance because of a trigger.
         """
         if self._ran(statement, values).rowcount != 1:
             raise InvalidInputError("the database did not store what was written to the ledger")
@@ -210,7 +210,7 @@ class Transaction:
             )
 
     def append(self, entry: Entry, period: int) -> None:
-        """Write an entry, and that it is the last one."""
+        """Write an entry, and mark it as the last one."""
         self.put("INSERT INTO ledger_entry VALUES (?, ?, ?, ?, ?)", entry)
         if entry.number == 0:
             self.put("INSERT INTO ledger_head VALUES (1, ?, ?, ?)", (0, entry.hash, period))
@@ -237,7 +237,7 @@ class SQLite(Store):
     mark = "?"
     reading = ("BEGIN",)
     writing = begins = ("BEGIN IMMEDIATE",)
-    forgets = False  # what was not committed is gone with the connection
+    forgets = False  # uncommitted changes are lost with the connection
 
     def __init__(self, file: str | Path, *, new: bool = False) -> None:
         self.place, self._new = str(file), new
@@ -248,14 +248,14 @@ class SQLite(Store):
         return sqlite3.Error
 
     def met(self, error: Exception) -> bool:
-        """Return False: who waits for the others waits within SQLite."""
+        """Return False: waiting for other writers takes place within SQLite."""
         return False
 
     def connected(self) -> sqlite3.Connection:
         """Open the file.
 
         Raises:
-            InvalidInputError: there is none, and none is to be made.
+            InvalidInputError: there is no file, and none may be made.
         """
         if not self._new and not os.path.isfile(self.place):  # noqa: PTH113  # no error for names that are too long
             raise InvalidInputError(f"{place(self.place)}: no such file; `hockeystick budget init` creates one")
@@ -265,12 +265,12 @@ class SQLite(Store):
                 raise InvalidInputError(
                     f"{place(self.place)}: you may not write to it and others are writing; read it when they are done"
                 )
-            # a reader who may not write must not leave files of its own, which would stop those who may
+            # a reader without write permission must not leave files of its own, which would block writers
             place_of, uri = f"{Path(self.place).absolute().as_uri()}?mode=ro&immutable=1", True
         connection = sqlite3.connect(place_of, timeout=WAIT, isolation_level=None, uri=uri)
         try:
             if self._new:
-                connection.execute("PRAGMA journal_mode=WAL")  # which the file keeps
+                connection.execute("PRAGMA journal_mode=WAL")  # which persists in the file
             connection.execute("PRAGMA synchronous=FULL")
         except BaseException:
             connection.close()
@@ -293,13 +293,13 @@ class PostgreSQL(Store):
 
     Raises:
         HockeystickError: the driver is not installed.
-        InvalidInputError: it is no such address.
+        InvalidInputError: the address is invalid.
     """
 
     mark = "%s"
     reading = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
     begins = ("BEGIN ISOLATION LEVEL SERIALIZABLE", "SET LOCAL synchronous_commit = on")
-    # the lock comes before the transaction sees the tables, so that it sees what those wrote that it waited for
+    # the lock comes before the transaction sees the tables, so that it sees the writes it waited for
     writing = (*begins, "LOCK TABLE ledger_head IN EXCLUSIVE MODE")
     forgets = True
 

@@ -1,8 +1,8 @@
-"""Verification of a ledger: the state computed again from the log, price by price, by the present engine.
+"""Verification of a ledger: the state recomputed from the log, price by price, by the present engine.
 
-An entry that was changed, taken out, moved or added has another hash, or its neighbours do. A log that was cut off at
-its end, or a state that was written over, no longer agree with each other. A whole database put back to an earlier day
-agrees with itself: only a receipt of a later day tells, whose number or hash is not found.
+An entry that was changed, removed, moved or added has another hash, or its neighbours do. If a log was truncated, or a
+state overwritten, the two no longer agree. A whole database restored to an earlier day is consistent: only a receipt of
+a later day, whose number or hash is not found, reveals it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Verification:
     Attributes:
         entries: number of entries.
         hash: hash of the last entry.
-        state: accounts that follow from the log; None if it has no beginning.
-        findings: whatever does not agree, one line each; of the log the first, which is often the cause of more.
+        state: accounts derived from the log; None if it has no beginning.
+        findings: discrepancies, one line each; of those in the log only the first, which often causes more.
     """
 
     entries: int
@@ -48,14 +48,14 @@ def verified(
     receipts: Iterable[Any] = (),
     watch: Callable[[Entry, State], None] = lambda entry, state: None,
 ) -> Verification:
-    """Compute the state again, and compare it with the stored one and with receipts.
+    """Recompute the state, and compare it with the stored one and with receipts.
 
     Args:
         entries: the log, in order.
-        head: stored number and hash of the last entry, and the period; None if only a log is at hand.
+        head: stored number and hash of the last entry, and the period; None if only a log is given.
         accounts: stored accounts.
-        receipts: receipts that the log must hold, each with its ``number`` and ``hash``.
-        watch: receives each entry with the state after it.
+        receipts: receipts that must be in the log, each with its ``number`` and ``hash``.
+        watch: function called with each entry and the state after it.
     """
     findings: list[str] = []
     last, state = FIRST, None
@@ -93,10 +93,10 @@ def verified(
 
 
 def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any]]) -> State:
-    """The state after one more entry.
+    """Return the state after one more entry.
 
     Raises:
-        HockeystickError: the entry may not follow, or its prices are too low.
+        HockeystickError: the entry is not allowed here, or its prices are too low.
     """
     keys = entry.keys
     name = keys.get("id", keys.get("grant", keys.get("period", "")))
@@ -146,7 +146,7 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
 
 
 def _differences(state: State, accounts: Mapping[str, Account]) -> list[str]:
-    """Accounts that are stored otherwise than they follow from the log."""
+    """Return the accounts whose stored values differ from those derived from the log."""
     found = []
     for name in sorted({*state.accounts, *accounts}):
         mine, stored = state.accounts.get(name), accounts.get(name)
@@ -156,7 +156,7 @@ def _differences(state: State, accounts: Mapping[str, Account]) -> list[str]:
 
 
 def _content(state: State, account: Account) -> tuple[object, ...]:
-    """Limits of an account, what is spent of it but for what is 0, and the numbers that the database checks."""
+    """Return an account's limits, its nonzero spent amounts, and the numbers that the database checks."""
     spent = {
         (region, direction): price
         for region, prices in account.spent.items()

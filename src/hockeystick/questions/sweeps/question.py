@@ -28,7 +28,7 @@ class Question:
         target: target: an epsilon at the delta of the point, or another one.
         free: parameter calibrated to the target.
         gap: requested relative width of the intervals; the default of the engines if ``None``.
-        tolerance: relative, on the value that is calibrated.
+        tolerance: relative tolerance of the calibrated value.
     """
 
     delta: float | None = None
@@ -92,7 +92,7 @@ def question_of(
         epsilon: epsilon at which delta is wanted.
         target: epsilon at the delta of each point, or one of ``hockeystick.targets``.
         parameter: calibrated parameter, with a target.
-        gap: widest relative width wanted.
+        gap: requested relative width.
         tolerance: relative tolerance of the calibrated parameter.
 
     Raises:

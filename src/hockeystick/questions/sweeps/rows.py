@@ -20,7 +20,7 @@ from hockeystick.questions.sweeps.question import Question
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import one_line
 
-REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: no answer with its reason; a bug of this library
+REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: no answer, with a reason; a bug of this library
 
 Errors = Literal["row", "stop"]
 
@@ -110,7 +110,7 @@ def place_of(grid: Grid, number: int) -> str:
 
 
 def _bounds(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
-    """Rows of the plans that the batch handles side by side; of none if one of them is refused."""
+    """Return rows of the plans that the batch handles side by side; none if one of them is refused."""
     those = {number: plan for number, plan in plans.items() if side_by_side(plan)}
     try:
         found = _asked(question, [grid.point(number) for number in those], list(those.values()))
@@ -120,12 +120,12 @@ def _bounds(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[i
 
 
 def _bound(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
-    """Row of one plan."""
+    """Return the row of one plan."""
     return _asked(question, [point], [plan])[0]
 
 
 def _asked(question: Question, points: Sequence[Mapping[str, float]], plans: list[Plan]) -> list[Row]:
-    """Rows of epsilons or deltas."""
+    """Return rows of epsilons or deltas."""
     if question.epsilon is None:
         band = epsilons(plans, [question.delta_at(point) for point in points], gap=question.gap)
     else:
@@ -135,7 +135,7 @@ def _asked(question: Question, points: Sequence[Mapping[str, float]], plans: lis
 
 
 def _target(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
-    """Row of the value that meets the target, with the interval of the plan with that value."""
+    """Return the row of the value that meets the target, with the interval of its plan."""
     assert question.free is not None
     target = question.target_at(point)
     found = calibrate(plan, question.free, target, tolerance=question.tolerance, gap=question.gap)
@@ -152,7 +152,7 @@ def _row(plan: Plan, value: float, ends: Sequence[float], accountant: str, guara
 
 
 def _utility(plan: Plan) -> tuple[float, float]:
-    """Noise per coordinate of the averaged gradient, and number of gradients; ``nan`` if batches have no size.
+    """Return noise per coordinate of the averaged gradient, and number of gradients; ``nan`` if batches have no size.
 
     The sum of the clipped gradients of a batch gets noise of ``noise_multiplier`` clipping norms on every coordinate,
     and is divided by the (expected) batch size.
@@ -167,9 +167,9 @@ def _utility(plan: Plan) -> tuple[float, float]:
 
 
 def _tried(job: Job, number: int, ask: Callable[[], Any]) -> Any:
-    """The result of ``ask``; after a refusal the row with its reason, or the exception prefixed with the row's place.
+    """Return the result of ``ask``; after a refusal a row with the reason, or raise it with the row's place.
 
-    A bug of this library is no refusal: its row is ``failed``, and the other rows stand.
+    A bug of this library is not a refusal: its row is ``failed``, and the other rows stand.
 
     Raises:
         HockeystickError: it is refused, and errors stop the sweep.

@@ -1,6 +1,6 @@
 """Division of a sweep into jobs, and the processes of this machine that do them.
 
-The bits of a row depend on its point alone: neither on the jobs, nor on who does them, nor on the order.
+The bits of a row depend on its point alone: neither on the division into jobs, nor on the process, nor on the order.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import replace
 from hockeystick.questions.sweeps.rows import Job
 from hockeystick.values.errors import HockeystickError
 
-LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from being side by side, and more are never laid so
-SHARES = 16  # jobs of a sweep for each process, so that none waits long for the last one, and progress shows
+LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from batching, and more are never batched
+SHARES = 16  # jobs per process, so that none waits long for the last one, and progress shows
 
 
 def jobs_of(whole: Job, processes: int) -> list[Job]:
-    """The jobs of a sweep, in order."""
+    """Return the jobs of a sweep, in order."""
     points = min(max(-(-whole.stop // (SHARES * processes)), LEAST), MOST)
     return [replace(whole, start=at, stop=min(at + points, whole.stop)) for at in range(0, whole.stop, points)]
 

@@ -54,7 +54,7 @@ def sweep(
         target: target that the value of ``parameter`` must meet: an epsilon (at the delta of each point), or one of
             ``hockeystick.targets``.
         parameter: parameter calibrated to a target; ``"noise-multiplier"`` by default.
-        gap: widest relative width wanted of the intervals.
+        gap: requested relative width of the intervals.
         tolerance: relative tolerance of the calibrated parameter; 1e-6 by default.
         errors: treatment of a point without an answer: ``"row"`` for a row with a ``reason``, ``"stop"`` for an
             exception that names the row and its values.
@@ -111,7 +111,7 @@ def sweep(
 
 
 def _check_output(path: str | Path) -> None:
-    """Refuse a file of another ending, or in a folder that does not exist, before anything is computed."""
+    """Refuse a file with another ending, or in a missing folder, before anything is computed."""
     try:
         ending, folder = Path(path).suffix.lower(), Path(path).absolute().parent
     except TypeError:

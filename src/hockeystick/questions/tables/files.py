@@ -79,7 +79,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
     """Return the first line of a file, and its knots.
 
     Raises:
-        InvalidInputError: the file is missing, no table, damaged, or of another version of the format.
+        InvalidInputError: the file is missing, not a table, damaged, or of another version of the format.
     """
     try:
         with Path(path).open("rb") as file:
@@ -101,7 +101,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
 
 
 def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """First line of a file, and the number of knots of each axis."""
+    """Return the first line of a file, and the number of knots of each axis."""
     foreign = InvalidInputError(f"{place(path)}: not a table; use a file that Table.save wrote")
     try:
         head = json.loads(line) if line.endswith(b"\n") else None
@@ -127,7 +127,7 @@ def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...
 
 
 def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
-    """Numbers of a file as knots, with checked order."""
+    """Return the numbers of a file as knots, after checking their order."""
     numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
     *knots, lower, upper = np.split(numbers, np.cumsum([*shape, math.prod(shape)]))
     lower, upper = lower.reshape(shape), upper.reshape(shape)
@@ -146,7 +146,7 @@ def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
 
 
 def _monotone(ends: Array) -> bool:
-    """True if ends are monotone along each axis in the direction of epsilon."""
+    """Return True if ends are monotone along each axis in the direction of epsilon."""
     return all(
         bool(np.all(sign * np.sign(np.diff(ends, axis=number)) >= 0)) for number, sign in enumerate(SIGNS.values())
     )

@@ -60,7 +60,7 @@ class Knots:
 
 
 def _beside(ends: Array, number: int, axis: Axis, safe: bool) -> Array:
-    """Ends on the side of each step of an axis where epsilon is smaller (safe), or where it is larger."""
+    """Return ends on the side of each step of an axis where epsilon is smaller (safe), or where it is larger."""
     if len(axis) == 1:
         return ends
     left = safe == (SIGNS[axis.name] > 0)
@@ -99,7 +99,7 @@ def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accu
 
 
 def _parts(found: Knots, number: int, share: float, first: bool) -> npt.NDArray[np.intp]:
-    """Number of parts of each step along an axis; 1 if it is narrow or as short as allowed."""
+    """Return the number of parts of each step along an axis; 1 if it is narrow or as short as allowed."""
     axis = found.axes[number]
     if len(axis) == 1:
         return np.zeros(0, dtype=np.intp)
@@ -127,7 +127,7 @@ def _affordable(axes: tuple[Axis, ...], most: int, accuracy: float) -> None:
 
 
 def _extended(old: Knots, axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots:
-    """Knots along longer axes, of which only the new ones are computed."""
+    """Return knots along longer axes, computing only the new ones."""
     shape = tuple(len(axis) for axis in axes)
     known = np.ix_(*(np.searchsorted(new.knots, was.knots) for new, was in zip(axes, old.axes, strict=True)))
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -166,7 +166,7 @@ def plan_of(noise: float, rate: float, rounds: float, adjacency: Adjacency) -> P
 
 
 def _monotone(found: Knots) -> Knots:
-    """Knots with each lower end at least that of every safer knot, each upper end at most that of every less safe one.
+    """Return the knots, with lower ends at least those of safer knots and upper ends at most those of less safe ones.
 
     By monotonicity the ends of a knot bound those on one side, so ends only move towards each other.
     """

@@ -50,7 +50,7 @@ class Table:
 
     Args:
         noise: noise multipliers: a number, or several, of which the smallest and the largest are the range.
-        rate: probabilities that a record enters a batch (Poisson sampling); 1 for rounds that see every record.
+        rate: probabilities that a record enters a batch (Poisson sampling); 1 for rounds on every record.
         rounds: numbers of rounds.
         delta: target deltas.
         adjacency: ``"add-or-remove"``, ``"zero-out"``, ``"remove"`` or ``"add"``.
@@ -143,10 +143,10 @@ class Table:
         """Return the bracket of epsilon at each of many points.
 
         Args:
-            noise: noise multiplier of each row, or of all; may be left out where the table has one.
-            rate: sample rate of each row, or of all; may be left out where the table has one.
-            rounds: number of rounds of each row, or of all; may be left out where the table has one.
-            delta: target delta of each row, or of all; may be left out where the table has one.
+            noise: noise multiplier of each row, or of all; may be left out if the table has only one.
+            rate: sample rate of each row, or of all; may be left out if the table has only one.
+            rounds: number of rounds of each row, or of all; may be left out if the table has only one.
+            delta: target delta of each row, or of all; may be left out if the table has only one.
             gap: widest relative width, (upper - lower) / upper: the engine computes wider rows, in a quarter of a
                 millisecond for each distinct one; by default it computes none.
             outside: ``"refuse"`` rows outside the table, or ``"ask"`` the engine for them.
@@ -180,7 +180,7 @@ class Table:
         return TableBand(lower, 0.5 * (lower + upper), upper, "upper", asked=questions)
 
     def _columns(self, given: dict[str, Any]) -> list[Array]:
-        """Coordinates of each row, of full length, or without a stride if constant."""
+        """Return the coordinates of each row, of full length, or without a stride if constant."""
         values = []
         for axis in self._knots.axes:
             value = given[axis.name]
@@ -202,7 +202,7 @@ class Table:
         return [np.atleast_1d(column) if column.ndim < 2 else column.ravel() for column in together]
 
     def _inside(self, columns: list[Array], outside: str) -> npt.NDArray[np.bool_]:
-        """A mask of the rows on all axes; a row outside a domain is refused, or any row outside the table.
+        """Return a mask of the rows within all axes; a row outside a domain is refused, or any row outside the table.
 
         Raises:
             InvalidInputError: there is one; the message names the first, counted from 0.
@@ -224,7 +224,7 @@ class Table:
         return inside
 
     def _look_up(self, columns: list[Array]) -> tuple[Array, Array]:
-        """The bracket of each row, of which all are inside: the ends of its safe and of its dangerous corner."""
+        """Return the bracket of each row, all inside the table: the ends at its safe and at its dangerous corner."""
         safe: Any = 0
         dangerous: Any = 0
         for axis, column in zip(self._knots.axes, columns, strict=True):
@@ -263,11 +263,11 @@ class Table:
     def load(cls, path: str | Path) -> Table:
         """Load a table that :meth:`save` wrote, and check its hash and the order of its ends.
 
-        The hash detects a damaged file. It is no signature: whoever can write the file can write another hash, so a
-        table is only as trustworthy as its source.
+        The hash detects a damaged file. It is not a signature: anyone who can write the file can write another hash, so
+        a table is only as trustworthy as its source.
 
         Raises:
-            InvalidInputError: the file is missing, no table, damaged, or of another version of the format.
+            InvalidInputError: the file is missing, not a table, damaged, or of another version of the format.
         """
         head, knots = files.read(path)
         table = cls.__new__(cls)
@@ -290,7 +290,7 @@ class Table:
 
 
 def _range(axis: Axis) -> str:
-    """First and last knot of an axis, in words."""
+    """Return the first and last knot of an axis, in words."""
     return f"{six_digits(axis.knots[0])} to {six_digits(axis.knots[-1])}"
 
 
