@@ -11,8 +11,8 @@ and standardised cumulants ``l_j`` under either law, ``z = (epsilon - mean)/devi
     E_2 = l_4 He_3/24 + l_3^2 He_5/72,      E_3 = l_5 He_4/120 + l_3 l_4 He_6/144 + l_3^3 He_8/1296
 
 (Hall 1992 [Hal92], Section 2.3). Cumulants of one round by quadrature; they add up, also for unequal
-rounds. The option ``order`` says how many corrections are taken, 0 (the normal law) to 3. Epsilon is where the estimate
-first comes down to delta. Black boxes fail with their probability, which counts in full.
+rounds. The option ``order`` is the number of corrections, 0 (the normal law) to 3. Epsilon is the first point at which
+the estimate falls to delta. Black boxes fail with their probability, which counts in full.
 
 Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, with no side. The
 corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta: far in

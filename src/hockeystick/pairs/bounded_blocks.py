@@ -73,8 +73,8 @@ def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
     """Return pairs that dominate ``rounds`` rounds of range epsilon, with counts; empty where blocks do not help.
 
     Args:
-        epsilon: of the range, greater than 0.
-        rounds: how many there are.
+        epsilon: length of the range, greater than 0.
+        rounds: number of rounds.
     """
     size = min(MOST_ROUNDS, int(LARGEST / epsilon))
     if epsilon < LEAST or min(rounds, size) < 2:
@@ -89,7 +89,7 @@ def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
     """Return the pair of the curve D_k, or of a curve slightly above it.
 
     Args:
-        epsilon: of the range of every round.
+        epsilon: length of the range of every round.
         rounds: k; at most :data:`MOST_ROUNDS`.
     """
     values = curve(float(epsilon), rounds)

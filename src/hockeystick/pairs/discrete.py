@@ -19,14 +19,14 @@ has ``1 - e^((eps - theta) / 2)``: at ``D / b`` it is dominated, and at ``D / b 
 b^2`` it dominates (beyond D / b the delta is 0 above, and ``1 - e^eps``, the least of any pair, below).
 
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
-loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes further out
-than ``m >= 39.2 s`` from either centre are taken together: what P has there counts as infinite loss, what Q has there
-as seen by Q alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its
-mass at infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what
-masses at infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more.
-Proof of the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and
-``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2
-pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
+loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes farther than
+``m >= 39.2 s`` from either centre are merged: the mass of P there counts as infinite loss, that of Q as mass of Q
+alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its mass at
+infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what masses at
+infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more. Proof of
+the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z =
+m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2
+e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class DiscreteLaplacePair(DominatingPair):
     """Discrete Laplace noise around ``distance`` against the same noise around 0.
 
     Attributes:
-        distance: by how much the two centres differ, a whole number of at least 1.
+        distance: difference of the two centres, a whole number of at least 1.
         scale: of the noise, as the decimal that was written.
     """
 
@@ -107,7 +107,7 @@ class DiscreteGaussianPair(DominatingPair):
     """Discrete Gaussian noise around ``distance`` against the same noise around 0.
 
     Attributes:
-        distance: by how much the two centres differ, a whole number of at least 1.
+        distance: difference of the two centres, a whole number of at least 1.
         variance: the parameter ``s^2`` of the noise, exactly; about its variance where s is not small.
     """
 

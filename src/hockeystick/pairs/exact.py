@@ -56,7 +56,7 @@ class ExactDiscreteGaussian:
     """Discrete Gaussian noise, ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, around a distance against 0.
 
     Attributes:
-        distance: by how much the two centres differ, a whole number of at least 1.
+        distance: difference of the two centres, a whole number of at least 1.
         variance: the squared parameter of the noise.
         rate: probability with which a record enters a batch.
     """

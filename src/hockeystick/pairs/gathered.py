@@ -120,7 +120,7 @@ def gathered(composition: Composition) -> Gathered:
     """Return the composition itself, or two of fewer kinds that bound it.
 
     Raises:
-        NotApplicableError: too many kinds of a family of which no order is known.
+        NotApplicableError: a family without a known order has too many kinds.
     """
     one = Gathered(composition)
     if 2 * len(composition.rounds) <= MOST:

@@ -156,7 +156,7 @@ class WindowEnvelope:
 
     @property
     def cost(self) -> float:
-        """One evaluation an edge: the bound is a closed form."""
+        """One evaluation per edge: the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:

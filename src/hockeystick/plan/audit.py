@@ -146,10 +146,10 @@ class Audit:
     """Evidence of an attack on one run about a plan.
 
     Attributes:
-        canaries: how many there were.
+        canaries: number of canaries.
         guesses: number of guesses.
-        correct: how many guesses were right.
-        significance: the p-value up to which the plan is rejected.
+        correct: number of right guesses.
+        significance: largest p-value at which the plan is rejected.
         p_value: an upper bound on the probability of so many right guesses if the run followed the plan.
         epsilon: the single point of the plan's certified curve with the strongest evidence against the run.
         delta: the plan's delta at that point.

@@ -1,8 +1,8 @@
 """The assumptions and warnings of an answer.
 
-A number for one way of making batches says nothing about another, and a delta of 1/n or more protects nobody in a
-dataset of n records. Both follow from how the rounds of a plan are sampled; every answer carries them, so that they
-are still there where the number has left the program that computed it.
+A number for one sampling scheme does not apply to another, and a delta of 1/n or more protects nobody in a dataset of n
+records. Both follow from how the rounds of a plan are sampled; every answer carries them, so that they are still there
+where the number has left the program that computed it.
 """
 
 from __future__ import annotations

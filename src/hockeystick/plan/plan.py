@@ -297,9 +297,9 @@ class Plan(metaclass=NamedArguments):
         Args:
             delta: 0, or from 1e-300 to 1; 0 needs a finite pure epsilon. Default: the plan's own.
             accountant: a name that ``hockeystick accountants`` lists.
-            gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+            gap: requested relative width of the interval; the accountant's default if ``None``.
             proof: True to prove the interval by ball arithmetic (the extra ``proof``), or else refuse.
-            options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
+            options: further options of the accountant (``eps_error`` of ``prv``, for one); see its class.
 
         Returns:
             A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
@@ -347,9 +347,9 @@ class Plan(metaclass=NamedArguments):
         Args:
             epsilon: from 0 to 1e4.
             accountant: a name that ``hockeystick accountants`` lists.
-            gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+            gap: requested relative width of the interval; the accountant's default if ``None``.
             proof: True to prove the interval by ball arithmetic (the extra ``proof``), or else refuse.
-            options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
+            options: further options of the accountant (``eps_error`` of ``prv``, for one); see its class.
 
         Returns:
             A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
@@ -388,11 +388,11 @@ class Plan(metaclass=NamedArguments):
         """Return the privacy profile: delta and epsilon over arrays, error rates of attacks, the tight mu, groups.
 
         Args:
-            gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+            gap: requested relative width of delta; the engines' defaults if ``None``.
 
         Raises:
             InvalidInputError: a gap outside (0, 1].
-            UnsupportedError: a round for which no dominating pair is proven.
+            UnsupportedError: some round has no proven dominating pair.
 
         >>> import hockeystick as hs
         >>> profile = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
@@ -467,7 +467,7 @@ class Plan(metaclass=NamedArguments):
 
         Raises:
             InvalidInputError: an unknown kind or option, or a value outside its domain.
-            UnsupportedError: a round of which nothing is proven.
+            UnsupportedError: nothing is proven for some round.
             HockeystickError: matplotlib is missing.
 
         >>> import hockeystick as hs

@@ -49,10 +49,10 @@ class Profile:
 
     Args:
         plan: the plan that was run.
-        gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+        gap: requested relative width of delta; the engines' defaults if ``None``.
 
     Raises:
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: some round has no proven dominating pair.
         InvalidInputError: a gap outside (0, 1].
 
     >>> from hockeystick import dp_sgd

@@ -295,7 +295,7 @@ def steps_of_epoch(sampling: Sampling) -> int:
     """Return the number of steps of one pass over the data.
 
     Raises:
-        InvalidInputError: the sampling scheme does not say how many.
+        InvalidInputError: the sampling scheme does not determine it.
     """
     each = sampling.steps_of_pass
     if each is None:

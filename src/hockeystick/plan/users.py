@@ -29,7 +29,7 @@ Sampled rounds are refused: one draw determines the batches in all partitions, w
 
 **Replaced users** (``replace-one``). The new user may have other records than the old one, fewer or more of them, and
 records in other partitions: of L partitions each, j are shared, L - j lose M records, and L - j others gain M. A
-guarantee for replaced records says nothing of a run that loses or gains one: the exact number of records is private
+guarantee for replaced records does not cover a run that loses or gains one: the exact number of records is private
 under replacement. So every mechanism must declare (``Mechanism.null_record``) that the pair under replacement dominates
 
 - a removal, or an addition, alone: a missing record is one that contributes nothing, of norm 0. Then the chain of K

@@ -107,9 +107,7 @@ class Calibration:
 
 
 def beside_said(found: Calibration) -> str:
-    """Return a sentence on the value beside a calibrated one, which misses the target or may meet it. The calibration
-    must have one.
-    """
+    """Return a sentence on the value next to a calibrated one, which must exist; it misses or may meet the target."""
     assert found.beside is not None
     value, bound = found.beside
     return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'could not be shown to meet it'}"
@@ -135,7 +133,7 @@ def calibrate(
         gap: requested relative width of the intervals; the accountant's default if ``None``.
 
     Returns:
-        The value, its achieved interval, and the value just beside it that does not meet the target.
+        The value, its achieved interval, and the adjacent value that does not meet the target.
 
     Raises:
         UnreachableError: no value of the parameter meets the target; the message names the nearest one.

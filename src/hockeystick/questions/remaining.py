@@ -28,7 +28,7 @@ class Remaining:
         more: one unit, as a round.
         spent: cost of the plan as it is.
         achieved: total cost with ``count`` more.
-        beside: total cost with one unit more than that.
+        beside: total cost with ``count + 1`` more.
         target: target epsilon and delta.
     """
 

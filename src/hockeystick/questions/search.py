@@ -73,7 +73,7 @@ class Search:
         self.limited: str | None = None
 
     def run(self) -> tuple[Sample, Sample | None]:
-        """Return the value that meets the target and the one just beside it that does not.
+        """Return the value that meets the target and the adjacent one that does not.
 
         The search has four states. *Outward*: one side is missing, and the search steps towards it, up to the end of
         the range. *Closing*: both sides exist, and the bracket is wider than the tolerance. *Unsure*: the bracket is
@@ -178,8 +178,9 @@ class Search:
         return sample
 
     def _asked_again(self) -> bool:
-        """Return True if the whole number beside the answer meets the target when measured with more work. It is then
-        the new answer, and the search for the number beside it continues.
+        """Return True if the whole number next to the answer meets the target when measured with more work.
+
+        It is then the new answer, and the search for the number next to it continues.
         """
         beside = self._not
         assert beside is not None

@@ -1,10 +1,10 @@
 """Step functions above and below a density of the loss on a grid, for the Fourier accountant as published.
 
-Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6, for a sampled Gaussian round of which a record is removed,
-at rate q with noise sigma. Let omega be the density of its loss and h the step of the grid. The least step function
-above omega, its mass on each cell at the cell's upper end, raises every hockey-stick divergence; the largest one below
-it, at the lower end, lowers them. Over k rounds the masses are off by about ``e^(k h sup omega)``, each way: the price
-of bounding the density and not the mass of a cell (:func:`~hockeystick.accountants.shared.loss_grid.rounded`).
+Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6, for a sampled Gaussian round when a record is removed, at
+rate q with noise sigma. Let omega be the density of its loss and h the step of the grid. The least step function above
+omega, its mass on each cell at the cell's upper end, raises every hockey-stick divergence; the largest one below it, at
+the lower end, lowers them. Over k rounds the masses are off by about ``e^(k h sup omega)``, each way: the price of
+bounding the density and not the mass of a cell (:func:`~hockeystick.accountants.shared.loss_grid.rounded`).
 
 **One peak.** With x the outcome and ``V = (1 - q) / q e^(-(x - 1/2) / sigma^2)``, ``(log omega)' = (1 - x) - (1 + x)
 V`` (``density_errors.py``), which is positive for ``x <= -1`` and negative for ``x >= 1``. In between its sign is that

@@ -1,13 +1,13 @@
 """Error bounds for sampled densities of a loss composed on a circle: Koskela, Jalko, Honkela 2020 [KJH20].
 
-Version 1, Section 10 and its appendix. For a sampled Gaussian round of which a record is removed, at rate q < 1/2 with
+Version 1, Section 10 and its appendix. For a sampled Gaussian round when a record is removed, at rate q < 1/2 with
 noise sigma, with omega the density of its loss:
 
     Lemma 12:   omega(y) <= M = sigma / (q sqrt(2 pi)) e^(1 / sigma^2)                      everywhere;
     Lemma 13:   omega(y) <= b(y) = sigma sqrt(2 / pi) e^(-(sigma^2 y + C)^2 / (2 sigma^2))  for y >= 2,
 
 ``C = sigma^2 log(1 / (2 q)) - 1/2``; the printed exponent of the second has two minus signs, one too many. Both hold;
-the proof of the second needs ``sigma^2 y + C >= 0`` besides, which small noise at a rate near 1/2 does not have.
+the proof of the second also needs ``sigma^2 y + C >= 0``, which fails for small noise at a rate near 1/2.
 
 **As printed.** Delta is off by at most err1 + (L - eps) (err2 + err3) + err4: err1 = P(S >= L), of which the paper has
 no bound (Chernoff's is used here); err2 and err3 are errors of the density of k rounds, by cutting the convolutions off

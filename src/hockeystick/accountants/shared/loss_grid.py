@@ -6,7 +6,7 @@
 lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.
 - :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` at ``s_j``, mass above on the highest point, mass below dropped.
 Every divergence goes down.
-- :func:`sampled`: the density at ``s_j`` times h. It is no bound.
+- :func:`sampled`: the density at ``s_j`` times h. It is not a bound.
 
 Masses of cells err as in ``cell_masses`` (``accountants/shared/dots.py``), and the outcomes at which cells begin by
 roundings of their losses, the ``slip`` of the law.

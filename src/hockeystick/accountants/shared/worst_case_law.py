@@ -91,7 +91,7 @@ def exact_points(kinds: Kinds) -> int:
 
 
 def rounding_step(kinds: Kinds, error: float) -> float:
-    """Return the grid of Murtagh, Vadhan 2016 [MV16] on which epsilon has the wanted additive error."""
+    """Return the grid of Murtagh, Vadhan 2016 [MV16] on which epsilon has the requested additive error."""
     rounds = sum(count for _, count in kinds)
     return math.log1p(error / (rounds + math.fsum(epsilon * count for epsilon, count in kinds) + 1))
 

@@ -10,8 +10,8 @@ Weideman 2014 [TW14], Theorem 5.1)
 
 and as ``x^p e^-x <= (p/e)^p``, ``k! D_k <= min_p (p / (e rho))^p e^((k-p)(k-p-1) mu^2/2)`` over p >= 0.
 
-**First terms.** ``log e_0`` is wanted to t times the accuracy of the others, and ``e_1`` to n times. As ``E Y = 1``,
-where ``|kappa| <= 1/2`` they are had from what remains of them,
+**First terms.** ``log e_0`` is needed to t times the accuracy of the others, and ``e_1`` to n times. As ``E Y = 1``,
+where ``|kappa| <= 1/2`` they are computed from their remainders,
 
     e_0 = 1 - kappa + E (e^-z - 1 + z) ,    e_1 = 1 + E Y (e^-z - 1) ,
 

@@ -175,7 +175,7 @@ class Pair(Mechanism):
                 record shifts q.
             q: distribution function without the record, or its values at the same places.
             knots: places near the mass.
-            accuracy: by how much each value may be off.
+            accuracy: absolute error of each value.
             replaced: as in the class.
 
         Raises:
@@ -203,7 +203,7 @@ class Pair(Mechanism):
         Args:
             beta: convex function from the rate of false alarms on absent records, 0 to 1, to the rate of missed present
                 records.
-            accuracy: by how much each value may be off.
+            accuracy: absolute error of each value.
             replaced: as in the class.
 
         Raises:

@@ -60,7 +60,7 @@ class Poisson(Sampling):
     Args:
         sample_rate: inclusion probability, from 1e-10 to 1 - 1e-6, or 1; or give both of the following.
         batch_size: expected number of records in a round; ``sample_rate = batch_size / dataset_size``.
-        dataset_size: number of records; beside a sample rate it needs no batch size.
+        dataset_size: number of records; with a sample rate, it needs no batch size.
 
     Raises:
         InvalidInputError: a value is outside its domain, or rate and sizes contradict each other.

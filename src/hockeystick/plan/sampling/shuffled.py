@@ -301,7 +301,7 @@ class Shuffled(Sampling):
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the unsampled round of an epoch in exact numbers; ``None`` if the last batch counts beside it."""
+        """Return the unsampled round of an epoch in exact numbers; ``None`` if the last batch counts, too."""
         return mechanism.exact(direction.order) if direction.keeps_places else None
 
     def keys(self) -> dict[str, Any]:

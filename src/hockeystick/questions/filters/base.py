@@ -175,7 +175,7 @@ class PrivacyFilter(Spending):
 
     @property
     def spent(self) -> float:
-        """Amount spent so far in the filter's currency, rounded up. By itself it is no statement about privacy."""
+        """Amount spent so far in the filter's currency, rounded up. Alone it is not a privacy guarantee."""
         return self.spent_of(self._spent)
 
     def spent_of(self, sums: Amounts) -> float:

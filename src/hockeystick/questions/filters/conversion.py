@@ -73,6 +73,6 @@ def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta
 
 
 def _rest(t: float, delta: float) -> tuple[float, float]:
-    """Summand of the conversion beside the divergence, and the size of the rounded terms."""
+    """Return the second summand of the conversion, besides the divergence, and the size of the rounded terms."""
     peak, log = log_peak(t), math.log(delta)
     return (peak - log) / t, (abs(peak) + abs(log)) / t

@@ -385,7 +385,7 @@ class Ledger:
         """Return the ledger as it is now, with its latest releases.
 
         Args:
-            last: how many of the latest releases.
+            last: number of the latest releases.
 
         Raises:
             InvalidInputError: the ledger cannot be read.

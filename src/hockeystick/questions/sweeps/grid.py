@@ -84,7 +84,7 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
 
     Raises:
         InvalidInputError: there is no mapping or no axis, a parameter is unknown or missing from the plan, two
-            parameters override each other, a value is no number, or there are more points than :data:`MOST_POINTS`.
+            parameters override each other, a value is not a number, or there are more points than :data:`MOST_POINTS`.
 
     >>> from hockeystick import dp_sgd
     >>> grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "count": 100})
@@ -157,7 +157,7 @@ def _values(name: str, given: Any) -> Point:
     """Validated values of an axis, in their order.
 
     Raises:
-        InvalidInputError: there is no value, or a value is no number, a fraction of a count, or repeated.
+        InvalidInputError: there is no value, or a value is not a number, a fraction of a count, or repeated.
     """
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else [given]
     if not listed:

@@ -49,7 +49,7 @@ class Table:
     and brackets between them are as wide as epsilon varies there.
 
     Args:
-        noise: noise multipliers: a number, or several, of which the smallest and the largest are the range.
+        noise: noise multipliers: a number, or several, whose smallest and largest are the range.
         rate: probabilities that a record enters a batch (Poisson sampling); 1 for rounds on every record.
         rounds: numbers of rounds.
         delta: target deltas.
