@@ -79,12 +79,12 @@ class JointPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The sum of the parts'."""
+        """The sum of those of the parts."""
         return next_up(math.fsum(count * part.rho for part, count in self.together), SPARE)
 
     @property
     def mirrored_rho(self) -> float:
-        """The sum of the parts'."""
+        """The sum of those of the parts."""
         return next_up(math.fsum(count * part.mirrored_rho for part, count in self.together), SPARE)
 
     def log_moment(self, t: float) -> float:
