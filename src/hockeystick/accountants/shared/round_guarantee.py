@@ -36,9 +36,7 @@ FLAT = 1e-8  # relative distance to the largest loss within which thresholds and
 LEAST = 1e-300  # bound on a mass that underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
 TABLE = 2001  # epsilons of a curve's table for splitting delta between kinds of rounds
-MANY = (
-    64  # kinds from which on tables have fewer epsilons, to limit the total time, and a search uses only tables
-)
+MANY = 64  # kinds from which on tables have fewer epsilons, to limit the total time, and a search uses only tables
 MOST_KINDS = 800  # largest number of kinds of one direction, each in up to three milliseconds
 EFFORT = 4.5  # time for a sampled kind relative to that of its moments: thirteen milliseconds
 LEAST_TABLE = 129  # smallest number of epsilons of a table

@@ -53,9 +53,7 @@ CARE, TINY = (
     1e-300,
 )  # relative errors of a sum of omitted atoms, and of each atom below a double's range
 UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of a double
-ON_GRID = (
-    8  # roundings by which an atom may miss a grid point and still count as on it; covered by the sum's own slip
-)
+ON_GRID = 8  # roundings by which an atom may miss a grid point and still count as on it; covered by the sum's own slip
 
 
 @dataclass(frozen=True, slots=True)
