@@ -13,8 +13,6 @@ import click
 from hockeystick.cli import options
 from hockeystick.cli.numbers import FALLING, number
 from hockeystick.cli.options import flag_of, names_of
-from hockeystick.values import domains
-from hockeystick.values.domains import Domain
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import place
 
@@ -46,36 +44,34 @@ class Question:
     Attributes:
         key: name of its flag, with underscores.
         text: question on a terminal.
-        domain: answers that are accepted.
+        domain: name of the domain of answers (``values/domains.py``, which the start of the command does not load).
     """
 
     key: str
     text: str
-    domain: Domain
+    domain: str
 
 
-RECORDS = Question("dataset_size", "How many records are in the data?", domains.RECORDS)
+RECORDS = Question("dataset_size", "How many records are in the data?", "RECORDS")
 
 OF_TRAINING = (
     RECORDS,
-    Question("batch_size", "How many records does a batch contain on average?", domains.RECORDS),
-    Question("epochs", "How many epochs does the training run for?", domains.POSITIVE),
-    Question(
-        "noise_multiplier", "How much noise is added (standard deviation / clipping norm)?", domains.NOISE_OR_NONE
-    ),
+    Question("batch_size", "How many records does a batch contain on average?", "RECORDS"),
+    Question("epochs", "How many epochs does the training run for?", "POSITIVE"),
+    Question("noise_multiplier", "How much noise is added (standard deviation / clipping norm)?", "NOISE_OR_NONE"),
 )
 OF_NUMBERS = (
     RECORDS,
     Question(
         "count",
         "To how many of the released numbers does one record contribute? (Counts by district, one district each: 1.)",
-        domains.COUNT,
+        "COUNT",
     ),
-    Question("sensitivity", "By how much can one record change one of these numbers?", domains.SENSITIVITY),
+    Question("sensitivity", "By how much can one record change one of these numbers?", "SENSITIVITY"),
     Question(
         "noise",
         "How much noise is added (scale of Laplace noise, or standard deviation of normal noise)?",
-        domains.POSITIVE,
+        "POSITIVE",
     ),
 )
 
@@ -189,10 +185,13 @@ def _release() -> str:
 
 def _answer(question: Question) -> float:
     """Return the answer to a question about a number, which is repeated until the answer is in the domain."""
+    from hockeystick.values import domains
+
+    domain: domains.Domain = getattr(domains, question.domain)
 
     def read(text: str) -> float:
         try:
-            return question.domain.check(FALLING.convert(text, None, None), question.key)
+            return domain.check(FALLING.convert(text, None, None), question.key)
         except InvalidInputError as error:
             raise click.UsageError(str(error)) from None
 
@@ -231,6 +230,7 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     from hockeystick.questions.targets import Epsilon
     from hockeystick.report.calibration import QUOTED
     from hockeystick.report.rounding import round_up
+    from hockeystick.values import domains
 
     at = delta
     if at is None:
@@ -256,6 +256,7 @@ def _relative(noise: float, sensitivity: float) -> float:
         InvalidInputError: an answer is outside its domain, or the noise is too small or too large for the sensitivity.
     """
     from hockeystick.numerics.decimals import decimal
+    from hockeystick.values import domains
     from hockeystick.values.exact import towards
 
     found = towards(decimal(noise) / decimal(domains.SENSITIVITY.check(sensitivity, "sensitivity")), False)
