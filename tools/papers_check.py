@@ -907,7 +907,7 @@ def _saddle() -> list[Claim]:
             "Edgeworth expansions",
             "`edgeworth`",
             "an estimate near the central limit",
-            "{} on the same plan, a quarter too small, because a thousand rounds in which a record is expected to be "
+            "{} on the same plan, 29 per cent too small, because a thousand rounds in which a record is expected to be "
             "drawn four times are too few",
             HOLDS,
             Number("1.484", _epsilon(of_gopi, 1e-7, "edgeworth")),
