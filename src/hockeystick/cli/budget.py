@@ -61,10 +61,10 @@ def budget(context: click.Context) -> None:
 
 @budget.command()
 @LEDGER
-@number_option("--epsilon", help="Budget of epsilon for all releases together.")
+@number_option("--epsilon", help="Epsilon budget for all releases together.")
 @number_option(
     "--delta",
-    help="Budget of delta for all releases together; with --rho or --mu, the delta at which epsilon is stated.",
+    help="Delta budget for all releases together; with --rho or --mu, the delta at which epsilon is stated.",
 )
 @number_option("--rho", help="Budget in zero-concentrated DP; replaces --epsilon.")
 @number_option("--mu", help="Budget in Gaussian DP; replaces --epsilon.")
@@ -79,7 +79,10 @@ def budget(context: click.Context) -> None:
 @number_option("--slack", help="For approximate-dp and currency: the part of delta reserved for composition or prices.")
 @number_option("--order", type=float, help="For rdp: the order of the Renyi divergence.")
 @click.option(
-    "--reference", metavar="PLAN", shell_complete=files, help="For currency: plan whose only round is the unit."
+    "--reference",
+    metavar="PLAN",
+    shell_complete=files,
+    help="For currency: plan whose single round is the unit of the currency.",
 )
 @click.option(
     "--adjacency", metavar="NAME", shell_complete=names, help="Neighbouring relation.  [default: add-or-remove]"
