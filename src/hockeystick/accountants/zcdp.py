@@ -101,5 +101,5 @@ def quadratic(rho: float) -> Callable[[float], float]:
 
 
 def unamplified(pair: DominatingPair) -> bool:
-    """Return True if a sampled round has no smaller rho than an unsampled one; a bounded loss may have."""
+    """Return True if sampling does not reduce the rho of a round; it may reduce that of a bounded loss."""
     return pair.sampled_from is not None and pair.rho >= pair.sampled_from[1]

@@ -79,7 +79,7 @@ def bounded_epsilon(
 def bounded_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]
 ) -> DeltaBound:
-    """Return the larger of the ends; ``ask`` returns an interval of delta of the finite losses, not of log delta."""
+    """Return the interval of delta, each end the largest over the directions; ``ask`` returns delta, not its log."""
     found = [(direction, _delta_ends(composition, epsilon, ask)) for direction, composition in _composed(directions)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))

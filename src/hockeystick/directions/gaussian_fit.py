@@ -59,10 +59,10 @@ class GaussianFit:
     """Gaussian fit of a plan.
 
     Attributes:
-        mu: certified interval of the smallest mu with ``f >= G_mu`` for error rates of at least ``least_rate``,
-            and for points where one equals it, however small the other; the upper end is the safe one.
+        mu: certified interval of the smallest mu with ``f >= G_mu`` wherever both error rates are at least
+            ``least_rate``, or one equals it and the other is smaller; the upper end is the safe one.
         regret: certified interval of the largest distance, in both error rates at once, by which the plan may be better
-            than ``G_mu`` at ``mu.upper``; below 0.01 mu alone is nearly complete.
+            than ``G_mu`` at ``mu.upper``; if it is below 0.01, mu alone describes the plan almost completely.
         least_rate: smallest error rate covered (see mu).
     """
 
@@ -186,10 +186,11 @@ def _of_different_slopes(b: Array, u: Array) -> list[int]:
 
 
 def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
-    """Regret against G_mu of the smaller of the orderings' trade-off functions.
+    """Regret against G_mu of the pointwise minimum of the orderings' trade-off functions.
 
-    The smaller one is not convex: it has at most the regret of each, and at any point the smaller difference. Its lower
-    end comes from the dominating rates, its upper end from the attained ones.
+    The minimum need not be convex. Its regret is at most that of either function; at each point, its difference from
+    G_mu is the smaller of the two. The interval's lower end comes from the dominating rates, its upper end from the
+    attained ones.
     """
     from scipy.special import ndtr
 

@@ -30,7 +30,7 @@ def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]
 def epsilon_bound(
     name: str, direction: Direction, epsilon: float, reason: str | None = None, order: float | None = None
 ) -> UpperBound:
-    """Return epsilon as a result; ``reason`` is kept even if it is finite."""
+    """Return epsilon as a result; ``reason`` is kept even if epsilon is finite."""
     if math.isinf(epsilon) and reason is None:
         reason = NO_EPSILON
     return UpperBound(epsilon, name, direction.value, order, reason)

@@ -171,7 +171,7 @@ class TradeOff:
         return out
 
     def _refine_for(self, fpr: Array, width: Array, steep_in: Direction) -> None:
-        """Add nodes around those that bound the rates, at the steep end or at the flat one."""
+        """Add nodes beside those that determine the bounds on the rates, at the steep end, the flat end, or both."""
         flat_in = self._other(steep_in)
         steep, flat = self._of[steep_in], self._of[flat_in]
         first, place = _least(steep.upper, steep.b, fpr)

@@ -212,10 +212,10 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     """Round of randomised response with k buckets, truthful with probability 1 - p.
 
-    REPLACE_ONE: the probabilities are 1 - p + p/k against p/k, so the true one of k answers has odds e^epsilon = k (1 -
-    p)/p + 1 to 1 against each other one. A larger epsilon reveals more: post-processing by occasional new answers gives
-    the law of a smaller one. REPLACE_SPECIAL: the answer of the special record is uniform, so the likelihood ratios are
-    k (1 - p) + p against 1, and 1 against p. The result is a pure epsilon under the plan's own adjacency.
+    REPLACE_ONE: the true answer has probability 1 - p + p/k and each other answer p/k, so e^epsilon = k (1 - p)/p + 1.
+    Rounding epsilon up is safe: occasional uniform answers turn the law of a larger epsilon into that of a smaller one.
+    REPLACE_SPECIAL: the answer of the special record is uniform, so the likelihood ratios are k (1 - p) + p and 1/p.
+    The result is a pure epsilon under the plan's own adjacency.
     """
     if relation not in REPLACEMENTS:
         raise UnsupportedEventError(

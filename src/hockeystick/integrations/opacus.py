@@ -126,7 +126,7 @@ class HockeystickAccountant(IAccountant):
         self._append(noise, 1.0, begun)
 
     def lower(self, noise: float, lower: float, begun: int) -> None:
-        """Lower the noise of the same passes to that of a later step, which then determines their cost."""
+        """Replace the noise of these passes by the lower noise of a later step, which then determines their cost."""
         for index in reversed(range(len(self.history))):
             known, rate, steps = self.history[index]
             if (known, rate) == (noise, 1.0) and steps >= begun:

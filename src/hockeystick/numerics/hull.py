@@ -123,11 +123,11 @@ def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) ->
 
 
 def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> int:
-    """Merge the knots above some m into one outcome of loss c, g_m <= c, and move that onto the grid.
+    """Merge the knots above the highest non-negative one, m, into a single outcome, and move it onto the grid.
 
-    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is non-negative: the part above
-    is a line down to its zero, that is, one outcome. It is merged with enough mass of knot m - 1 to have loss g_m, or
-    rounded down to g_m if there is not enough.
+    The polygon has dipped below 0 at its upper end. A straight line down to zero replaces the part above m; it stands
+    for a single outcome of loss c >= g_m. Enough mass of knot m - 1 is merged with it to lower its loss to g_m; if
+    there is not enough, the loss is rounded down to g_m.
 
     Returns:
         The new highest knot, -1 if there is none.

@@ -26,7 +26,7 @@ ROUNDINGS = 1e-9  # of the logarithm of a sum of masses, each of which has a log
 
 @dataclass(frozen=True)
 class ShortenedPair(DominatingPair):
-    """The finite atoms of a pair without extremely improbable atoms of positive loss.
+    """The finite atoms of a pair, except extremely improbable ones of positive loss.
 
     Attributes:
         whole: the pair, which has only atoms.

@@ -480,9 +480,9 @@ def _log_less(difference: float) -> float:
 
 
 def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """Return the hinges moved to :data:`PLACES` places, each split between neighbours with its mean ``1/r`` kept.
+    """Return the hinges on :data:`PLACES` places, each split between two neighbours so that its mean ``1/r`` is kept.
 
-    Those of the least weight are moved together to the farthest of their places, which may be far beyond all others.
+    Hinges of the least weight all move to the farthest place among them, which may lie far beyond the other places.
     """
     light = weights <= LEAST_WEIGHT
     if light.any():

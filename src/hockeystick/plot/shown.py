@@ -191,7 +191,7 @@ def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
     """Draw a figure by name, for ``plan.plot`` and ``profile.plot``.
 
     Raises:
-        InvalidInputError: the name or an option is unknown, or the figure raises it.
+        InvalidInputError: the name or an option is unknown, or the figure refuses its arguments.
         UnsupportedError: no guarantee is proved for a round.
         HockeystickError: matplotlib is missing.
     """
@@ -203,10 +203,10 @@ def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
 def figure_by_name(
     figures: Mapping[str, Callable[..., Figure]], kind: str, subjects: Sequence[object], options: Mapping[str, Any]
 ) -> Figure:
-    """Draw one of the figures, with dashes or underscores in its name.
+    """Draw the figure of this name, which may be written with dashes or underscores.
 
     Raises:
-        InvalidInputError: the name or an option is unknown, or the figure raises it.
+        InvalidInputError: the name or an option is unknown, or the figure refuses its arguments.
     """
     name = str(kind).replace("-", "_")
     if name not in figures:

@@ -126,7 +126,7 @@ def price_json(budget: Budget, price: Price) -> dict[str, Any]:
 
 
 def _beyond(budget: Budget, price: Price) -> bool:
-    """True if a price is above the whole budget, and says no more than that."""
+    """True if a price exceeds the whole budget and its exact amount is unknown."""
     simple = not budget.ordered and budget.filter != ApproximateDpFilter.name
     return not (simple or within(dearest(price), budget.limits))
 

@@ -124,7 +124,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 
 def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
-    """Return the law of the tangents on one lattice; for any lattice it lies below the pair."""
+    """Return the law of the tangents on a lattice; it lies below the pair whichever lattice is chosen."""
     pair, at = curve.pair, knots.losses
     edges = np.append(at - 0.5 * knots.gap, at[-1] + 0.5 * knots.gap)
     p, p_error, q, q_error = cell_masses(curve, edges)

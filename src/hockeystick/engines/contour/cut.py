@@ -133,13 +133,14 @@ def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: f
 
 
 def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
-    """Return the height at which the sum is cut, by one edge at a time: edges of a large bundle are expensive.
+    """Return the height at which the sum is cut; edges are tried singly, since those of a large bundle are expensive.
 
-    The search starts where the few kinds that stand in for all reach the depth. A little farther on the leading kinds
-    alone may reach it; otherwise all kinds are evaluated, and the edge is moved on until they reach it.
+    The search starts at an edge where the estimate from a few representative kinds reaches the depth. A little farther
+    out, the bound from the leading kinds may suffice; otherwise all kinds are evaluated, and the edge moves outwards
+    until their bound reaches the depth.
 
     Raises:
-        NotApplicableError: the bounds do not fall far enough within that many points.
+        NotApplicableError: the bounds do not fall far enough within the largest number of points.
     """
 
     from hockeystick.engines.contour.bundle import BundleEnvelope  # late: plans of few kinds have no bundle

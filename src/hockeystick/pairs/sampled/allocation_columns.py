@@ -298,7 +298,10 @@ class Columns:
         return step
 
     def _ends(self, low: Array) -> Array:
-        """Bound on the sums beyond the nodes, shape (n + 1, chunks): normal tails, at most (dx + 1/x) densities."""
+        """Bound on the parts of the sums beyond the nodes, shape (n + 1, chunks).
+
+        Each is a normal tail, at most ``dx + 1/x`` times the density where it begins.
+        """
         mu, x = self._mu, self._x
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         first, last = float(x[0]), float(x[-1])

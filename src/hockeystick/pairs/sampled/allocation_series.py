@@ -95,12 +95,12 @@ def widened(units: Array) -> Array:
 
 
 def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) -> Rows:
-    """Return the product of the powers of all series.
+    """Return the product over the groups of each series, raised to the number of steps of the group.
 
     Args:
         law: the epoch.
         found: the coefficients ``e_0, ..., e_n`` of each group.
-        r: the places, to ten roundings.
+        r: the points, each accurate to ten roundings.
     """
     n, factors = len(found[0].rest), len(found) + bool(law.constant)
     counts = [count for _, count in law.groups]

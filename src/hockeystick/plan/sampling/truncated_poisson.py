@@ -153,7 +153,10 @@ class TruncatedPoisson(Sampling):
         return self.known(mechanism, direction).above
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the two sampled rounds above and one at the kept rate below; Poisson sampling if nothing is cut."""
+        """Return the upper law, a choice of two sampled rounds, and the lower one, a round at the kept rate.
+
+        If no batch can be cut, both are plain Poisson sampling.
+        """
         base = mechanism.with_against_without()
         assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
 

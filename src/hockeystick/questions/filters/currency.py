@@ -208,7 +208,7 @@ class CurrencyFilter(PrivacyFilter):
 
 
 def dominated(item: Round, reference: Round) -> bool:
-    """Return True if a reference dominates one run of a round by its structure: the same noise or more, no more often.
+    """Return True if a reference dominates a round of at least as much noise that samples at most as often.
 
     >>> from hockeystick import Gaussian, Poisson
     >>> dominated(Round(Gaussian(2.0), Poisson(0.01)), Round(Gaussian(1.0), Poisson(0.02)))

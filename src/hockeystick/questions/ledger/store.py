@@ -73,7 +73,7 @@ class Store(ABC):
 
     @abstractmethod
     def connected(self) -> Any:
-        """Return a new connection that begins and commits nothing on its own."""
+        """Return a new connection that neither begins nor commits a transaction on its own."""
 
     @abstractmethod
     def met(self, error: Exception) -> bool:
