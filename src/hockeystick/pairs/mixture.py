@@ -93,7 +93,7 @@ class MixtureLocation:
         return out
 
     def loss(self, x: Array) -> Array:
-        """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, near 0 as log1p of the sum with 1 taken from each exponential."""
+        """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, near 0 as ``log1p`` of the sum of ``w_k expm1(...)``."""
         exponents = self._exponents(x)
         excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST))
         near = np.log1p(np.maximum(excess, LIGHT))

@@ -98,7 +98,7 @@ class AllocationTransform:
 
 
 def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
-    """Upper bound on K(t), by quadrature or from whole moments; about ``slack`` above it (``None``: a relative error)."""
+    """Upper bound on K(t), by quadrature or from whole moments, about ``slack`` above it (``None``: relatively)."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
         if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:

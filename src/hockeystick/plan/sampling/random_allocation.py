@@ -256,8 +256,8 @@ class RandomAllocation(Sampling):
     def _claim_of_run(self, run: MatrixGaussian) -> Claim:
         """Return the claim of a run of whole epochs, in each of which a record draws one of its group's steps.
 
-            If the sizes of the groups differ by a step, the run is one epoch: a record of a longer group draws from all of the
-        group's steps.
+        If the sizes of the groups differ by a step, the run is one epoch: a record of a longer group draws from all of
+        the group's steps.
         """
         places = run.steps // run.min_separation
         plain = RandomAllocation(self.steps, dataset_size=self.dataset_size)
