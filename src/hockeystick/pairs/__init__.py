@@ -28,7 +28,7 @@ LATE = {
     "WithoutReplacementCurve": "sampled.fixed_size",
     "WithoutReplacementPair": "sampled.fixed_size_pair",
 }
-"""Module of each pair, imported when a plan has such a round or the name is used."""
+"""Module of each pair, imported only when a plan contains such a round or the name is used."""
 
 if TYPE_CHECKING:
     from hockeystick.pairs.black_box import BlackBoxPair as BlackBoxPair

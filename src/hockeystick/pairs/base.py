@@ -38,9 +38,10 @@ class Atoms:
         loss: shape (n,), the loss of each atom; ``-inf`` where P has no mass, ``+inf`` where Q has none.
         log_p: shape (n,), log of the mass under P.
         log_q: shape (n,), log of the mass under Q.
-        units: error of the losses beyond a few roundings, in units of ``|loss|``.
+        units: further error of each loss, beyond a few roundings, in roundings of ``|loss|``.
         slip: shape (n,), or one number for all: additional absolute error of each loss.
-        log_slip: shape (n,), or one number for all: error of each log-mass beyond a few roundings of itself and of 1.
+        log_slip: shape (n,), or one number for all: additional error of each log-mass, beyond a few roundings of
+            ``1 + |log-mass|``.
     """
 
     loss: Array
@@ -98,7 +99,7 @@ class SmoothPart(Protocol):
     q: this bounds the error of Gauss-Legendre quadrature on a panel (see ``engines/grid/cells.py``).
 
     A part that is made of two halves may have a ``kink``: the outcome, of loss 0, at which they meet. Each half
-    continues as above, and panels are not laid across it (:func:`kink_of`).
+    continues as above, and no quadrature panel spans the kink (:func:`kink_of`).
     """
 
     def log_p(self, x: Array) -> Array:
@@ -110,11 +111,11 @@ class SmoothPart(Protocol):
         ...
 
     def log_contrast(self, x: Array) -> Array:
-        """log of a bound on ``|p - q|`` that continues into the complex plane as the densities do."""
+        """Log of a bound on ``|p - q|`` that extends to the complex plane with the growth of the densities."""
         ...
 
     def masses(self, x: Array) -> Masses:
-        """The distribution functions from both ends, each to a few roundings of its own size; x may be infinite."""
+        """Masses of both laws on either side of each x, with a relative error of a few roundings; x may be infinite."""
         ...
 
     def outcome(self, loss: Array) -> Array:
@@ -139,13 +140,13 @@ class SmoothPart(Protocol):
 
 
 def kink_of(smooth: SmoothPart | None) -> float | None:
-    """Return the outcome of loss 0 at which the two halves of a smooth part meet, ``None`` if it is of one piece."""
+    """Return the outcome of loss 0 at which the two halves of a smooth part meet; ``None`` if it has no halves."""
     kink: float | None = getattr(smooth, "kink", None)
     return kink
 
 
 def terms_of(smooth: SmoothPart) -> int:
-    """Return the number of normal densities that a density of a smooth part sums; its cost is proportional to it."""
+    """Return the number of normal densities in each density of a smooth part; its cost is proportional to that."""
     while (base := getattr(smooth, "base", None)) is not None:
         smooth = base
     terms: int = getattr(smooth, "terms", 1)
@@ -154,7 +155,7 @@ def terms_of(smooth: SmoothPart) -> int:
 
 def transform_of_atoms(atoms: Atoms) -> AtomTransform:
     """Return the characteristic function of the finite losses that have mass under P."""
-    from hockeystick.pairs.closed_transforms import AtomTransform  # late: sampled normal noise has no atoms
+    from hockeystick.pairs.closed_transforms import AtomTransform  # late: not for normal noise, without atoms
 
     atoms = atoms.finite()
     seen = np.isfinite(atoms.log_p)
@@ -173,7 +174,7 @@ class RenyiCurve(ABC):
     Curves are immutable values: equal ones are interchangeable, and a composition merges them.
 
     Attributes:
-        seconds: time that the moments of one such round may take, where it is long enough to count.
+        seconds: time that the moments of one such round may take; 0 if negligible.
         patience: additional units of work that an engine may spend on a question about it.
     """
 
@@ -205,14 +206,15 @@ class RenyiCurve(ABC):
     def stands_in(self) -> bool:
         """True if masses of up to twice the least double, under either law, only stand in for outcomes in the tail.
 
-        Such a mass exceeds that of the outcomes. At an infinite loss its lower end is 0 anyway; where a mixture of both
-        laws makes its loss finite, it is subtracted from lower ends (``RenyiComposition.standing_mass``).
+        A stand-in mass exceeds that of the outcomes it replaces, so it must not count for lower bounds. At infinite
+        loss this needs no correction, as the lower end of that mass is 0 anyway. Where a mixture of both laws makes the
+        loss finite, the stand-in mass is subtracted from lower ends (``RenyiComposition.standing_mass``).
         """
         return False
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The largest finite loss as an exact number, if the parameters, read as they print, give one."""
+        """The exact largest finite loss, if the parameters, taken as the decimals they print as, determine it."""
         return None
 
     @property
@@ -231,7 +233,7 @@ class RenyiCurve(ABC):
 
     @property
     def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
-        """Curves and counts that sum to this one, used by a composition in its place; for most curves, itself once."""
+        """Curves, with counts, whose sum a composition uses in place of this one; for most curves, itself once."""
         return ((self, 1),)
 
     @classmethod
@@ -266,8 +268,8 @@ class DominatingPair(RenyiCurve):
     def infinite_mass(self) -> float:
         """``P(L = +inf)``; at least :data:`TINY` where it is positive, so that it never rounds to 0.
 
-        A mass below the smallest double is known to within that double, as all masses are: see
-        ``RenyiComposition.infinite_mass_ends``, whose lower end is then 0 and whose upper end is above the truth.
+        Every mass is known only to within the smallest double. For a mass below that double,
+        ``RenyiComposition.infinite_mass_ends`` therefore returns the lower end 0 and an upper end above the truth.
         """
         atoms = self.atoms
         if not atoms.loss.size:
@@ -277,9 +279,9 @@ class DominatingPair(RenyiCurve):
 
     @property
     def spacing(self) -> Fraction | float | None:
-        """Lattice spacing: all distances between finite losses are whole multiples of it, if all losses are atoms.
+        """Lattice spacing of a pair of atoms: all distances between finite losses are whole multiples of it.
 
-        A fraction is exact; a double is off by its rounding. ``None`` if no such distance is known.
+        A fraction is exact; a double is off by its rounding. ``None`` if no such spacing is known.
         """
         return None
 
@@ -293,7 +295,7 @@ class DominatingPair(RenyiCurve):
         return None
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
-        """Return losses and log-masses for the guide, for a pair with neither atoms nor computable densities."""
+        """Return losses and log-masses that approximate a law without atoms or computable densities, for a search."""
         return None
 
     @property
@@ -324,12 +326,12 @@ class DominatingPair(RenyiCurve):
 
     @property
     def mirror(self) -> DominatingPair | None:
-        """The pair with P and Q exchanged; ``None`` if it is not known to be such a pair."""
+        """The pair with P and Q exchanged; ``None`` if it is not available."""
         return None
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
-        """Better-known pairs whose product dominates this pair; the pair itself where enough is known of it."""
+        """Pairs, with counts, that engines know better and whose product dominates this one; by default itself."""
         return ((self, 1),)
 
     @property
@@ -348,10 +350,9 @@ class DominatingPair(RenyiCurve):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """Return ``E_Q (dP/dQ)^i`` for i = 0, ..., most in the current decimal context, if there is a closed form.
+        """Function that lists ``E_Q (dP/dQ)^i``, i = 0, ..., most, in the decimal context; ``None`` if unknown.
 
-        All belong to one pair, whose parameter lies a few units in the last place above this one's, so that it
-        dominates this one. Each is good to ``2 (i + 1)^2`` units in the last place, besides the rounding of the
-        exponent.
+        All are moments of one pair that dominates this one: its parameter is a few units in the last place larger.
+        Each has an error of at most ``2 (i + 1)^2`` units in the last place, plus that from rounding the exponent.
         """
         return None

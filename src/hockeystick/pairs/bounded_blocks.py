@@ -1,9 +1,9 @@
 """Adaptive composition of rounds of bounded range: one pair that dominates several rounds together.
 
 The largest curve of one such round (``bounded_range.py``) takes a different worst round for each a; composed with
-itself, it lets every round be the worst for each a separately. More is known of several rounds together (Dong, Durfee,
-Rogers 2020 [DDR20], on adaptive composition): let ``D_k(a)`` be the largest hockey-stick divergence at a of any k of
-them, each chosen in view of the outcomes before, and ``D_0(a) = (1 - a)_+``. Then, with the laws G_t of two losses,
+itself, it lets every round be the worst for each a separately. A sharper bound holds for several rounds together (Dong,
+Durfee, Rogers 2020 [DDR20], on adaptive composition): let ``D_k(a)`` be the largest hockey-stick divergence at a of any
+k of them, each chosen in view of earlier outcomes, and ``D_0(a) = (1 - a)_+``. Then, with the laws G_t of two losses,
 
     D_(k+1)(a) <= max_(0 <= t <= epsilon)  x_t D_k(a e^-t) + (1 - x_t) D_k(a e^(epsilon - t)) .
 
@@ -54,7 +54,7 @@ MOST_ROUNDS = 16
 """Most rounds in one block: more rounds are split into several blocks and a remainder."""
 
 LEAST = Fraction(1, 500)
-"""Least epsilon of rounds in a block: below it roundings weigh too much and little is gained."""
+"""Least epsilon of rounds in a block: below it, roundings outweigh the gain."""
 
 LARGEST = 400
 """Largest sum of the epsilons of a block, which keeps all powers within the range of a double."""
@@ -104,26 +104,26 @@ def curve(epsilon: float, rounds: int) -> Array:
     0.00056
     """
     h, n = epsilon / STEPS, STEPS
-    found = np.zeros(1)  # of no round: D_0(1) = 0
+    found = np.zeros(1)  # no rounds yet: D_0(1) = 0
     for k in range(rounds):
         found = _one_more(found, h, n, np.arange((k + 1) * n + 1))
     return found
 
 
 def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Array:
-    """Return the bounds for one more round, from those of k rounds at ``0, ..., k n``."""
-    first, last = -n - 1, at[-1] + n + 1  # places that are looked at
+    """Return bounds on D_(k+1) at the grid indices ``at``, from the bounds on D_k at ``0, ..., k n``."""
+    first, last = -n - 1, at[-1] + n + 1  # range of grid indices that are needed
     j = np.arange(first, last + 1)
     d = np.zeros(len(j))
     known = len(values)
     d[-first : -first + known] = values
-    below = -np.arange(first, 0)  # 1/a: by the symmetry, with what is known at a
+    below = -np.arange(first, 0)  # points a_j < 1: by the symmetry of D_k, from its values at 1 / a_j
     mirrored = np.where(below < known, values[np.minimum(below, known - 1)], 0.0)
     d[:-first] = (-np.expm1(-below * h) + np.exp(-below * h) * mirrored) * (1 + SLIP)
     a = np.exp(j * h)
     slope = np.diff(d) / (a[:-1] * np.expm1(h))
     start = d[:-1] + np.abs(slope) * a[:-1]
-    # rounding may make a slope rise; the line through both ends is meant in any case
+    # rounding may make a slope positive; the intercept is still that of the line through both ends
     start = np.where(slope > 0, d[:-1] - slope * a[:-1], start)
     c = np.arange(n)
     piece = at[:, None] - c - 1 - first

@@ -16,8 +16,8 @@ in convex order, that of the two ends, so that it has the largest ``E_Q f(R)`` f
 
 It is convex, and the curve of the pair with the density ``a H''(a)`` of the loss ``l = log a`` under Q, ``sqrt(E) / (2
 (E - 1)) e^(-l/2)`` on ``[-epsilon, epsilon]``, and ``e^l`` times that under P, with no atoms
-(``WindowPair.bounded_range``). It dominates every round of bounded range, and is itself none, as its losses have twice
-the range.
+(``WindowPair.bounded_range``). It dominates every round of bounded range, but is not itself one, as its losses span
+``2 epsilon``.
 
 **Moments.** ``R^(1 + s)`` is convex, so that ``K(s) <= max_t log(x e^(st) + (1 - x) e^(s (t - epsilon)))``. With ``A =
 E - E^-s`` and ``B = 1 - E^-s`` what is in the logarithm is ``e^(st) (A - e^t B) / (E - 1)``, largest at ``e^t = s A /
@@ -128,7 +128,7 @@ class BoundedRangeCurve(RenyiCurve):
         """Upper bound on K(t): the least of the three bounds, rounded up."""
         e = float(self.epsilon)
         rough = min(moment.rounded_up(0.125 * t * (1 + t) * e * e), moment.rounded_up(t * e))
-        # A / (E - 1), A / B and their logarithms, in which E does not appear by itself
+        # logarithms of A / (E - 1) and A / B, in a form that never evaluates E itself
         log_a = e + math.log(-math.expm1(-(1 + t) * e))
         log_b, log_whole = math.log(-math.expm1(-t * e)), e + math.log(-math.expm1(-e))
         share = math.log1p(-1 / (1 + t)) if t > 1 else math.log(t) - math.log1p(t)  # log of t / (1 + t)

@@ -1,6 +1,6 @@
 """A pair of sampled Gaussian noise without extremely improbable outcomes in the tail, for removing a record.
 
-As for the atoms in ``shortened.py``: with D(eps) of all outcomes and D'(eps) of those that every round keeps,
+As for the atoms in ``shortened.py``, with D(eps) for all outcomes and D'(eps) for those that every round keeps,
 
     D'(eps) <= D(eps) <= D'(eps) + sum of the masses left out under P, over all rounds .
 
@@ -27,9 +27,9 @@ Array = npt.NDArray[np.float64]
 
 SLACK = 1e-9  # of a bound on K
 NOTHING = "the losses that are kept are not small"  # reason for no such rounds
-LARGEST_LOSS = 0.1  # approximately, of a loss that is kept: above it, the law itself has as high a tilt
+LARGEST_LOSS = 0.1  # approximate bound on kept losses: above it, the whole law allows as high a tilt
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
-DENSITY, PAST = 0.02, 8.0  # spacing of stand-in outcomes, in 1 / mu and 1; reach beyond c, in 1 / kappa
+DENSITY, PAST = 0.02, 8.0  # spacing of stand-in outcomes, times min(1, 1 / mu); reach beyond c, times 1 / kappa
 LOWEST = -800.0  # log-mass of outcomes too improbable for any tilt above 0 to lift them: their loss is the least
 
 

@@ -1,8 +1,9 @@
 """Checks the contract of a dominating pair, which every engine assumes and none verifies.
 
-A pair that breaks the contract is still given certified numbers: a total mass of 1.3, losses that are not the logarithm
-of ``p / q``, a range that leaves out an atom. :func:`check_pair` finds these. It does not know the mechanism, so a
-correct pair of another mechanism passes: domination needs a proof, and a test against the definition.
+Engines certify numbers even for a pair that breaks the contract: one with a total mass of 1.3, with losses that are not
+the logarithm of ``p / q``, or with a range that leaves out an atom. :func:`check_pair` finds such faults. It does not
+know the mechanism, so a correct pair of another mechanism passes: domination needs a proof, and a test against the
+definition.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from hockeystick.pairs.base import Array, DominatingPair, SmoothPart, kink_of, r
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import InvalidInputError
 
-NEAR = 1e-9  # what the quadrature may miss, of masses and of moments
+NEAR = 1e-9  # allowed error of the quadrature, in masses and in moments
 LOG_TAIL = -60.0  # log of the mass that the quadrature leaves out
 NODES = 16  # of the rule on each panel
 ROUNDINGS = 64  # of a log-mass, in units of itself and of 1
 ORDERS = (0.1, 1.0, 8.0)  # t of the moments
-RATE = 0.5  # of the samples whose atoms are looked at
+RATE = 0.5  # sampling rate at which the sampled pairs are checked
 
 
 def check_pair(pair: DominatingPair) -> None:
@@ -30,8 +31,8 @@ def check_pair(pair: DominatingPair) -> None:
 
     Both laws have mass 1, including infinite losses and stand-ins for outcomes in the tail. Each loss is the logarithm
     of ``p / q`` to within what the atoms declare (``units``, ``slip``, ``log_slip``), and lies in ``loss_range``;
-    losses of densities increase. ``log_moment`` and ``rho`` are at least what the law itself makes them. The same holds
-    after Poisson sampling, to within what the sampled atoms declare.
+    losses of densities increase. ``log_moment`` and ``rho`` are at least the values that follow from the law. All of
+    this also holds after Poisson sampling, to within what the sampled atoms declare.
 
     Args:
         pair: a pair whose atoms and densities are known.

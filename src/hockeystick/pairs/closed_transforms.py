@@ -77,7 +77,9 @@ class QuadraticLine:
 
 @dataclass(frozen=True, slots=True)
 class AtomTransform:
-    """Transform of finitely many finite losses, ``m(z) = sum p e^(zL)``. It does not decay: other rounds must.
+    """Transform of finitely many finite losses, ``m(z) = sum p e^(zL)``.
+
+    It does not decay, so other rounds must provide the decay of a product.
 
     Args:
         loss: finite losses.
@@ -99,7 +101,7 @@ class AtomTransform:
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """Return the line through t, summed over the atoms; those lost in rounding are left out, and bounded."""
+        """Return the line through t, summed over the atoms; those too light to matter are left out, and bounded."""
         loss, log_p = np.array(self.loss), np.array(self.log_p)
         exponent = log_p + t * loss
         light = exponent < exponent.max() - LIGHT
@@ -142,11 +144,12 @@ class AtomLine:
         return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + LOGARITHM * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K by the sum itself, scaled by its largest term.
+        """Return K as the logarithm of the sum over the atoms, scaled by its largest term.
 
         With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a product of two factors, and all sums
         are one product of matrices. Each phase is off by some roundings of ``s |L|``, each sum by one rounding per
-        term. Further errors of losses and log-masses make each term off by ``e^(|z| slip + log_slip) - 1`` of itself.
+        term. Further errors of losses and log-masses change each term by a share of at most ``e^(|z| slip + log_slip) -
+        1``.
         """
         s: Array = step * np.arange(count, dtype=np.float64)
         block = math.isqrt(max(count - 1, 0)) + 1
@@ -159,7 +162,7 @@ class AtomLine:
         size, own = np.abs(self.loss), 24 + len(terms) + np.abs(self.log_p) + np.abs(exponent) + abs(top)
         moving = float((terms * size).sum())
         worst = float((terms * own).sum()) + moving * (3 * s + self.units * (s + self.t))
-        most = 1 + math.exp(self.t * self.slip + self.log_slip)  # wherever the phase is
+        most = 1 + math.exp(self.t * self.slip + self.log_slip)  # for any phase
         off = np.minimum(np.expm1(np.minimum(self.slip * (s + self.t) + self.log_slip, LARGEST)), most)
         value, error = safe_log(m, 4 * UNIT_ROUNDOFF * worst + off * float(terms.sum()) + self.lost * (1 + off))
         return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)

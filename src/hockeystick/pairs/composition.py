@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from hockeystick.pairs.lattice import Lattice
 
-MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
-FINEST = 1 << 1200  # fractions of 1 to which longer sums are rounded, below the smallest double
+MOST_BITS = 8192  # of a denominator: enough for the exact sum of a hundred decimals of 17 digits
+FINEST = 1 << 1200  # denominator to which longer sums are rounded: steps are below the smallest double
 SPARE = 1 + 2.0**-50  # pays for the four roundings of a term of a sum of positive numbers
 RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
 
 
 def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCurve, int]]:
     """Yield each curve once, in order of first appearance, with the sum of its counts."""
-    places: dict[RenyiCurve, int] = {}  # of each curve among the counts: its hash is computed once
+    places: dict[RenyiCurve, int] = {}  # index of each curve in ``counts``; each hash is computed once
     counts: list[int] = []
     for curve, count in rounds:
         place = places.setdefault(curve, len(counts))
@@ -51,7 +51,7 @@ class RenyiComposition:
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
         parts = [(curve, count * times) for whole, times in rounds if times for curve, count in whole.factors]
-        if len(parts) == 1:  # as in most plans: its hash is not computed
+        if len(parts) == 1:  # as in most plans; avoids hashing the curve
             self.rounds = tuple(type(parts[0][0]).fold(parts))
             return
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
@@ -73,7 +73,7 @@ class RenyiComposition:
     def supremum(self) -> tuple[Fraction, Fraction]:
         """Bounds on the largest finite loss, if losses are bounded; equal if every pair knows its own exactly.
 
-        With so many pairs that the sum in fractions would have too many digits, it is rounded outward.
+        If the exact sum would have too many digits, it is rounded outward.
         """
         from fractions import Fraction  # late, as below: no loss of the common plan is bounded
 
@@ -99,8 +99,8 @@ class RenyiComposition:
     def variation(self, most: float) -> float:
         """Upper bound on the total variation distance of the products, infinite where it would exceed ``most``.
 
-        It is at most the sum of those of the factors: exchanging the factors one after another, each exchange moves the
-        product by at most the distance of that factor. The sum stops as soon as it is too large.
+        The bound is the sum of the distances of the factors: if the factors are exchanged one at a time, each exchange
+        moves the product by at most the distance of that factor. The sum stops as soon as it is too large.
         """
         distance = 0.0
         for pair, count in self.rounds:
@@ -117,7 +117,7 @@ class RenyiComposition:
 
     @cached_property
     def tells_all(self) -> bool:
-        """True if the two laws of a round have no common outcome, to a rounding: then no finite loss has mass."""
+        """True if the two laws of some round have no common outcome, up to rounding: then no finite loss has mass."""
         return any(mass >= 1 for mass, _ in self._masses)
 
     @cached_property
@@ -136,7 +136,7 @@ class RenyiComposition:
     def infinite_mass_ends(self) -> tuple[float, float]:
         """Bounds on :attr:`infinite_mass`; both 0 where no round has any."""
         mass = self.infinite_mass
-        lost = 4 * TINY * sum(count for _, count in self._masses)  # of masses next to 0
+        lost = 4 * TINY * sum(count for _, count in self._masses)  # error of masses near 0
         return max(mass * (1 - RELATIVE) - lost, 0.0), mass * (1 + RELATIVE) + lost
 
     @cached_property

@@ -1,7 +1,7 @@
 """Zero-concentrated differential privacy: a rho with ``K(t) <= t (1 + t) rho`` for all t > 0, K as in ``moment.py``.
 
 In Renyi's terms ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016 [BS16], Definition
-1.1). None is below the Kullback-Leibler divergence K'(0); the first two below attain it.
+1.1). No rho is below the Kullback-Leibler divergence K'(0); the first two cases below attain it.
 
 **Losses in [-epsilon, epsilon].** Proposition 3.3 there has ``epsilon^2/2``; ``rho = epsilon tanh(epsilon/2)`` is the
 least one. The worst such law is binary (``black_box.py``), with ``K = log cosh(s y) - log cosh(y)``, ``y =
@@ -17,9 +17,9 @@ logarithm concave in u, and K at most ``(u - 1) K_u = t (1 + t) K'(0)``.
 **Losses at most b.** ``D_alpha <= D_inf <= b``, so ``rho = b``.
 
 **Sampling.** ``g = 1 - q + q Lambda`` enters the moments as ``g^(1+t)`` or ``g^(-t)``, convex in it, so that a sampled
-round has at most the rho of the round itself (in the same direction). For Gaussian noise no less: of the largest
-samples every order alpha sees enough. That concentrated privacy is not amplified is known (Bun, Dwork, Rothblum,
-Steinke 2018 [BDRS18], Section 1).
+round has at most the rho of the round itself (in the same direction). For Gaussian noise the sampled
+round has no smaller rho: as alpha grows, the largest outcomes determine the moment. That concentrated privacy is not
+amplified is known (Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], Section 1).
 """
 
 from __future__ import annotations

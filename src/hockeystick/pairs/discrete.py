@@ -21,9 +21,9 @@ b^2`` it dominates (beyond D / b the delta is 0 above, and ``1 - e^eps``, the le
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
 loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes farther than
 ``m >= 39.2 s`` from either centre are merged: the mass of P there counts as infinite loss, that of Q as mass of Q
-alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its mass at
-infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what masses at
-infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more. Proof of
+alone. Redrawing a merged outcome from its law restores both laws, so that this pair dominates; without its mass at
+infinity it is dominated. The mass is below ``2 e^-746`` and counts as the smallest double; masses at infinity are known
+only to within that double anyway (``pairs/composition.py``), and neither end of any answer moves by more. Proof of
 the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z =
 m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2
 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
@@ -56,7 +56,7 @@ class DiscreteLaplacePair(DominatingPair):
 
     Attributes:
         distance: difference of the two centres, a whole number of at least 1.
-        scale: of the noise, as the decimal that was written.
+        scale: scale of the noise, as the decimal that was written.
     """
 
     distance: int
@@ -67,7 +67,7 @@ class DiscreteLaplacePair(DominatingPair):
         """The ``distance + 1`` losses and their log-masses, computed without cancellation."""
         step = float(1 / self.scale)
         j = np.arange(self.distance + 1, dtype=np.float64)
-        log_p = (j - self.distance) * step - math.log1p(math.exp(-step))  # of P(Z >= 0), at the upper end
+        log_p = (j - self.distance) * step - math.log1p(math.exp(-step))  # at the upper end, of P(Z >= 0)
         log_p[1:-1] += math.log(-math.expm1(-step))
         return Atoms((2 * j - self.distance) * step, log_p, log_p[::-1])
 
@@ -93,7 +93,7 @@ class DiscreteLaplacePair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The pair is its own mirror image."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:
@@ -175,7 +175,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The pair is its own mirror image."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

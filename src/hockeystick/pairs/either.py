@@ -3,11 +3,11 @@
 With probabilities w_i that do not depend on the data, ``H_a = sum_i w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``:
 
 - **on a line** ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1, or the logarithm of the sum itself
-  where it is far from 1. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``, an error of a few units
-  of w_i the sum by those of its term;
+  where it is far from 1. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``, and an error of w_i by
+  a few units moves the sum by as many units of its term;
 - **decay**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i s_i (1 -
-  rho_i)``, and shares are taken from below;
-- **on the real line** from above by upper bounds on the K_i.
+  rho_i)``, with lower bounds on the shares;
+- **on the real line** K is bounded from above by upper bounds on the K_i.
 
 ``infinite`` adds further mass at infinite loss: this makes the pair worse, and it serves upper bounds only.
 """
@@ -33,7 +33,7 @@ LARGE = 1.0  # K(t) from which on the logarithm of the sum itself is taken
 UNITS = 32.0  # roundings of a weight, of an exponential and of a sum
 SHARES = 1e-9  # tolerance of the moments from which shares are computed
 SPARE = 1e-12  # relative: pays for the roundings of shares
-STANDING_IN = 4000  # outcomes that stand in for a law, for the guide
+STANDING_IN = 4000  # outcomes that stand in for a law where engines search for an evaluation point
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +97,15 @@ class EitherTransform:
 
     @property
     def highest_tilt(self) -> float:
-        """The least highest tilt of any part; for some parts it is infinite."""
+        """The smallest of the parts' highest tilts, which may be infinite."""
         return min(getattr(transform, "highest_tilt", math.inf) for transform in self.transforms)
 
     def line(self, t: float, reach: float, tolerance: float) -> EitherLine:
-        """The lines of all parts through t."""
+        """Return the line of the mixture through t, which combines those of all parts."""
         return EitherLine(tuple(transform.line(t, reach, tolerance) for transform in self.transforms), self.weights)
 
     def envelope(self, t: float, count: int) -> EitherEnvelope:
-        """The envelopes of all parts at t, and their shares from below."""
+        """Return the envelope at t, from those of all parts and lower bounds on their shares."""
         ends = []
         for transform in self.transforms:
             values, errors = transform.line(t, 0.0, SHARES).cumulants(1.0, 1)
@@ -155,7 +155,7 @@ class EitherPair(DominatingPair):
 
     @property
     def smooth(self) -> NoReturn:
-        """Not available: the losses of the parts have no outcome in common.
+        """Not available: the parts have no common outcome of which the loss is a function.
 
         Raises:
             NotApplicableError: always.
@@ -194,7 +194,7 @@ class EitherPair(DominatingPair):
         return _log_mean([part.log_moment(t) for part in self.parts], self.weights)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
-        """Losses and log-masses of all parts at equidistant outcomes, for the guide."""
+        """Return losses and log-masses of all parts at equidistant outcomes, to guide a search."""
         losses, masses = [], []
         for part, weight in zip(self.parts, self.weights, strict=True):
             smooth = part.smooth

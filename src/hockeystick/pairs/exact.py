@@ -38,7 +38,7 @@ class ExactFinite:
 
     Attributes:
         with_: mass of each outcome with the record, up to a factor common to both laws.
-        without: mass of each outcome without it, as many, with the same sum.
+        without: mass of each of these outcomes without the record, with the same sum.
         largest: the largest finite loss, where it is a fraction.
         failure: probability of the outcomes that are possible only for a batch with the record.
         rate: probability with which a record enters a batch.
@@ -72,7 +72,7 @@ def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
 
 
 def black_box(epsilon: Fraction, delta: Fraction = Fraction(0)) -> ExactFinite:
-    """The worst pair of an (epsilon, delta) guarantee (``pairs/black_box.py``), its masses times ``1 + e^epsilon``."""
+    """Return the worst (epsilon, delta) pair (``pairs/black_box.py``), with masses multiplied by ``1 + e^epsilon``."""
     low = exponential((1 - delta, Fraction(0)))
     high = exponential((1 - delta, epsilon))
     if not delta:
@@ -82,7 +82,7 @@ def black_box(epsilon: Fraction, delta: Fraction = Fraction(0)) -> ExactFinite:
 
 
 def finite_law(with_: Iterable[Fraction], without: Iterable[Fraction]) -> ExactFinite:
-    """The pair of two laws on the same outcomes, by their probabilities."""
+    """Return the pair of two laws, given by the probabilities of the same outcomes."""
     pairs = list(zip(with_, without, strict=True))
     failure = sum((p for p, q in pairs if not q), Fraction(0))
     laws = [tuple(exponential((mass, Fraction(0))) for mass in law) for law in zip(*pairs, strict=True)]

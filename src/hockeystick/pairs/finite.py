@@ -1,4 +1,4 @@
-"""Pairs of two laws on finitely many outcomes: by exact probabilities, or with three losses of one epsilon.
+"""Pairs of laws on finitely many outcomes: with exact probabilities, or with the losses -epsilon, 0 and epsilon.
 
 A mechanism with finitely many outcomes, of law p with the record and law q without it, is its own dominating pair:
 ``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes with the same likelihood ratio are equally informative, so their
@@ -20,7 +20,7 @@ from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 NEAR = Fraction(1, 2)
-"""For ratios within this distance of 1 the logarithm uses log1p, which keeps the digits of a small one."""
+"""Distance of a ratio from 1 up to which its logarithm uses log1p, to keep the digits of a small logarithm."""
 
 
 def log_fraction(value: Fraction) -> float:
@@ -39,7 +39,7 @@ class FinitePair(DominatingPair):
 
     Attributes:
         p: probabilities under P, which add up to 1.
-        q: probabilities under Q, as many, which add up to 1.
+        q: probabilities of the same outcomes under Q, which add up to 1.
     """
 
     p: tuple[Fraction, ...]

@@ -1,13 +1,14 @@
 """Cells of two laws given as functions: densities, distribution functions, or a trade-off function.
 
 Functions are evaluated at points. Assumptions about their values in between are stated with every answer
-(``Pair.premises``); everything else is charged to the errors of the masses and to the ends of the ratios:
+(``Pair.premises``); everything else is charged to the errors of the masses and to the bounds on the ratios:
 
 - the integral of a density over a cell, by Gauss and Legendre's rules with 8 and 16 nodes: the difference of both;
 - the values: a relative error that is given, of the densities or of the distribution functions, and roundings;
-- the ratio in a cell: the least and the largest of the values seen there, plus their distance where it turns;
+- the ratio in a cell: the least and the largest of the values seen there, and where it is not monotone their distance
+  beyond either;
 - a total below 1: the missing mass counts for upper bounds as if one law alone had it, and for lower bounds not at all.
-  It is not reduced by what the stated accuracy may hide. A total above 1 by more than the errors is refused.
+  The missing mass is not reduced by the stated accuracy. A total above 1 by more than the errors is refused.
 
 Any choice of places is sound. Cells are halved until both rules agree. Then the widths ``|dL|`` in the loss are chosen
 by mass to the power 1/8, since the mass of a cell affects the width of answers only where the losses that matter to
@@ -41,13 +42,13 @@ LEVELS = 60  # of halving: a cell is then as wide as a rounding
 OCTAVES = (-30, 333)  # powers of 2: the first places lie at these distances on both sides of each given place
 AGREED = 1e-12  # relative difference at which both rules agree
 SMALLEST = 5e-324  # a value below it is 0 as a double
-LEAST_DENSITY = 1e-130  # smaller values are one cell: products with a ratio would lose digits by underflow
+LEAST_DENSITY = 1e-130  # panels with smaller values form one cell: products with a ratio would lose digits by underflow
 LEAST_MASS = 1e-150  # a smaller mass is 0, with an error: products with a ratio are within the range of a double
 LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
 SPAN = 0.25  # loss across a cell of the first pass
 LEAST_SPAN = 1e-7  # loss across a cell in which the ratio turns
 POWER = 0.125  # power of the mass of a cell, see the module
-MISSED = 1e-6  # by how much a total may miss 1
+MISSED = 1e-6  # allowed distance of a total from 1
 ROUNDED = 64 * UNIT_ROUNDOFF  # relative: a sum of sixteen products
 
 
@@ -57,7 +58,7 @@ def shifted(function: Function, distance: float) -> Function:
 
 
 def asked(function: Function, x: Array, key: str) -> Array:
-    """Return the values of a function at places, one by one if it takes no arrays.
+    """Return the values of a function at places; it is called place by place if it does not accept arrays.
 
     Raises:
         InvalidInputError: a value is not a finite number, 0 or greater.
@@ -84,7 +85,7 @@ def _asked_at(function: Function, place: float, key: str) -> float:
     """Return the value of a function at one place.
 
     Raises:
-        InvalidInputError: the function raised something, or gave no number.
+        InvalidInputError: the function raised an exception, or did not return a number.
     """
     try:
         return float(function(place))  # type: ignore[arg-type]
@@ -125,13 +126,13 @@ class _Panels:
 
     @property
     def ends(self) -> tuple[Array, Array]:
-        """Return the least and the largest loss seen on each panel; (inf, -inf) where none is."""
+        """Return the least and the largest loss seen on each panel; (inf, -inf) where there is none."""
         known = ~np.isnan(self.loss)
         return np.where(known, self.loss, np.inf).min(axis=1), np.where(known, self.loss, -np.inf).max(axis=1)
 
     @property
     def turns(self) -> Mask:
-        """Panels on which the loss turns by more than the errors of its values."""
+        """Mask of panels on which the loss is not monotone, by more than the errors of its values."""
         first, last = self.loss[:, 0], self.loss[:, 1]
         low, high = self.ends
         with np.errstate(invalid="ignore"):
@@ -192,7 +193,7 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
 
 
 def _disagree(panels: _Panels) -> Mask:
-    """Panels on which both rules differ, or over which the loss varies much."""
+    """Return the mask of panels on which the two rules differ, or over which the loss varies much."""
     low, high = panels.ends
     with np.errstate(invalid="ignore"):
         far = (high - low > SPAN) & np.isfinite(high - low)
@@ -202,7 +203,7 @@ def _disagree(panels: _Panels) -> Mask:
 
 
 def _turn(panels: _Panels) -> Mask:
-    """Panels on which the loss turns and varies enough to matter."""
+    """Return the mask of panels on which the loss is not monotone and varies enough to matter."""
     low, high = panels.ends
     with np.errstate(invalid="ignore"):
         found: Mask = panels.turns & (high - low > LEAST_SPAN)
@@ -216,7 +217,7 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
         least, reverse = np.exp(low - more), np.exp(-high - more)
     p, p_error, p_missed = _total(panels.p, panels.p_rule, accuracy, "p")
     q, q_error, q_missed = _total(panels.q, panels.q_rule, accuracy, "q")
-    # values below the range of doubles are known only to be that small: all such cells become one
+    # of values below the range of doubles only their smallness is known: all such cells become one
     faint = panels.faint
     lost = SMALLEST * float((panels.right - panels.left)[faint].sum())
     ends = (float(p[faint].sum()), float(q[faint].sum()))
@@ -317,9 +318,10 @@ def of_values(p: Array, q: Array, accuracy: float) -> Cells:
 
 
 def of_trade_off(function: Function, accuracy: float) -> Cells:
-    """Return cells of the pair with a trade-off function: Q is uniform over false alarms, P detects.
+    """Return cells of the pair with a given trade-off function.
 
-    The likelihood ratio falls along that line, as the function is convex.
+    Q is uniform over the rates of false alarms; the likelihood ratio falls as the rate grows, as the function is
+    convex.
 
     Raises:
         InvalidInputError: the values are not those of a trade-off function.

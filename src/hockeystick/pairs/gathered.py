@@ -1,4 +1,4 @@
-"""Many kinds of rounds gathered into few, on either side of the truth.
+"""Gathers many kinds of rounds into few, which bound the composition from both sides.
 
 The cost of every engine grows with the number of different rounds. If there are too many, rounds of a family with
 similar parameters are replaced by one kind: one that *dominates* each of them for an upper bound, and one that each of
@@ -8,15 +8,16 @@ Wang 2022 [ZDW22], Theorem 10), at every epsilon, mass at infinite loss included
 Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if some kernel takes P' to P and Q' to Q:
 
 - Laplace, by distance / scale: ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1 - r) / (1 + b'^2 t^2))`` with
-  ``r = (b / b')^2``, so that noise of the larger scale b' is noise of the scale b, and nothing or more noise added;
+  ``r = (b / b')^2``, so that noise of the larger scale b' is noise of the scale b plus, with probability 1 - r, noise
+  of scale b';
 - sampled Gaussians, by mu: independent normal noise is added; replacing a record likewise;
 - epochs of random allocation, by mu: independent normal noise is added to every step;
 - black boxes, by epsilon and delta: the worst pair of (epsilon', delta') dominates all that satisfy it, and a pair
   that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
 - sampling, by the rate: the kernel that keeps the outcome with probability ``q / q'``, and draws from O otherwise,
-  takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel from one base pair to another does so with
-  their mixtures. The pair of batches of a fixed size has the curve of a removed record for ``b >= 1``, and its mirror
-  image below: the order of those is its own.
+  takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel that takes one base pair to another
+  also takes the mixtures of the one to those of the other. The pair of batches of a fixed size has the curve of a
+  removed record for ``b >= 1``, and its mirror image below: it is ordered as a removed record is.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ Array = npt.NDArray[np.float64]
 
 MOST = 200  # kinds up to which all are composed as they are
 TRIED = 1000  # kinds up to which a contour, the engine that handles many kinds best, is still tried
-KINDS = 32  # of gathered compositions: both sides of two directions are composed
-MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
+KINDS = 32  # kinds of a gathered composition: four are composed, two sides for each of two directions
+MIXTURES = 192  # the same where all rounds are Gaussians, sampled or not, which a contour handles quickly
 LEAST = 1e-300  # replaces smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
@@ -66,7 +67,7 @@ class Gathered:
     Attributes:
         exact: the given composition.
         many: True if it has so many kinds that they are gathered.
-        curves: all rounds in their original form, if ``exact`` has a pair in place of those with only a Renyi curve.
+        curves: all rounds in their original form, if ``exact`` replaces those with only a Renyi curve by a pair.
         moments: the Renyi curves of all rounds, if some may lie below those of their pairs.
     """
 
@@ -126,7 +127,7 @@ def gathered(composition: Composition) -> Gathered:
     if 2 * len(composition.rounds) <= MOST:
         return one
     kinds = len(composition.rounds)
-    if kinds <= MOST:  # of boxes, which have twice as many atoms as others, fewer
+    if kinds <= MOST:  # fewer if some are sampled black boxes, which have twice as many atoms as others
         boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
         if kinds + boxes <= MOST:
             return one
@@ -201,8 +202,8 @@ def _innermost(key: Hashable) -> Hashable:
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
     """Return the boxes of each family: minimum and maximum of each parameter, and the number of rounds within.
 
-    The box with the largest product of log-parameter spread and rounds is cut in the middle, until there are enough
-    boxes.
+    The box with the largest product of its spread in log-parameters and its number of rounds is cut in the middle,
+    until there are enough boxes.
     """
     import heapq  # late: few plans have so many kinds
 

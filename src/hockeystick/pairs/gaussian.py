@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hockeystick.pairs.closed_transforms import QuadraticTransform
 
-DENSITY_AT_0 = 0.39894228040143270  # 1 / sqrt(2 pi) = 0.398942280401432677..., and above it
+DENSITY_AT_0 = 0.39894228040143270  # 1 / sqrt(2 pi) = 0.398942280401432677..., rounded up
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class GaussianPair(DominatingPair):
         return moment.gaussian(self.mu, t)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
+        """Upper bound on K(t) after Poisson sampling: the better of the trapezoid rule and a rough bound."""
         rough = moment.mixture_add if add else moment.mixture_remove
         bound = rough(self.log_moment, rate, t)
         return min(self.sampled_transform(rate, add).log_moment(t), bound)

@@ -8,9 +8,9 @@ above C.
 **The pair.** The projections of one step are drawn before any release and may serve all records, so that the other
 records' part of the sum depends on them: treat them as public. Given them, the laws with the record and without it are
 normal, at a distance of at most ``S = sqrt(r / X)`` bounds C, and N(S / sigma, 1) against N(0, 1) dominates. Hence
-``(X, N(S / sigma, 1))`` against ``(X, N(0, 1))`` does so together: the law of its loss is a mixture of normal laws of
-mean ``m^2 / 2`` and variance ``m^2``, ``m = S / sigma``. It is its own mirror image. As the projections are not in fact
-public, it need not be tight. Its moments ``E e^(tL)`` are infinite for every t > 0, since S^2 has a power law for its
+``(X, N(S / sigma, 1))`` against ``(X, N(0, 1))`` dominates the whole step: the law of its loss is a mixture of normal
+laws of mean ``m^2 / 2`` and variance ``m^2``, ``m = S / sigma``. It is its own mirror image. As the projections are not
+in fact public, it need not be tight. Its moments ``E e^(tL)`` are infinite for every t > 0, since S^2 has a power law for its
 tail: there is no Renyi bound.
 
 **In numbers.** X is rounded down to the lower end of its cell, which makes m larger: the pair of a larger m dominates.
@@ -34,8 +34,8 @@ ACCURACY = 4e-14
 
 FAILED = 1e-18  # mass of X below the least cell
 CELLS = 1500  # of X
-STEP = 0.04  # width of a cell of the loss in the bulk, in deviations
-BULK = 14.0  # deviations of the loss that are cut into cells of equal width
+STEP = 0.04  # width of a cell of the loss in the bulk, in standard deviations
+BULK = 14.0  # standard deviations of the loss that are cut into cells of equal width
 GROWTH = 1.03  # of the cells beyond
 MOST = 700.0  # losses from here on count as infinite: this affects no epsilon that is much smaller
 

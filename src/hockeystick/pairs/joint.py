@@ -1,6 +1,6 @@
 """The product of several pairs released in one round.
 
-A round that releases several things with independent noise is dominated by the product of the pairs of these (Zhu,
+A round that releases several things with independent noise is dominated by the product of their pairs (Zhu,
 Dong, Wang 2022 [ZDW22], Theorem 10). A composition is a product itself, so it treats the parts as separate rounds
 (``RenyiCurve.factors``), and no engine sees the product.
 """
@@ -17,7 +17,7 @@ from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
 from hockeystick.values.errors import NotApplicableError
 
 SPARE = 4
-"""Doubles by which a sum is moved up for its roundings, each at most one rounding of the size of a part."""
+"""Number of doubles by which a sum is raised to cover its roundings, each of which is at most one of a part's size."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class JointPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The sum of those of the parts."""
+        """The sum of the parts' rhos, rounded up."""
         return next_up(math.fsum(count * part.rho for part, count in self.together), SPARE)
 
     @property
     def mirrored_rho(self) -> float:
-        """The sum of those of the parts."""
+        """The sum of the parts' rhos with the laws exchanged, rounded up."""
         return next_up(math.fsum(count * part.mirrored_rho for part, count in self.together), SPARE)
 
     def log_moment(self, t: float) -> float:

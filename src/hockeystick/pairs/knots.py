@@ -29,8 +29,8 @@ pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). Between the ratios of b
 belong to the pair whose Q-mass at a ratio is the jump of the slope there. The effect of rounding on the masses is
 measured at every ratio, and charged as a factor.
 
-**Ratios that increase.** If dP/dQ does not decrease along the line, its values in a cell lie between the mean of the
-cell before, ``p / q`` of it, and that of the cell after; 0 is below the first cell, infinity above the last one.
+**Ratios that increase.** If dP/dQ does not decrease along the line, its values in a cell lie between the mean
+ratios ``p / q`` of the cells before and after it; 0 comes before the first cell, infinity after the last one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from hockeystick.values.errors import InvalidInputError
 ROUNDINGS = 16 * UNIT_ROUNDOFF  # relative: of a mass or a ratio, computed by a few operations
 NARROW = 3e-4  # width of the narrowest cell, in standard deviations of the loss
 LARGEST = 650.0  # loss up to which ratios are within the range of a double
-STEEP = 300.0  # log of b / a above which a cell keeps all of its mass at both ends
+STEEP = 300.0  # log of b / a above which all of a cell's mass is placed at each of both ends
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class KnottedPair(DominatingPair):
 
     Attributes:
         losses: finite losses, increasing.
-        log_q: log of the mass of each under Q; that under P is larger by the loss.
+        log_q: log of the mass of each under Q; the log-mass under P is larger by the loss.
         only_p: mass of P alone, at infinite loss.
         only_q: mass of Q alone.
     """
@@ -128,8 +128,8 @@ class Cells(NamedTuple):
     Attributes:
         p: masses under P.
         q: masses under Q.
-        p_error: bounds on the error of each of p.
-        q_error: bounds on the error of each of q.
+        p_error: bounds on the errors of p.
+        q_error: bounds on the errors of q.
         least: lower bounds on dP/dQ in each cell.
         reverse: lower bounds on dQ/dP in each cell; 0 where dP/dQ is not bounded.
     """
@@ -177,10 +177,10 @@ def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
 
 
 def spread_above(cells: Cells) -> KnottedPair:
-    """Return a pair that dominates: each cell's ratio is spread to its two ends.
+    """Return a pair that dominates (P, Q): the ratio in each cell is spread to the ends of its range.
 
     Raises:
-        InvalidInputError: the mean ratio of a cell lies outside its two ends.
+        InvalidInputError: the mean ratio of a cell lies outside this range.
     """
     p_most, q_most = (cells.p + cells.p_error) * (1 + ROUNDINGS), (cells.q + cells.q_error) * (1 + ROUNDINGS)
     p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
@@ -213,7 +213,7 @@ def spread_above(cells: Cells) -> KnottedPair:
         shrunk = p_least * np.exp(-high)
         at_low = (q_most - shrunk + ROUNDINGS * (q_most + shrunk)) / -np.expm1(low - high)
         at_low = np.where(steep, q_most, np.minimum(np.maximum(at_low, 0.0), q_most))
-        # with one end: all of the bounded law is there, and the other law alone has the rest
+        # with one finite end: all of the bounded law is there, and the rest belongs to the other law alone
         down, up = np.isfinite(low) & ~both, np.isfinite(high) & ~both
         at_low, at_high = np.where(both | down, np.where(down, q_most, at_low), 0.0), np.where(both, at_high, 0.0)
         at_high = np.where(up, whole, at_high)

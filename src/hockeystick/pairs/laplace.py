@@ -161,7 +161,7 @@ class LaplacePair(DominatingPair):
         return out
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """Return the characteristic function after sampling, by quadrature; the sign of p gives the direction."""
+        """Return the characteristic function after sampling, by quadrature, when a record is added or removed."""
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:

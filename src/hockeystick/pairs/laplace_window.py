@@ -40,7 +40,7 @@ from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.window_transform import WindowTransform
 
 LITTLE = 0.5
-"""Infinite-loss mass up to which the finite mass is computed as 1 less that mass."""
+"""Infinite-loss mass up to which the finite mass is computed as 1 minus that mass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class WindowPair(DominatingPair):
 
     @classmethod
     def bounded_range(cls, epsilon: Fraction) -> WindowPair:
-        """Return the worst pair of a single round whose losses have a range of epsilon, greater than 0."""
+        """Return the worst pair of a single round of bounded range epsilon, which is greater than 0."""
         return cls(epsilon, -math.log(-math.expm1(-float(epsilon))))
 
     @property
@@ -122,7 +122,7 @@ class WindowPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The pair is its own mirror image."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     @property
@@ -141,11 +141,14 @@ class WindowPair(DominatingPair):
         return self.transform.log_moment(t)
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """As for the Laplace pair; the Q-mass at minus infinity becomes an atom at ``log(1 - q)``."""
+        """Return the transform as for the Laplace pair; the Q-mass at minus infinity moves to ``log(1 - q)``."""
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """As for the Laplace pair; ``E_Q Lambda^-t`` is infinite, and useless, if some losses are infinite."""
+        """Upper bound on K(t) after sampling, as for the Laplace pair.
+
+        If some losses are infinite, so is ``E_Q Lambda^-t``, and it gives no bound on adding a record.
+        """
 
         def base(order: float) -> float:
             return math.inf if add and self.log_infinite > -math.inf else self.log_moment(order)

@@ -1,4 +1,4 @@
-"""Spacing of the atoms of a pair, which a grid must account for, and whether the pair has anything else."""
+"""Lattice of the atoms of a pair, which a grid must account for."""
 
 from __future__ import annotations
 

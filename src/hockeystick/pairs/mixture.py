@@ -18,9 +18,9 @@ as the terms of the first derivative cancel; other convex phi are limits of such
 the others contribute may depend on the same coins: that is revealed first, and H is jointly convex. Norms
 mu_k are attained by vectors in one direction: the pair is tight.
 
-So the pair gets worse with every shift. It gets worse, too, where mass of a term is put at infinite loss, from which a
-kernel makes the term again; and where the law of k is replaced by a larger one in the usual order of random numbers, as
-the two can be drawn together with the one k never above the other.
+So the pair gets worse with every shift. It gets worse, too, where mass of a term is put at infinite loss, since a
+kernel can turn it back into the term; and where the law of k is replaced by a larger one in the usual order of random
+numbers, as the two can be drawn together with the one k never above the other.
 
 The smooth part with p_0 > 0 is that of *sampling* the terms with a shift at the rate ``1 - p_0``
 (``pairs/sampled/poisson.py``), and a Poisson-sampled mixture is a mixture again.
@@ -173,7 +173,7 @@ class PartlyShifted(PoissonSmooth):
     """Mixture with a shifted term with probability 1 - p_0, as after Poisson sampling.
 
     Attributes:
-        missing: mass missing from p_0, relative to it.
+        missing: mass by which p_0 is too large, as a share of p_0.
     """
 
     missing: float = 0.0
@@ -249,8 +249,8 @@ class MixturePair(DominatingPair):
         weights: positive.
         rest: the weight p_0 of the term without a shift, to a rounding; 0 where there is none.
         mirrored: True if N(0, 1) is P.
-        missing: mass of the mixture at outcomes impossible under N(0, 1); p_0 is reduced by it, and at least twice as
-            large.
+        missing: mass of the mixture at outcomes impossible under N(0, 1). The weight p_0, which is at least twice as
+            large, is reduced by it.
     """
 
     shifts: tuple[float, ...]
@@ -283,7 +283,7 @@ class MixturePair(DominatingPair):
         """The probability of a shift, with a relative error of UNITS + 2 roundings.
 
         The weights add up to it, each within UNITS roundings of itself. Above a half it is computed as ``1 - rest``,
-        which is off by a rounding of ``rest`` and one of its own; below, that would be off by many roundings of itself.
+        which is off by a rounding of ``rest`` and one of its own; that difference would lose digits for smaller sums.
         """
         total = math.fsum(self.weights)
         return total if total <= HALF else 1 - self.rest
@@ -319,7 +319,7 @@ class MixturePair(DominatingPair):
     def rho(self) -> float:
         """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, and no term has a larger rho.
 
-        Alternatively the largest loss, if it is finite.
+        The largest loss is a rho as well, if it is finite; the smaller one is returned.
         """
         if self.missing:  # factor by which the likelihood ratio is less than for a mixture of mass 1
             return math.inf
@@ -340,14 +340,14 @@ class MixturePair(DominatingPair):
         return (self._shifted, self._largest_rho) if self.rest and not self.missing else None
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), by the trapezoid rule or else a rough bound."""
+        """Upper bound on K(t): the better of the trapezoid rule and a rough bound."""
         rough = self._rough(t, self.mirrored)
         return min(self.transform.log_moment(t), rough)
 
     def _rough(self, t: float, mirrored: bool) -> float:
         """Rough bound on K(t): by convexity, the mean of the terms' moments, also for N(0, 1) against the mixture.
 
-        For removal also Minkowski's inequality, which is better for large t.
+        For removal, Minkowski's inequality gives another bound, which is better for large t.
         """
         zero = (self.rest,) if self.rest else ()
         logs = np.log(np.array((*zero, *self.weights)))
@@ -358,7 +358,7 @@ class MixturePair(DominatingPair):
         return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling, by the trapezoid rule or else from the unsampled moment."""
+        """Upper bound on K(t) after Poisson sampling: the better of the trapezoid rule and a rough bound."""
         mix = moment.mixture_add if add else moment.mixture_remove
         bound = mix(lambda order: self._rough(order, add), rate, t)
         return min(self.sampled_transform(rate, add).log_moment(t), bound)

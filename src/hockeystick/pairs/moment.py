@@ -3,7 +3,7 @@
 ``K(t) = t D_(1+t)(P || Q)``, D the Renyi divergence, where no loss is infinite. Each function returns an upper bound
 that holds in floating point; it exceeds the truth by a few roundings unless its docstring says otherwise.
 
-First-order terms are taken out on paper, so that a small K keeps its digits: with ``x2(y) = e^y - 1 - y`` every
+First-order terms are removed analytically, so that a small K keeps its digits: with ``x2(y) = e^y - 1 - y`` every
 ``m(t) - 1`` below is a sum of positive terms.
 """
 
@@ -46,9 +46,10 @@ def laplace(theta: float, t: float) -> float:
 
 
 def black_box(epsilon: float, delta: float, t: float) -> float:
-    """The worst (epsilon, delta) pair: ``(1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 - e^-eps)) / (1 + e^-eps))``.
+    """Upper bound on K(t) of the worst (epsilon, delta) pair.
 
-    ``a = t epsilon``; with delta = 0 Mironov 2017 [Mir17], Proposition 5.
+    ``m = (1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 - e^-eps)) / (1 + e^-eps))`` with ``a = t epsilon``; for delta
+    = 0 this is Mironov 2017 [Mir17], Proposition 5.
     """
     a, small = t * epsilon, math.exp(-epsilon)
     if a > DIRECT:  # m = (1 - delta) e^a (1 + e^(-eps - 2a)) / (1 + e^-eps), of which e^-1200 is negligible
@@ -58,7 +59,7 @@ def black_box(epsilon: float, delta: float, t: float) -> float:
 
 
 def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
-    """Upper bound on ``log sum p e^(tL)``, for finitely many losses. Its error is a few roundings of 1, not of K.
+    """Upper bound on ``log sum p e^(tL)``, for finitely many losses, with an error of some roundings of 1, not of K.
 
     The losses may be off by ``units`` roundings of themselves.
     """
@@ -74,9 +75,10 @@ def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
 def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
     """Upper bound on K(t) from all atoms of a law, accurate for small K too if no loss is infinite under P.
 
-    With both laws whole and ``x2(y) = e^y - 1 - y``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``, q_0 the mass that Q
-    has where P has none, since ``E e^-L = 1 - q_0``. Every term is positive; relative errors of the terms are at most
-    some roundings of ``1 + |log p| + t |L|``, and move ``log(1 + x)`` by no more than that share of itself.
+    With both laws of total mass 1 and ``x2(y) = e^y - 1 - y``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``,
+    q_0 the mass that Q has where P has none, since ``E e^-L = 1 - q_0``. Every term is positive; relative errors of the
+    terms are at most some roundings of ``1 + |log p| + t |L|``, and a relative error of x changes ``log(1 + x)`` by no
+    larger a share.
     """
     rough = atoms(loss, log_p, t)
     seen = np.isfinite(loss) & np.isfinite(log_p)

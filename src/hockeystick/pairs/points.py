@@ -63,7 +63,7 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
     q = [falls[i] - falls[i + 1] for i in range(len(slopes))]
     at_corners = [at for at, _ in corners[1:]]
     with_ = [at * mass for at, mass in zip(at_corners, q, strict=True)]
-    # below the first corner Q alone has 1 less its slope; beyond the last one P alone has its delta
+    # Q alone has mass 1 less the slope before the first corner; P alone has the last delta
     return FinitePair((ZERO, *with_, ONE - sum(with_)), (ONE - sum(q), *q, ZERO))
 
 
@@ -93,10 +93,11 @@ def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> Finit
 
 
 def of_tests(alphas: Iterable[float], betas: Iterable[float]) -> FinitePair:
-    """Return the pair, in exact numbers, of the best tests obtained by randomising between given tests.
+    """Return the exact pair whose optimal tests are randomisations between the given tests.
 
-    Its trade-off function is the lower convex hull of their rates, of (0, 1) and of (1, 0). Rates rounded up are those
-    of a test that sometimes errs on purpose, so a pair that attains the true rates dominates this one.
+    Its trade-off function is the lower convex hull of their rates, of (0, 1) and of (1, 0). Rounding up
+    the rates amounts to a test that sometimes errs on purpose, so a pair that attains the true rates dominates this
+    one.
 
     Args:
         alphas: rates of false alarms, rounded up; a test with a rate of 1 or more is left out.

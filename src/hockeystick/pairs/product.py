@@ -2,8 +2,8 @@
 
 The k-fold law of atoms with losses ``L_1, ..., L_m`` and masses ``p_1, ..., p_m`` is multinomial: the sum ``n_1 L_1 +
 ... + n_m L_m`` with the mass ``k! / (n_1! ... n_m!) p_1^n_1 ... p_m^n_m``, for each of the ``C(k + m - 1, m - 1)`` ways
-of writing k as a sum of m whole numbers; of several kinds of rounds, every sum of one of each. Sums of losses are the
-loss of the product pair, so rounding is the only error.
+of writing k as a sum of m whole numbers. For several kinds of rounds, each loss is a sum of one such loss per kind.
+Sums of losses are the losses of the product pair, so rounding is the only error.
 
 Rounding, with u the unit round-off. A sum of m products, each of a loss that is off by ``16 + units`` roundings of
 itself, is off by at most ``(m + 20 + units) u sum n_i |L_i|``, and by ``sum n_i slip_i``. Its log-mass is a sum of
@@ -102,10 +102,10 @@ def _log_factorials(most: int) -> Array:
 
 
 def power(atoms: Atoms, count: int) -> Atoms:
-    """Return the law of the sum of ``count`` losses of the same atoms, all finite with mass; empty if there are none.
+    """Return the law of the sum of ``count`` independent losses; empty if there are no atoms.
 
     Args:
-        atoms: atoms of one round.
+        atoms: atoms of one round, all with a finite loss and with mass.
         count: 1 or greater.
     """
     if count == 1 or not len(atoms.loss):

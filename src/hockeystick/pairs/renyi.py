@@ -6,8 +6,8 @@ For every t > 0, ``sup_{x >= 0} e^(-tx) (1 - e^-x) = t^t / (1 + t)^(1 + t)`` giv
 
 which is the conversion of Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12 at order alpha = 1 + t, and
 the moments accountant of Abadi et al. 2016 [ACG+16] with its last step sharpened. t is optimised as a real
-number: log delta is convex in t, and epsilon, a convex function of t over t, has one minimum. Any t gives a bound, so
-the search need not be exact.
+number: log delta is convex in t, and epsilon, a convex function divided by t, has one minimum. Any t gives a bound,
+so the search need not be exact.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
 PRECISION = 1e-6  # of log t; the bound errs by its square
 SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
 MOMENT = 10e3
-"""Work units of one moment of one kind of round, besides the seconds that the kind states for a search of ORDERS."""
+"""Work units of one moment of one kind of round, besides the time that the kind declares for ORDERS of them."""
 
 ORDERS = 16
 """Approximate number of orders that a search tries."""
@@ -44,7 +44,7 @@ class RenyiBound(NamedTuple):
 
 
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
-    """Certified upper bound on K(t) of the composition; faster if it may lie ``slack`` above."""
+    """Certified upper bound on K(t) of the composition; faster if it may exceed the sharpest bound by ``slack``."""
     if slack:
         share = slack / (1 << composition.count.bit_length())  # the same for nearby counts: bounds are cached
         parts = [count * _quick(pair, t, share) for pair, count in composition.rounds]
@@ -63,7 +63,7 @@ def moment_work(composition: RenyiComposition) -> float:
 def renyi_epsilon(
     composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
-    """Return an epsilon >= 0 with at most the given log delta, for finite losses only; ``inf`` if there is none."""
+    """Return an epsilon >= 0 at which finite losses have at most the given log delta; ``inf`` if there is none."""
     return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision, moment_work(composition))
 
 
@@ -74,7 +74,7 @@ def epsilon_from(
     precision: float = PRECISION,
     work: float = MOMENT,
 ) -> RenyiBound:
-    """Return an epsilon >= 0 with at most the given log delta, from any upper bound on K; ``inf`` if there is none."""
+    """Return an epsilon >= 0 for the given log delta, from any upper bound on K; ``inf`` if there is none."""
     found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision, work)
     return RenyiBound(max(found.value, 0.0), found.order)
 
@@ -146,7 +146,7 @@ def _least(bound: Callable[[float], float], start: float, precision: float, work
     while LOG_T_RANGE[0] <= middle + step <= LOG_T_RANGE[1] and at(middle + step) < at(middle):
         middle += step
     if allows(work):
-        with np.errstate(over="ignore", invalid="ignore"):  # a parabola through an infinite bound takes a section then
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite bounds lead to a section step
             least_place(at, middle - STRIDE, middle + STRIDE, xtol=precision)
     log_t = min(known, key=lambda t: known[t])
     return RenyiBound(known[log_t], 1 + math.exp(log_t))

@@ -1,7 +1,7 @@
 """A pair of atoms without its extremely improbable large losses.
 
 Let D(eps) be ``E (1 - e^(eps - S))_+`` of rounds whose finite losses under P sum up to S, and D' the same over the
-outcomes in which no round shows a loss that is left out. An outcome adds between 0 and its own mass to D, so that
+outcomes in which no round has a loss that is left out. An outcome adds between 0 and its own mass to D, so that
 
     D'(eps) <= D(eps) <= D'(eps) + P(some round shows what is left out) <= D'(eps) + sum of the masses left out ,
 

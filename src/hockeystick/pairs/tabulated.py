@@ -12,8 +12,8 @@ Any convex decreasing function of ``alpha = e^eps`` that starts at 1 and lies ab
 between them, delta itself being convex in alpha; it is the privacy curve of a pair whose losses are the knots (Zhu,
 Dong, Wang 2022 [ZDW22], after Definition 7). The remainder beyond the last knot counts as infinite loss. The pair
 dominates the rounds, so that the product with the pairs of other rounds dominates the composition (Theorem 10 there): a
-bound that is nowhere above the Renyi bound of all of them, but for the width of the knots, and below it wherever other
-rounds bring more than moments.
+bound that is nowhere above the Renyi bound of all of them, apart from the spacing of the knots, and below it wherever
+more than moments is known of the other rounds.
 
 Numerics: everything is in logarithms, since alpha and the masses leave the range of a double. The resulting masses are
 checked against h at every loss, and raised by any deficit, so that no rounding has to be trusted.
@@ -34,8 +34,8 @@ from hockeystick.pairs.composition import RenyiComposition
 from hockeystick.pairs.renyi import SLACK, log_moment, log_peak
 
 STRIDE = 1.04
-"""Ratio of neighbouring orders less 1: between two of them the bound is off by about 3 % at delta 1e-30. Whole numbers
-in between are taken, too, since bounds on moments of samples without replacement have their corners there."""
+"""Ratio of neighbouring values of t, the order less 1; between two the bound is off by about 3 % at delta 1e-30. Whole
+numbers in between are used, too, since bounds on moments of samples without replacement have their corners there."""
 
 LITTLE = 1e-3
 """K at the least order tried: lower orders add nothing to the bound at epsilon 0."""
@@ -124,7 +124,7 @@ def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
-    """Yield orders less 1 and K at each, from a small K up to the smallest delta."""
+    """Yield t, the order less 1, and K(t), from a small K up to the smallest delta."""
     low = 1.0
     while low > LEAST_TILT and log_moment(rounds, low) > LITTLE:
         low /= 4
@@ -180,9 +180,10 @@ def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Arra
 
 
 def _hull(epsilons: Array, log_h: Array, log_start: float) -> tuple[list[int], Array]:
-    """Return the knots on the lower convex hull of h and the start at alpha 0, and the log-masses of its pair under P.
+    """Return the knots on the lower convex hull of h, and the log-masses under P of the hull's pair.
 
-    Between two of them delta, being convex, lies below their chord, so that the others are not needed.
+    The hull includes the start at alpha 0. The other knots are not needed: delta is convex, so it lies below each chord
+    of the hull.
     """
     kept: list[int] = []
     falls: list[float] = []  # log of the slope, downwards, of the chord that ends at each kept knot

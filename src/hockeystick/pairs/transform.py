@@ -55,11 +55,11 @@ class Transform(Protocol):
         ...
 
     def line(self, t: float, reach: float, tolerance: float) -> Line:
-        """Return the line through t > 0, for ``|s| <= reach``; remainders of K below ``tolerance`` if possible."""
+        """Return the line through t > 0, for ``|s| <= reach``, with remainders of K below ``tolerance`` if possible."""
         ...
 
     def envelope(self, t: float, count: int) -> Envelope:
-        """Return the envelope at t, to be raised to the power ``count`` and therefore needed to about 1/count."""
+        """Return the envelope at t, accurate to about 1/count, as it is raised to the power ``count``."""
         ...
 
     def upper(self, t: float, slack: float) -> float:

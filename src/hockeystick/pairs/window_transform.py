@@ -63,7 +63,7 @@ class WindowTransform:
 
     @classmethod
     def laplace(cls, theta: float) -> WindowTransform:
-        """Return the transform of Laplace noise at distance theta in scales."""
+        """Return the transform of Laplace noise at a distance of theta scales."""
         return cls(theta, 0.5 * (1 + math.exp(-theta)), -0.5 * math.expm1(-theta), 0.0, 0.0)
 
     @property
@@ -86,8 +86,8 @@ class WindowTransform:
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the closed form, or its growing exponentials where it leaves the range of a double.
 
-        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``, where ``e^-2p``, with p
-        from :data:`LARGEST` on, is less than a rounding. The bracket is at most 1: no loss is above w.
+        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``, where ``e^-2p`` is
+        less than a rounding, as p is at least :data:`LARGEST`. The bracket is at most 1: no loss is above w.
         """
         end = t * self.width + self.log_finite + self.finite_error
         upper = self.upper(t, 0.0)
@@ -132,7 +132,7 @@ class WindowLine:
         ratio, own = sinh_ratio(p, 2 * y), float(sinh_ratio(h, np.zeros(1))[0].real)
         smooth = (ratio - own) / (1 + own)
         value = a * atoms + b * smooth
-        # dm/F by d(hW) is at most slope; 16 units of hW and of h, and 64 of each part
+        # slope bounds the derivative of m / F by hW; 16 units of error of hW and of h, and 64 of each part
         at_ends, inside = a / math.cosh(h), b * h / math.sinh(h)
         far = np.hypot(p, 2 * y)
         slope = at_ends * np.minimum(math.sinh(p) + 2 * y, math.cosh(p)) + inside * math.cosh(p) * np.minimum(far, 1.0)
@@ -160,7 +160,7 @@ class WindowEnvelope:
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Return the largest value from each edge on: between two edges, and beyond the last, where b is 0 again."""
+        """Return the largest value at and beyond each edge; ``sin^2 y`` is taken as 0 beyond the last one."""
         h, w = 0.5 * self.of.width, 2 * self.t + 1
         a = h * w
         if not a < LARGEST:
