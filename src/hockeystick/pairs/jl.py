@@ -10,8 +10,8 @@ records' part of the sum depends on them: treat them as public. Given them, the 
 normal, at a distance of at most ``S = sqrt(r / X)`` bounds C, and N(S / sigma, 1) against N(0, 1) dominates. Hence
 ``(X, N(S / sigma, 1))`` against ``(X, N(0, 1))`` dominates the whole step: the law of its loss is a mixture of normal
 laws of mean ``m^2 / 2`` and variance ``m^2``, ``m = S / sigma``. It is its own mirror image. As the projections are not
-in fact public, it need not be tight. Its moments ``E e^(tL)`` are infinite for every t > 0, since S^2 has a power law for its
-tail: there is no Renyi bound.
+in fact public, it need not be tight. Its moments ``E e^(tL)`` are infinite for every t > 0, since S^2 has a power law
+for its tail: there is no Renyi bound.
 
 **In numbers.** X is rounded down to the lower end of its cell, which makes m larger: the pair of a larger m dominates.
 Below the least cell the loss counts as infinite. The law of the loss l is then cut into cells, in each of which the
