@@ -7,14 +7,14 @@ With the record the outcome of an epoch is ``P = c N(0, I_T) + sum_j w_j N(e_j m
 Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the results before step i be given, the data, and the allocation of all
 other records, which has the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise`` with
 vectors f_i, c_i that depend on these alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised
-function of ``X_i = mu [i = j] + N(0, 1)``, the same one whatever j is, also if it is none:
+function of ``X_i = mu [i = j] + N(0, 1)``, the same one for every j, and also if the record is in no step:
 
     f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across c_i .
 
 So all results together are a randomised function of ``(X_1, ..., X_T)``, whose laws are P and Q. *It is tight*: with
 ``f_i = 0`` and c_i always the same, of norm mu, the results are that. Epochs compose as products, each with an
-assignment of its own, fresh and secret. One that is kept for m epochs is one epoch whose steps are released m times.
-It is the pair of
+assignment of its own, fresh and secret. An assignment kept for m epochs makes them one epoch whose steps
+are released m times. It is the pair of
 
 - an epoch of t equally likely steps, ``w = 1/t`` and ``c = 0``;
 - a smaller last batch: t - 1 steps of b records and one of b', ``w = b / n`` and ``b' / n``, ``n = (t - 1) b + b'``;
@@ -49,14 +49,14 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: the power of Lambda grows with it; where there is none
+HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: for remove, where the power of Lambda grows; for add
 OF_EVALUATION = 15.0  # units of work of an elementary function
-SHARE = 1e-4  # of K, by which a standalone bound may lie above it
+SHARE = 1e-4  # fraction of K by which a standalone bound may exceed it
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is computed by quadrature
 MANY, RARE = 1000, 1e-3  # steps from which on extremely improbable values of a step are left out
-OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # of two numbers whose sum stands in for Lambda; closer in the middle
-LARGEST, DEEPEST = 300.0, 600.0  # of the logarithm of a value; minus that of a density, in the range of a double
+OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # values of two terms of Lambda, for a search; denser in the middle
+LARGEST, DEEPEST = 300.0, 600.0  # largest logarithm of a value; of 1 / density, within the range of a double
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,10 @@ class AllocationTransform:
 
 
 def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
-    """Upper bound on K(t), by quadrature or from whole moments, about ``slack`` above it (``None``: relatively)."""
+    """Upper bound on K(t), by quadrature or from integer moments.
+
+    It exceeds K(t) by about ``slack``, or by a fraction of about SHARE where ``slack`` is ``None``.
+    """
     if not add:
         found, bent = law.log_moment_above(1 + t)
         if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
@@ -107,7 +110,7 @@ def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
     rough = law.log_power_above(-t)
     if t > FARTHEST or not law.has_lines(add):
         return rough
-    # long lines are charged to the budget of the question
+    # long lines are charged to the budget of the query
     if law.patience and not allows(OF_EVALUATION * AllocationLine(law, -_outward(t), 1, 0.0, 1e-9).cost(1)):
         return rough
     return min(rough, _by_line(law, -_outward(t)))
@@ -120,7 +123,7 @@ def _outward(t: float) -> float:
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def _by_line(law: RatioLaw, alpha: float) -> float:
-    """Return the bound by quadrature at an exponent of few digits farther from 0 and 1, where the moment is larger."""
+    """Return the bound by quadrature, at an exponent rounded away from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
     found = line_upper(line)
     return found if math.isfinite(found) else math.inf
@@ -163,7 +166,7 @@ class AllocationPair(DominatingPair):
 
     @property
     def transform(self) -> AllocationTransform | None:
-        """The characteristic function, by Mellin's integral; ``None`` if all whole moments exceed a double."""
+        """The characteristic function, by Mellin's integral; ``None`` if all integer moments exceed a double."""
         return AllocationTransform(self.law, self.add) if self.law.has_lines(self.add) else None
 
     @property
@@ -190,7 +193,7 @@ class AllocationPair(DominatingPair):
         return (GaussianPair(mu), 1), (AllocationPair(law, self.add), 1)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), by quadrature or between whole moments, to a relative error of about SHARE."""
+        """Upper bound on K(t), by quadrature or interpolated between integer moments, within about SHARE of it."""
         return upper(self.law, self.add, t, None)
 
     @property
@@ -241,10 +244,10 @@ def _log(share: Fraction) -> float:
 def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
     """Return values of ``log Lambda`` and log-masses under Q that stand in for its law, to guide a search only.
 
-    With the record in a step of the first group, that step keeps its law, and the sum of all others is replaced by a
-    lognormal number of the same mean and variance; for many others, without the extremely improbable values, which
-    dominate the variance but not the law. The law of S so found has the density ``S / (1 - c)`` relative to that under
-    Q. Nothing is certified from it.
+    The record is taken to be in a step of the first group. That step keeps its law; the sum of all others is replaced
+    by a lognormal variable of the same mean and variance. If there are many others, their extremely improbable values,
+    which dominate the variance but not the law, are left out. The law of S found in this way has the density
+    ``S / (1 - c)`` relative to that under Q. Nothing is certified from it.
     """
     from scipy.special import ndtr, ndtri
 
@@ -264,7 +267,7 @@ def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
 
 
 def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
-    """Return values of a normal variable, denser in the middle, and log-masses."""
+    """Return values of a normal variable, denser in the middle, and their log-masses."""
     place = np.linspace(-CLOSER, CLOSER, values)
     reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
     x = reach * np.sinh(place) / math.sinh(CLOSER)

@@ -15,10 +15,10 @@ where ``|kappa| <= 1/2`` they are computed from their remainders,
 
     e_0 = 1 - kappa + E (e^-z - 1 + z) ,    e_1 = 1 + E Y (e^-z - 1) ,
 
-of ``Re z >= 0`` with ``|e^-z - 1| <= min(2, |z|)`` and ``|e^-z - 1 + z| <= min(|z|^2/2, 2 + |z|)``. Their trapezoid
-rules have ``2 + |kappa|`` and 2 in place of D.
+in which, for ``Re z >= 0``, ``|e^-z - 1| <= min(2, |z|)`` and ``|e^-z - 1 + z| <= min(|z|^2/2, 2 + |z|)``. Their
+trapezoid rules have ``2 + |kappa|`` and 2 in place of D.
 
-**Integrands.** With a share of d that z is off by, ``e^-z``, ``e^-z - 1`` and ``e^-z - 1 + z`` are off by at most ``|z|
+**Integrands.** If z has a relative error d, ``e^-z``, ``e^-z - 1`` and ``e^-z - 1 + z`` are off by at most ``|z|
 d``, twice that, and ``|z| min(|z|, 2) d``, as their derivatives are ``e^-z``, the same, and ``1 - e^-z``. Their own
 rounding is at most 4 units of ``|e^-z|`` beside the sine's argument, 8 of ``|z|``, and 16 of ``|z| min(|z|, 2)``.
 
@@ -28,12 +28,12 @@ and a function of z is formed once for each of them. All sums are products of ma
 Where mu is so small that a step of v has more parts than there are columns, the lattice would have more places than
 there are pairs of a node and a column, and z is formed for each of these.
 
-**Roundings of z.** Beside those of SLIP, z has that of ``mu^2/2`` in its exponent, and where kappa has a factor two
+**Roundings of z.** Besides those in SLIP, z has that of ``mu^2/2`` in its exponent and, where kappa has a factor, two
 more: of the factor, which is a quotient of whole numbers rounded once, and of the product with it. Functions and
 ``kappa`` itself are charged for all of them.
 
 **Errors** are formed for chunks of neighbouring nodes, whose kappa differ by a small factor, from either end: sums of
-moduli fall with ``|kappa|`` (k >= 2), what is of first or second order grows.
+moduli fall with ``|kappa|`` (k >= 2), and terms of first or second order grow.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ ComplexArray = npt.NDArray[np.complex128]
 Function = Callable[[Array, float], ComplexArray]  # of |z| and its argument
 
 WIDEST_SHIFT = 1.5  # c
-STRIP = 0.75  # a, of the widest
-DEPTH = 48.0  # log of what the trapezoid rule in x may leave out
-DIGITS = 14  # binary ones of a step
+STRIP = 0.75  # a, relative to the widest strip
+DEPTH = 48.0  # minus the log of the allowed remainder of the trapezoid rule in x
+DIGITS = 14  # binary digits of a step
 REACH = 10.0  # standard deviations to either side
 LARGEST = 600.0  # exponent that a double holds, with room
 BLOCK = 32  # columns of one product of matrices
@@ -87,7 +87,7 @@ class Coefficients(NamedTuple):
 
 
 def short(step: float) -> float:
-    """Return the step with its first binary digits only, so that multiples of it are exact."""
+    """Return the step cut to its first binary digits, so that its multiples are exact."""
     return shortened(step, DIGITS)
 
 
@@ -154,7 +154,7 @@ class Columns:
         sizes[0] = np.exp(-0.5 * np.square(x) + 0.5 * c * c) * (self._dx / math.sqrt(2 * math.pi))
         sizes[1:] = np.multiply.outer(1 / np.maximum(k[1:], 1.0), self._y)
         self._sizes = np.cumprod(sizes, axis=0)
-        # x to six roundings, four of them of mu: its square, the phase; Y, to which mu^2/2 belongs, and k of them
+        # six roundings of x, four of them of mu, in its square and in the phase; those of Y, with mu^2/2, k times
         self._care = UNIT_ROUNDOFF * (16 + 7 * np.square(x) + 8 * c * np.abs(x) + c * c)
         self._care_of_power = UNIT_ROUNDOFF * (6 + 8 * mu * mu + 8 * c * mu)
         blocks = -(-len(x) // BLOCK)
@@ -211,7 +211,7 @@ class Columns:
             out.error[1:, part] = self._errors(v, ratio, factor)[2:]
 
     def _sums(self, v: Array, factor: float, function: Function, low: int, high: int) -> ComplexArray:
-        """``sum_j w_jk f(z)``, low <= k < high, shape (high - low, V)."""
+        """Return ``sum_j w_jk f(z)`` for low <= k < high, shape (high - low, V)."""
         weights = self._weights[:, low:high]
         blocks = len(weights)
         out = np.empty((high - low, len(v)), dtype=np.complex128)
@@ -284,7 +284,7 @@ class Columns:
         return errors[:, chunk]
 
     def _trapezoid(self, low: Array) -> Array:
-        """The remainder of the trapezoid rule, shape (n + 1, chunks)."""
+        """Bound on the remainder of the trapezoid rule, shape (n + 1, chunks)."""
         n, half = self._n, 0.5 * self._mu * self._mu
         k = np.arange(n + 1, dtype=np.float64)
         p = np.arange(0, 2 * n + 6, dtype=np.float64)

@@ -51,11 +51,11 @@ from hockeystick.pairs.sampled.markov_law import RatioLaw
 Array = npt.NDArray[np.float64]
 
 SPARE = 1e-9  # relative: pays for the roundings of bounds
-OFFSETS = np.concatenate([np.geomspace(0.004, 20.0, 88), [30.0, 45.0, 70.0]])  # of the places: log of mean over place
+OFFSETS = np.concatenate([np.geomspace(0.004, 20.0, 88), [30.0, 45.0, 70.0]])  # of places: log of mean / place
 SIZES = np.linspace(-14.0, 26.0, 81)  # log of kappa, for Markov's inequality: they are whole multiples of 1/2
 LIFTS = np.geomspace(1e-6, 2e3, 60)  # T y^2/2
-WIDE = 2.5  # log of the largest ratio of kappa that share a bound
-PLACES = len(OFFSETS) + 1  # with 0
+WIDE = 2.5  # log of the largest ratio between values of kappa that share a bound
+PLACES = len(OFFSETS) + 1  # including 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class AllocationEnvelope:
     """Bound on the decay of the moments of an epoch.
 
     Args:
-        law: the law of Lambda; if it has a constant part it is an epoch.
+        law: the law of Lambda; one with a constant part must be that of an epoch.
         alpha: real part of the exponent.
     """
 

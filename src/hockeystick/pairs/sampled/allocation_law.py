@@ -6,7 +6,7 @@ record,
 
     Lambda = dP/dQ = c + S ,     S = w_1 Y_1 + ... + w_T Y_T ,     Y = e^(mu X - mu^2/2) ,     E Y = 1 .
 
-Steps of equal probability form a *group*; probabilities are exact fractions. Everything about an epoch is a moment
+Steps of equal probability form a *group*; probabilities are exact fractions. All bounds on an epoch use its moments
 ``A(zeta) = E_Q Lambda^zeta``, entire in zeta:
 
 - remove: ``m(z) = E_P e^(zL) = A(1 + z)``;
@@ -46,17 +46,17 @@ Array = npt.NDArray[np.float64]
 Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and the number of its steps
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
-FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
-MOST_ORDER = 56  # most whole moments that a line uses
-LEAST_HIGHEST = 3  # whole moments that a line needs
-TABLES = (32, 64, 128, 512, 2048)  # orders up to which whole moments are computed in logarithms, together
+FARTHEST = 27.0  # n mu: normal densities around it, and up to 10 beyond it, are in the range of a double
+MOST_ORDER = 56  # most integer moments that a line uses
+LEAST_HIGHEST = 3  # number of integer moments that a line needs
+TABLES = (32, 64, 128, 512, 2048)  # orders up to which integer moments are tabulated, in logarithms
 LARGEST = 700.0  # exponent up to which a power is formed
-MOST_SQUARE = 600.0  # the same, of a variance, which is multiplied by counts
+MOST_SQUARE = 600.0  # the same for the exponent of a variance, which is multiplied by counts
 
 RAY, SPAN = 1.5, 20.0  # for the choice of W: a ray of the farthest band, and the range of x where Lambda has no power
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
-"""Cost in elementary functions, fitted to measured times: of a band; of a node of it; and, at each node, of a power of
-Lambda, of one more for each lower power, and of a node in x at each power.
+"""Costs in elementary functions, fitted to measured times: of a band; of a node; and, at each node, of a power of
+Lambda, of each pair of such a power with a lower one, and of a node in x for each power.
 """
 
 
@@ -120,11 +120,11 @@ class AllocationLaw:
 
     @property
     def highest(self) -> int:
-        """The highest whole moment that a line uses."""
+        """The order of the highest integer moment that a line uses."""
         return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
 
     def has_lines(self, add: bool) -> bool:
-        """Return True if some whole moments are in the range of a double."""
+        """Return True if enough integer moments are in the range of a double."""
         return self.highest >= LEAST_HIGHEST
 
     def log_power_above(self, alpha: float) -> float:
@@ -141,11 +141,11 @@ class AllocationLaw:
         return found * (1 + SPARE)
 
     def log_whole(self, n: int) -> float:
-        """Upper bound on ``log A(n)`` for a whole n that a line uses."""
+        """Upper bound on ``log A(n)`` for an integer n that a line uses."""
         return _log_moment_table(self, _size(n))[n]
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Upper bound on ``log A(alpha)`` for alpha >= 1: the chord between whole moments, as log A is convex.
+        """Upper bound on ``log A(alpha)`` for alpha >= 1: the chord between integer moments, as log A is convex.
 
         The second value is approximately its excess over ``log A(alpha)``.
         """
@@ -164,7 +164,7 @@ class AllocationLaw:
         return matched(self.mu, angle, step)
 
     def of_node(self, n: Array) -> Array:
-        """Return the cost, in elementary functions, of a far node at the n-th powers."""
+        """Return the cost, in elementary functions, of a node of the farthest band, with powers of Lambda up to n."""
         wide: Array = columns(self.mu, 0, RAY) * (1 + n * self.mu / SPAN)
         out: Array = OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
         return out
@@ -179,7 +179,7 @@ class AllocationLaw:
 
 
 def _size(alpha: float) -> int:
-    """Return the order of the table that holds the whole moments next to alpha."""
+    """Return the order of the table that holds the integer moments next to alpha."""
     return next(size for size in TABLES if size > alpha)
 
 
@@ -193,7 +193,7 @@ def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def _log_moment_table(law: AllocationLaw, size: int) -> tuple[float, ...]:
-    """Upper bounds on ``log A(n)``, n = 0, ..., size, in logarithms throughout; the constant is a group of one."""
+    """Upper bounds on ``log A(n)``, n = 0, ..., size, all in logarithms; the constant counts as a group of one."""
     n = np.arange(size + 1, dtype=np.float64)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(n[1:]))])
     spread = 0.5 * n * (n - 1) * law.mu * law.mu - log_factorial

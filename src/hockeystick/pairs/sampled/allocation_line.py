@@ -53,15 +53,15 @@ ComplexArray = npt.NDArray[np.complex128]
 
 SPENT_FIRST, SPENT = 0.5, 2.0  # log of the allowed cancellation near the real axis, and far from it
 FAR, NEAR_POWER = 12.0, 1.5  # reach up to which W is small, and W there
-POWERS = np.array([4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 33.0])  # W tried, farther
-DEEP, RANGE = 36.0, 5.0  # width of the range of v, times W and at least
-OF_POINTS = 20.0  # cost, in elementary functions, of all points of a line at a node, approximately
-LEAST_POWER = 0.25  # W
-STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
-EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
+POWERS = np.array([4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 33.0])  # values of W that are tried beyond that reach
+DEEP, RANGE = 36.0, 5.0  # the range of v has a width of about DEEP / W + RANGE
+OF_POINTS = 20.0  # approximate cost of a node, in elementary functions, for all points of a line
+LEAST_POWER = 0.25  # of W
+STRIPS = np.linspace(0.1, 0.98, 45)  # a, relative to the widest strip
+EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta beyond the least that is needed
 LEAST_TOLERANCE = 1e-18  # relative: no remainder needs to be smaller
-NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, for many bounds and for one
-OF_POINT = 0.05  # cost, in elementary functions, of a point of the line at a node
+NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, on a long line and at one point
+OF_POINT = 0.05  # cost of a node, in elementary functions, for each point of the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class AllocationLine:
         return total
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
-        """Return ``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
+        """Return ``A(alpha + i sign j step) / e^top`` for j < count, their absolute errors, and top."""
         s: Array = step * np.arange(count, dtype=np.float64)
         values = np.zeros(count, dtype=np.complex128)
         relative, absolute = np.zeros(count), np.zeros(count)
@@ -242,7 +242,7 @@ class AllocationLine:
         return values, error * (1 + 1e-9), top
 
     def _moved(self, top: float) -> float:
-        """Bound on the effect of the rounding d of W on a moment, over ``e^top``.
+        """Bound on the effect of the rounding d of W on a moment, divided by ``e^top``.
 
         ``|A'| <= E Lambda^alpha |log Lambda|``, and ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``.
         """
@@ -254,9 +254,9 @@ class AllocationLine:
     def _of_band(
         self, band: Band, rows: Rows, s: Array, part: slice, step: float
     ) -> tuple[ComplexArray, Array, float, Array]:
-        """Return the values at s over ``e^level``, absolute errors, the level, and errors relative to A(alpha)."""
+        """Return values at s divided by ``e^level``, absolute errors, the level, and errors relative to A(alpha)."""
         w, v, here = self._w, band.nodes, s[part]
-        # R^W = e^(W (v - log w_1)), of which -W log w_1 is shared, and the scale of each row
+        # log of R^W = e^(W (v - log w_1)), without the shared -W log w_1, and of the scale of each row
         log_size = w * v + rows.log_scale
         level = float(log_size.max())
         size = np.exp(np.maximum(log_size - level, -745.0)) * band.dv
@@ -266,7 +266,7 @@ class AllocationLine:
         total = float(np.abs(terms).sum())
         centre = float(v[int(np.argmax(log_size))])
         sums, phase_care = phased_sum(terms, v - centre, band.dv, step, part.start, part.stop)
-        # log R = v - log w_1, the sum of two numbers of like size: in decimals
+        # log R = v - log w_1: both are of similar size, so their sum is taken in decimals
         log_unit = self._law.log_unit
         middle, shared = float(Decimal(centre) + log_unit), w * float(log_unit) + rows.log_shared
         gamma, gamma_error = log_gamma(w, here)

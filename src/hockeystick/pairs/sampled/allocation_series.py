@@ -5,7 +5,7 @@ With ``kappa_g = r w_g`` for each group of ``T_g`` steps, and the probability c 
     E Lambda^n e^(-r Lambda) = n! [h^n] e^(-rc + hc) prod_g (sum_k a_gk h^k)^(T_g) ,
     a_gk = E (w_g Y)^k e^(-kappa_g Y) / k! .
 
-With ``e_k`` those of one step of probability 1 (``allocation_columns.py``), ``a_gk = w_g^k e_k(kappa_g)``. Nodes are
+With ``e_k`` the same for a step of probability 1 (``allocation_columns.py``), ``a_gk = w_g^k e_k(kappa_g)``. Nodes are
 places of ``v = log |kappa_1|``, so that ``kappa_g = (w_g / w_1) e^v``: the quotient of two fractions is rounded once,
 and the product with it. Both roundings of kappa are charged with the coefficients, where the factor is not 1.
 
@@ -52,7 +52,8 @@ class Rows(NamedTuple):
         log_scale: logarithm of the scale, without the factor shared by all rows.
         error: bound on the error of the value, including that of the scale.
         log_shared: logarithm of a factor of all scales.
-        share: bound on the further error of the integral of ``r^(w-1)`` times the values, over ``Gamma(W) A(Re zeta)``.
+        share: bound on the further error of the integral of ``r^(w-1)`` times the values, relative to
+            ``Gamma(W) A(Re zeta)``.
     """
 
     value: ComplexArray
@@ -63,7 +64,9 @@ class Rows(NamedTuple):
 
 
 def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
-    """Return ``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays, with powers taken together.
+    """Return ``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays.
+
+    Powers are computed for all rays at once.
 
     Args:
         law: the epoch.
@@ -88,7 +91,7 @@ def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> li
 def widened(units: Array) -> Array:
     """Return the factor by which a size may exceed the computed one if its logarithm is off by ``units`` roundings.
 
-    If this exceeds the range of a double, the logarithm itself is 1e15 times as far below 0, and the size is zero.
+    If this factor exceeds the range of a double, the logarithm is about 1e15 times as far below 0, so the size is 0.
     """
     out: Array = np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
     return out
@@ -146,7 +149,7 @@ def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) 
 
 
 def _scaled(group: tuple[Fraction, int], found: Coefficients, rough: Bools) -> tuple[ComplexArray, Array]:
-    """Return ``C_k = T a_k / a_0`` and bounds on its errors: of e_k, of ``1 / a_0``, roundings, and underflow."""
+    """Return ``C_k = T a_k / a_0`` and bounds on its errors: from e_k, ``1 / a_0``, rounding, and underflow."""
     weight, count = group
     log_size = found.log_first.real + np.where(rough, found.log_error, 0.0)
     inverse = np.exp(-log_size - 1j * found.log_first.imag)

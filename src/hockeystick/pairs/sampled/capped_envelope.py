@@ -7,8 +7,8 @@ on along the real line; ``|b(x + iy)| <= e^E`` with ``E = e^(kappa (x - c))`` at
     |m_b(t + is)| <= B(s) = int_(x < x_1) phi g^(1+t) e^(psi + E) dx + V + int_(x > x_1) phi b g^(1+t) dx ,
     psi = y^2/2 + y'^2/2 - s alpha(x, y),        V = y_1 phi(x_1) e^(y_1^2/2 + E(x_1)) g(x_1)^(1+t) ,
 
-which falls with s as alpha >= 0: its value at s holds for all beyond. With r_* the odds over one more than the odds,
-these being those of q times a factor that grows with s, ``y = Y r_*^p`` has ``0 <= y' <= p mu y``; both rise with x.
+which falls with s as alpha >= 0: its value at s holds for all beyond. With ``r_* = odds / (1 + odds)``, where the odds
+are those of q times a factor that grows with s, ``y = Y r_*^p`` has ``0 <= y' <= p mu y``; both rise with x.
 
 **On panels** phi is between its values at both ends, 0 being one of the ends; g, b and alpha are monotone. The fall
 ``m_b(t) - B = int_(x < x_1) phi g^(1+t) (b - e^(psi + E)) - V`` is bounded from below, panel by panel, by the larger
@@ -32,10 +32,10 @@ from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
 Array = npt.NDArray[np.float64]
 
 SHAPES = ((0.5, 1.0), (0.5, 0.5), (0.5, 0.0), (0.0, 0.0))  # p, and the power of mu s by which the odds grow
-ODDS = 0.5  # of that factor
-LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
-STEEPEST = 0.5 * math.pi * (1 - 1e-9)  # of mu y
-NEAR = 10.0  # x_1 below c, of 1 / kappa
+ODDS = 0.5  # of mu s in that factor
+LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too large
+STEEPEST = 0.5 * math.pi * (1 - 1e-9)  # largest mu y
+NEAR = 10.0  # distance of x_1 below c, in units of 1 / kappa
 DEPTH = 80.0  # log of the mass that the panels leave out on either side
 LARGEST = 700.0  # exponent that a double can hold
 SPARE = 1e-9  # relative: pays for the roundings
@@ -97,7 +97,7 @@ class CappedEnvelope:
         return np.minimum.accumulate(out)
 
     def _shifted(self, edges: Array, power: float, growth: float) -> Array:
-        """Return the bound from one shape of the shift, up to the end that is best for small shifts."""
+        """Return the bound from one shape of the shift, with the height Y that is best for small shifts."""
         law, s = self._capped.law, edges[:, None]
         factor = np.maximum(1.0, ODDS * self._mu * s) ** growth
         odds = factor * np.exp(np.minimum(self._towards + (math.log(law.rate) - math.log1p(-law.rate)), 300.0))

@@ -42,12 +42,12 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density
 
 Array = npt.NDArray[np.float64]
 
-STEEPEST_TURN = math.pi / 3  # of kappa a, so that its cosine is at least 1/2
-FARTHEST, FIRST = 60.0, 1.5  # outcomes between which c is searched: the nearest one beyond mu
-LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # of kappa; of c; of mu
-HALVINGS = 60  # of a bracket of c
+STEEPEST_TURN = math.pi / 3  # largest kappa a, so that its cosine is at least 1/2
+FARTHEST, FIRST = 60.0, 1.5  # largest c, and least distance of c beyond mu, in the search
+LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # kappa is the largest of this, this times c, and this times mu
+HALVINGS = 60  # bisections of a bracket of c
 LARGEST = 700.0  # exponent that a double can hold
-WIDTH = 0.02  # of panels on which bounds are taken, of 1 / mu and of 1
+WIDTH = 0.02  # of panels on which bounds are taken, times min(1, 1 / mu)
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
@@ -90,7 +90,7 @@ class CappedLaw:
         return float(np.logaddexp(log_first, math.log(law.rate) + law.mu * (x - 0.5 * law.mu)))
 
     def log_fading(self, x: Array) -> Array:
-        """``kappa (x - c)``, the logarithm of minus log b."""
+        """``kappa (x - c)``, the logarithm of ``-log b``."""
         return self.steepness * (x - self.centre)
 
     def turn(self, towards: Array, a: Array | float) -> Array:
@@ -101,7 +101,7 @@ class CappedLaw:
         return out
 
     def log_above(self, h: float, t: float, s: float, a: float) -> float:
-        """Bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``, at heights up to s; ``inf`` for none."""
+        """Bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``, at heights up to s; else ``inf``."""
         law, fading = self.law, self.steepness * (h - self.centre)
         if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
             return math.inf

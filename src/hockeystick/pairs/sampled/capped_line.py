@@ -5,8 +5,8 @@ With b, g and c as in ``capped_law.py``, ``int phi = 1`` and ``int phi (g - 1) =
     m_b(t) - 1 = int phi { b [g^(1+t) - 1 - (1+t) (g - 1)] - (1 - b) [1 + (1+t) (g - 1)] } ,
     m_b(t + is) - m_b(t) = int phi b g^(1+t) (e^(isu) - 1) ,
 
-every part of which is summed to a few roundings of its own size. Where ``m_b(t)`` is well above 1 that gains nothing,
-and ``e^-top m_b`` is one sum.
+every part of which is summed to a few roundings of its own size. Where ``m_b(t)`` is well above 1 this form gains
+nothing, and ``e^-top m_b`` is computed as one sum.
 
 **Remainders**, with step dx and nodes on ``[low, high]``, low < 0 < c < high:
 
@@ -36,7 +36,7 @@ from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried, of the widest
+HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried, relative to the widest
 MAX_NODES = 1 << 19  # beyond, a line is refused
 LARGE = 2.0  # log m(t) from which on the plain form is used
 LARGEST = 700.0  # exponent that a double can hold
@@ -138,7 +138,7 @@ class CappedLine:
             return out_of_reach
         values, error = found
         s: Array = step * np.arange(count, dtype=np.float64)
-        # an error of a weight counts e^(isu) - 1 times, at most s |u| and 2, one of u counts s times
+        # an error of a weight is multiplied by e^(isu) - 1, at most s |u| and 2; an error of u by s
         turning = np.minimum(s * self._turning[0], self._turning[1]) + s * self._slope
         absolute = (error + turning) * (1 + SPARE) + (self._still + self._step)
         values = values + self.constant

@@ -32,7 +32,7 @@ class RevealedSmooth:
     weights: tuple[float, ...]
 
     def _columns(self) -> tuple[Array, Array, Array]:
-        """Widths and centres in units of the least shift, and weights, one row each."""
+        """Widths and centres in units of the least shift, and weights, one row per term."""
         shifts = np.array(self.shifts)[:, None]
         return shifts / self.shifts[0], 0.5 * shifts * shifts / self.shifts[0], np.array(self.weights)[:, None]
 
@@ -52,7 +52,7 @@ class RevealedSmooth:
         return self._log_density(x, -1)
 
     def loss(self, x: Array) -> Array:
-        """Return the loss, which is the outcome in units of the least shift."""
+        """Return the loss: the outcome times the least shift."""
         return self.shifts[0] * x
 
     def log_contrast(self, x: Array) -> Array:
@@ -136,13 +136,13 @@ class RevealedPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The pair is its own mirror image."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:
         """K(t) in closed form, the logarithm of the mean of ``e^(t (1 + t) mu_k^2 / 2)``, rounded up."""
         each = np.array([moment.gaussian(mu, t) for mu in self.shifts])
-        if float(each[-1]) < 1.0 and not self.beyond:  # the mean of the terms less 1
+        if float(each[-1]) < 1.0 and not self.beyond:  # from the mean of each term less 1
             return moment.rounded_up(math.log1p(math.fsum(np.array(self.weights) * np.expm1(each))))
         exponents = np.log(np.array(self.weights)) + each
         top = float(exponents.max())

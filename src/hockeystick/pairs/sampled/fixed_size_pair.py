@@ -65,17 +65,17 @@ from hockeystick.pairs.sampled.poisson import (
     mixed_loss,
 )
 
-CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by the square of it, over 8
+CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by its square over 8
 LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
 LOG_TAIL = -120.0  # log of the part of a moment that is bounded rather than summed
 TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
 CARE = 64 * UNIT_ROUNDOFF  # relative: the roundings of a mass or of a term
-REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, as a difference of two masses
+REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, because it is a difference of masses
 
 
 @dataclass(frozen=True, slots=True)
 class MirroredSmooth:
-    """Smooth part of positive loss for a removed record, to the right of 0, with its mirror image to the left.
+    """Smooth part of a removed record: outcomes of positive loss right of 0, and their mirror image left of it.
 
     Attributes:
         base: densities of the base.
@@ -137,11 +137,11 @@ class MirroredSmooth:
         return np.where(loss == 0, 0.0, x)
 
     def loss_error(self, x: Array) -> Array:
-        """Twice that of the removed record, which covers the rounding of the outcome's distance from the start."""
+        """Twice the error for a removed record, which covers the rounding of the outcome's distance from the start."""
         return 2 * self._removed.loss_error(self._from(x))
 
     def log_p_error(self, x: Array) -> Array:
-        """Twice that of the removed record, likewise."""
+        """Twice the error for a removed record, which also covers that rounding."""
         return 2 * self._removed.log_p_error(self._from(x))
 
     def growth(self, x: Array) -> Array:
@@ -221,12 +221,12 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho, valid by (1), and the rho from a bounded loss."""
+        """The smaller of the base's rho, valid by bound (1) of the module, and the rho from a bounded loss."""
         return min(self.base.rho, super(WithoutReplacementPair, self).rho)
 
     @property
     def mirrored_rho(self) -> float:
-        """The pair is its own mirror image."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

@@ -61,18 +61,18 @@ from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
 
 Array = npt.NDArray[np.float64]
 
-STRIP = 0.45  # eta, of 1 / mu
-LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
+STRIP = 0.45  # eta, in units of 1 / mu
+LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too large
 POWER = 0.5  # p of the module docstring
-GROWTHS = (1.0, 0.5, 0.0)  # powers of that factor that are tried: smaller ones where a shift is wasteful
-WASTE = 0.3  # of what a shift gains
-ODDS = 0.5  # of q_*: factor of mu s by which the odds of q grow
-FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
-FAR_STRIP = 1.0  # eta of that shift, of 1 / mu
+GROWTHS = (1.0, 0.5, 0.0)  # powers of the factor ``ODDS mu s`` that are tried: smaller ones where a shift is wasteful
+WASTE = 0.3  # fraction of its gain that a shift may lose where psi is positive before it is wasteful
+ODDS = 0.5  # of q_*: the odds of q grow by this times mu s
+FAR_SHIFT = 2.0  # Y of the constant shift for remove, in units of 1 / mu; its eta is the next constant
+FAR_STRIP = 1.0  # eta of that shift, in units of 1 / mu
 LIGHT = -70.0  # log of what a node may contribute, at any shift, if it is skipped
 LEAST_SHARE = (
     -300.0
-)  # log of a node's share of m that is kept: psi is cut at 300 (_log_values), where e^psi times it is 1
+)  # log of the least share of m of a kept node: psi is cut at 300 (_log_values), where e^psi times this share is 1
 MANY = 8  # number of rounds from which on each need not fall far
 MAX_NODES = 400_000  # beyond, a round has no envelope
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
@@ -153,9 +153,9 @@ class MixtureEnvelope:
         self._scale = nodes.share_units()[keep]
 
     def _log_reached(self, log_weight: Array, rising: Shares, falling: Shares | None) -> Array:
-        """Return the log of a bound on ``phi e^A e^psi`` at nodes, for every shift, which is charged for skipped nodes.
+        """Return the log of a bound on ``phi e^A e^psi`` at nodes, for every shift; it is charged for skipped nodes.
 
-        At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times the gain of ``|g|^-t`` at the largest angle: a bound on its
+        At each node ``e^psi <= 3/2 e^(Y^2/2)`` times the gain of ``|g|^-t`` at the largest angle: a bound on the
         integral, such as :meth:`MixtureLaw.log_dip`, would not suffice.
         """
         reached: Array = log_weight + 0.5 * self._tallest**2
@@ -211,7 +211,7 @@ class MixtureEnvelope:
         return out
 
     def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return the bound from ``y = Y R^p``, and flags: the best Y exceeds the largest one; the bulk costs much."""
+        """Return the bound from ``y = Y R^p``, and flags: the best Y is not allowed; the shift is wasteful."""
         ca, cb = self._law.kind.coefficients(self._t)
         mu, linear, bends = self._law.mu, self._rising.slope, self._rising.bends(ca)
         if self._falling is not None:
@@ -258,7 +258,7 @@ class MixtureEnvelope:
         return np.log1p(np.minimum(drop, 0.0)), lost > WASTE * (lost - gained)
 
     def _step_remainder(self, p: float, shift: float, eta: float) -> float:
-        """Bound on the errors of both trapezoid sums, relative to their m(t)."""
+        """Bound on the errors of both trapezoid sums, relative to m(t)."""
         law, tall = self._law, shift * self._spread**p
         log_m = 0.5 * (eta**2 + tall**2) + float(law.log_dip(eta + tall, self._t)) + math.log(1.5)
         log_m += self._log_bent(p, shift)

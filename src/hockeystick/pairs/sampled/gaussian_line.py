@@ -1,19 +1,19 @@
 """The characteristic function of a mixture of Gaussians against one on a vertical line, by the trapezoid rule in x.
 
-**Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be taken out on paper: with A the real part of
+**Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be removed analytically: with A the real part of
 the exponent, D the first-order loss (``e^u - 1``, ``-(e^u - 1)``, ``e^u - e^v``), L the loss,
 
     m - 1 = int phi [ e^A - 1 - (first order of A) + e^A (e^(isL) - 1) - i s D ]
 
 every part of which is computed to a few roundings of its own size: k log m then errs by u times the total cumulant,
-not by u k. Where m(t) is well above 1 this gains nothing, and ``e^-top m = int phi e^(A - top) e^(isL)`` is used, which
-also keeps to the range of a double.
+not by u k. Where m(t) is well above 1 this form gains nothing, and ``e^-top m = int phi e^(A - top) e^(isL)`` is used,
+which also keeps to the range of a double.
 
 **Remainders** of the trapezoid rule with step dx on [low, high]:
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
   larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
-  at most ``m(t) e^(log_strip)``, or what ``gaussian_strip.py`` has; the first-order terms add
+  at most ``m(t) e^(log_strip)``, or the bound of ``gaussian_strip.py``; the first-order terms add
   ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
 - range: :meth:`MixtureLaw.log_beyond`.
 """
@@ -38,13 +38,13 @@ ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21  # beyond, a line is refused
 MANY_NODES = 4000  # above which a longer step is searched, which takes a millisecond
-KEPT_BOUNDS = 256  # on K: repeated when rounds are added one by one with a question after each
+KEPT_BOUNDS = 256  # cached bounds on K: they recur when rounds are added one by one with a query after each
 LARGE = 2.0  # log m(t) from which on the plain form is used
 MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
-PLAIN = 0.1  # of the tolerance: a rounding error of the plain form that is negligible
+PLAIN = 0.1  # fraction of the tolerance at which a rounding error of the plain form is negligible
 LOG_LARGEST = 700.0  # exponent that a double can hold
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
-STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
+STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, relative to the widest
 
 
 class MixtureLine:
@@ -73,7 +73,7 @@ class MixtureLine:
         return float(dx[best]), float(a[best])
 
     def _narrowed(self, reach: float) -> None:
-        """Lengthen the step where the integrand is bounded panel by panel, for adding a record."""
+        """For adding a record, lengthen the step if bounding the integrand panel by panel allows it."""
         if self._law.terms == 1 and self._law.kind is Kind.ADD:
             found = AddedStrip.found(self._law, self.t, reach, math.log(16 / self._tolerance))
             if found is not None and found.dx > self.dx:
@@ -108,7 +108,7 @@ class MixtureLine:
         weight, u, v = np.exp(log_weight), nodes.u, nodes.v
         ca, cb = self._law.kind.coefficients(self.t)
         slope_u, slope_v = self._law.kind.slopes
-        # e^A - 1 - first order, with phi: at a jump that underflows where e^u overflows
+        # e^A - 1 - first order, including phi, as phi underflows at a jump where e^u overflows
         beyond, largest = weighted_beyond_first(log_weight, nodes.exponent)
         bent, sizes = weighted_beyond_first(log_weight, u)
         linear, bends, both = ca * bent, slope_u * bent, weight * np.abs(u) + sizes
@@ -118,7 +118,7 @@ class MixtureLine:
             linear, bends, both = linear + cb * bent, bends + slope_v * bent, both + weight * np.abs(v) + sizes
             largest = largest + abs(cb) * sizes
         value = beyond - linear
-        # a slip of u moves e^u - 1 - u by e^u - 1 times it, likewise the exponent
+        # an error of u is multiplied by e^u - 1 in e^u - 1 - u; likewise for the exponent
         moved = (abs(ca) + abs(cb)) * (2 * weight * np.minimum(np.abs(nodes.exponent), 1.0) + both)
         if v is None and float(u.max()) > 1:
             value, largest, moved = _where_large(self._law.kind, self.t, log_weight, u, (value, largest, moved))

@@ -1,4 +1,4 @@
-"""Shares of the terms of a likelihood ratio at a node, and its remaining factor where x is moved off the line.
+"""Shares of the terms of a likelihood ratio at a node, and the factor by which it changes off the real line.
 
 For ``g(x) = sum_k p_k e^(mu_k x - mu_k^2/2)`` with ``0 <= mu_k <= mu`` the shares are ``r_k = p_k e^(..) / g``,
 positive numbers whose sum is 1. With ``C = sum_k 2 r_k sin^2(theta_k / 2)``, ``S = sum_k r_k sin theta_k`` and
@@ -31,7 +31,7 @@ class Shares:
         steepest: mu.
 
     Attributes:
-        slope: shape (n,), ``R = sum_k r_k mu_k / mu``, the slope of log g by mu x, in [0, 1].
+        slope: shape (n,), ``R = sum_k r_k mu_k / mu``, the slope of log g with respect to mu x, in [0, 1].
     """
 
     def __init__(self, r: Array, rest: Array, shifts: Array, steepest: float) -> None:
@@ -41,7 +41,7 @@ class Shares:
         self._all: Array = r.sum(axis=0)
 
     def bends(self, times: float) -> Array:
-        """Return a multiple of the second derivative of log g by mu x, the variance of the shift under the shares."""
+        """Return a multiple of the second derivative of log g in mu x: the variance of the shift under the shares."""
         out: Array = times * (np.square(self._part) @ self._r - np.square(self.slope))
         return out
 
@@ -50,12 +50,12 @@ class Shares:
         return Shares(self._r[:, keep], self._rest[keep], self._shifts, self._steepest)
 
     def lifted(self, odds: Array) -> Array:
-        """Return the slope at other odds of a shifted term, one row for each."""
+        """Return the slope with the odds of shifted terms multiplied by each of ``odds``, one row for each."""
         raised: Array = self.slope * odds / (self._rest + self._all * odds)
         return np.minimum(raised, 1.0)
 
     def turned(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return the log of g's remaining factor at x + iy, its argument, and the effect of an error of the shares."""
+        """Return the log of the factor of g at x + iy, its argument, and the effect of an error of the shares."""
         lost, sine = np.zeros(np.broadcast_shapes(y.shape, self.slope.shape)), 0.0
         for r, shift in zip(self._r, self._shifts.tolist(), strict=True):
             half = 0.5 * shift * y

@@ -33,10 +33,10 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_t
 Array = npt.NDArray[np.float64]
 
 LOG_LARGEST = 700.0  # exponent that a double can hold
-POINTS = 1000  # range of x in which the tilted law is searched
-HEIGHTS: Array = np.linspace(0.1, 0.999, 12)  # half-widths tried, of pi/2 or what the density allows
+POINTS = 1000  # outcomes at which the tilted law is evaluated
+HEIGHTS: Array = np.linspace(0.1, 0.999, 12)  # half-widths tried, relative to pi / (2 mu) or what the density allows
 PANEL = 0.0625  # width of a panel in x
-FARTHEST = 60.0  # outcomes that are examined
+FARTHEST = 60.0  # farthest outcome that is examined
 MOST_PANELS = 4000  # panels of a bound: more are needed where the law is too far in the tail
 ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative to their terms
 
@@ -127,7 +127,7 @@ def _turns(law: MixtureLaw, x: Array, height: float) -> Array:
 
 
 def _log_panels(law: MixtureLaw, t: float, x: Array, height: float, reach: float) -> tuple[Array, Array]:
-    """Return logs of the terms of M: of panels of width PANEL from x on, and of the part beyond x without its tail."""
+    """Return logs of the terms of M: of panels of width PANEL from each x, and of the part beyond x, less its tail."""
     size = 0.5 * height * height - t * _log_sizes(law, x, height)
     nearest = np.maximum(np.maximum(x, -x - PANEL), 0.0)
     panels = size + log_density(nearest) + reach * _turns(law, x + PANEL, height) + math.log(PANEL)

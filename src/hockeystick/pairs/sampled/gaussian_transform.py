@@ -52,7 +52,7 @@ class MixtureTransform(MixtureLaw):
         return log_moment_upper(self, t, slack)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), to a relative error of about MOMENT_TOLERANCE; ``inf`` out of reach."""
+        """Upper bound on K(t), to a relative error of about MOMENT_TOLERANCE; ``inf`` if there are too many nodes."""
         if t * self.mu > MAX_TURN:
             return math.inf
         with np.errstate(over="ignore", invalid="ignore"):  # the value shows losses beyond the range of a double

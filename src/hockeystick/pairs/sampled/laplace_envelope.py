@@ -3,9 +3,9 @@
 Expectations are those of the tilted law, ``E_t f = E[f e^(tL)] / m(t)``; ``phi(s) = |m(t + is) / m(t)|^2 = E_t cos(s (L
 - L'))``, L' a copy of L.
 
-**Between values.** As ``|phi''| <= E_t (L - L')^2 = 2 V``, V the variance, phi exceeds the larger of its values at two
-neighbours on a grid of step d nowhere between them by more than ``V d^2 / 4``: where it has a maximum between them, the
-nearer one is at most d/2 away. V is bounded from above on cells of l, on which u and the density are monotone, by
+**Between values.** As ``|phi''| <= E_t (L - L')^2 = 2 V``, V the variance, between two neighbours on a grid of step d
+phi exceeds the larger of its values there by at most ``V d^2 / 4``: a maximum between them is at most d/2 away from the
+nearer one. V is bounded from above on cells of l, on which u and the density are monotone, by
 ``E_t (L - L_0)^2``, which for any L_0 is no smaller.
 
 **Tail.** For every l0 in [-theta, theta), in parts, u' being positive,
@@ -45,7 +45,7 @@ COARSE = 0.1  # fraction of 1 by which it may rise at large heights
 BAND = 32  # steps from the beginning to the end of a grid, at least
 POINTS = 20_000  # on all grids
 SPARE = 1e-9  # relative: pays for the roundings of the bound itself
-NOTHING = 1e-12  # of m(t): a decay that is indistinguishable from rounding
+NOTHING = 1e-12  # relative to m(t): a decay that is indistinguishable from rounding
 CLOSE, TOLERANCE = 1e-3, 1e-15  # fraction of that rise by which values may err (charged); least tolerance
 
 
@@ -60,7 +60,7 @@ class SmoothTail:
 
     Attributes:
         above: shape (n,), lower bounds on the smooth part above the lower end l0 of each cell.
-        below: shape (n,), upper bounds on the smooth part below it.
+        below: shape (n,), upper bounds on the smooth part below l0.
         ends: shape (n,), upper bounds on ``H(l0) + H(theta)``.
         whole: an upper bound on the whole smooth part.
         variance: an upper bound on V; infinite if theta is out of reach.

@@ -5,8 +5,8 @@ With nodes of weight w, exponent a = log g^p at Re z = t and loss L (``laplace_l
     m(t + is) - 1 = sum w (e^a - 1) + sum w e^a (e^(isL) - 1) ,
 
 every part of which is computed to a few roundings of its own size, so that k log m errs by u times about the total
-change in k rounds. Where m(t) is well above 1 that gains nothing, and ``e^-top m = sum w e^(a - top) e^(isL)`` is used,
-which keeps to the range of a double.
+change in k rounds. Where m(t) is well above 1 this form gains nothing, and ``e^-top m = sum w e^(a - top) e^(isL)`` is
+used, which keeps to the range of a double.
 
 **Errors.** A relative error c of w, an absolute one d of a and an absolute one e of L move the first sum by at most
 ``w (c |e^a - 1| + d e^a)`` a node, to first order, and the second by ``w e^a [(c + d) min(2, s |L|) + s e]``; all of
@@ -34,8 +34,8 @@ ComplexArray = npt.NDArray[np.complex128]
 
 LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
-KEPT_BOUNDS = 256  # on K: repeated when rounds are added one by one with a question after each
-KEPT_ENVELOPES = 1024  # of 25 kB: a question uses those of all kinds, up to 1,000, for each path
+KEPT_BOUNDS = 256  # cached bounds on K: they recur when rounds are added one by one with a query after each
+KEPT_ENVELOPES = 1024  # cached envelopes of 25 kB: for each path a query uses those of all kinds, up to 1,000
 NEAR = 0.9  # fraction of the permanent decay above which grids would add little to the tail
 
 
@@ -208,7 +208,7 @@ def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
 
 @lru_cache(maxsize=KEPT_ENVELOPES)
 def kept_grids(law: LaplaceLaw, t: float, count: int) -> EnvelopeGrids:
-    """Return the grids at t, if there is a tail."""
+    """Return the grids at t, for which the tail bound must be known."""
     tail = kept_tail(law, t)
     assert tail is not None
     return EnvelopeGrids(law, t, count, tail, SampledLaplaceLine)

@@ -16,7 +16,7 @@ and ``sum_j lambda^j w_j = x_0 - lambda^b x_b``, given w the last one is
 
 (of one epoch it is 0). So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its constant, Q being
 the sum of the squares of what is independent: a ring, which is cut where there is one epoch. A chain that is
-*stationary* begins with the variance in which it ends; it stands above other strategies (``balls_in_bins.py``).
+*stationary* begins with the variance to which it converges; it dominates other strategies (``balls_in_bins.py``).
 
 **Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density and of ``prod_i e^(-r Y_i /
 b)``, entire in all of them. It is taken by the trapezoid rule in all ``x_i`` at once, on the path ``x_i - i theta``, on
@@ -72,14 +72,14 @@ ComplexArray = npt.NDArray[np.complex128]
 SPARE = 1e-6  # relative: pays for the roundings of bounds on remainders
 DEPTH = 36.0  # log of the allowed remainders of the trapezoid rule and of the range
 LIFTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # theta^2 1Q1 / 2, tried
-PRICE, PRICE_OF_RING = 0.15, 0.03  # log of the step for which a lift pays off; the second where the step matters more
-STRIP = 0.8  # a, of the widest
-DIGITS = 14  # binary ones of a step
+PRICE, PRICE_OF_RING = 0.15, 0.03  # least gain in log(step) per unit of lift; with a ring, steps matter more
+STRIP = 0.8  # a, relative to the widest strip
+DIGITS = 14  # binary digits of a step
 PRECISION = 60  # decimals of the variances
-KEPT = 32  # rays
+KEPT = 32  # cached rays
 CHUNK = 1 << 20  # complex numbers at once
 OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # cost, in elementary functions, of a product in a matrix, and of an entry
-FINER = float(np.finfo(np.longdouble).eps)  # of a matrix before it is rounded
+FINER = float(np.finfo(np.longdouble).eps)  # rounding unit of a matrix before it is rounded to doubles
 LARGEST = 300.0  # exponent that a double holds, with room for another one
 GONE, LEAST_COSINE = 1e9, 1e-6  # ``|r Y|`` from which on ``e^(-r Y)`` is negligible, for cosines from this on
 NIL = 1e-300  # what underflows
@@ -104,7 +104,7 @@ class Ring(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """Places of all ``x_i`` on a ray, and the errors of the sums over them.
+    """Integration nodes for all ``x_i`` on a ray, and the errors of the sums over them.
 
     Attributes:
         theta: distance of the path below the real axis.
@@ -127,18 +127,18 @@ class Mesh(NamedTuple):
 
 @dataclass(frozen=True)
 class MarkovLaw:
-    """The likelihood ratio of one run.
+    """The likelihood ratio of one run with fixed bins and a Markov strategy.
 
     Args:
         mu: ``sqrt(E)`` over the noise, to a few roundings, which are charged.
         rate: lambda, 0 < lambda < 1.
         bins: b.
         epochs: E.
-        stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, as in the end of a chain; E is 1 then.
+        stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, the limit of a long chain; E is 1 then.
 
     Attributes:
         constant: probability of being in no bin.
-        highest: highest whole moment that a line uses.
+        highest: order of the highest integer moment that a line uses.
         patience: additional units of work that a question about it may take.
     """
 
@@ -250,7 +250,7 @@ class MarkovLaw:
         return add
 
     def log_power_above(self, alpha: float) -> float:
-        """Return the bound of one bin or, for a negative exponent, of the geometric mean."""
+        """Upper bound on ``log A(alpha)`` from one bin or, for a negative exponent, also from the geometric mean."""
         if 0 <= alpha <= 1:
             return 0.0
         found = alpha * (alpha - 1) * self.rho
@@ -261,12 +261,12 @@ class MarkovLaw:
         return p * self.rho + 0.5 * (p * self.mu) ** 2 * self._spreads[1]
 
     def log_whole(self, n: int) -> float:
-        """Return 0, the logarithm of ``A(0)``, the only whole moment that a line uses."""
+        """Return 0, the logarithm of ``A(0)``, the only integer moment that a line uses."""
         assert n == 0
         return 0.0
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Return the bound of equal correlations; its excess is not known."""
+        """Upper bound on ``log A(alpha)`` from equal correlations; its excess is unknown, and given as infinite."""
         mu, epoch = self.wider
         return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
 
@@ -288,7 +288,7 @@ class MarkovLaw:
         return tail - alpha * self.mu * beside, tail
 
     def mesh(self, alpha: float, angle: float) -> Mesh:
-        """Return the mesh of a ray, on the path with the best trade-off: a lift multiplies the rounding error."""
+        """Return the mesh of a ray, on the best path: a lift lengthens the step but multiplies the rounding error."""
         total, tilt, row = self._bounds
         ring, found = self.epochs > 1, []
         count, price = self.bins + ring, PRICE_OF_RING if ring else PRICE
@@ -311,7 +311,7 @@ class MarkovLaw:
         return Mesh(theta, beta, step, places, ends, rule, math.exp(log_lift) * math.cos(beta) ** alpha + rule)
 
     def matched(self, angle: float, step: float) -> float:
-        """Return the step with its first binary digits only, so that multiples of it are exact."""
+        """Return the step cut to its first binary digits, so that its multiples are exact."""
         return shortened(step, DIGITS)
 
     def of_node(self, n: Array) -> Array:
@@ -384,7 +384,7 @@ class MarkovLaw:
 
 
 RatioLaw = AllocationLaw | MarkovLaw
-"""A likelihood ratio that is a mean of lognormal numbers, with a known line of moments."""
+"""A likelihood ratio that is a mean of lognormal numbers, with moments known along vertical lines."""
 
 
 @lru_cache(maxsize=KEPT)
@@ -394,7 +394,7 @@ def _kept(law: MarkovLaw, alpha: float, angle: float, v: bytes) -> Rows:
 
 
 def told_apart(own: float, between: Array) -> tuple[float, int, float]:
-    """Return ``log E Lambda^2``, the number of separate bins, and their covariance, for the least equal correlations.
+    """Return ``log E Lambda^2``, the number of separate bins, and their covariance, where the first is least.
 
     Args:
         own: the largest squared norm of a bin, over the variance of the noise.

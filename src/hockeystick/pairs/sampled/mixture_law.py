@@ -50,12 +50,12 @@ shifted term, at other odds of the shifted terms or not, uses of R and u
 
 **Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` errs by a few units and the
 number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, and by the units of the weights times A
-g. It is taken while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k +
+g. It is used while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k +
 ..)`` with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and
 by those of 1 in p_0, divided by g.
 
-**Missing mass.** A law may be meant whose weights come to 1 - T, T a tiny number by which the weight of the term
-without a shift is less than is given. Then g lies between the g that is computed and T less, so that u errs by ``T / (g
+**Missing mass.** The weights may really add up to 1 - T, where the weight of the term without a shift is a tiny number
+T less than the given one. Then g lies between the computed g and T below it, so that u errs by ``T / (g
 - T)`` more, which is charged like a rounding, with g >= p_0; and ``int phi (g - 1) = -T``, which moves the first-order
 terms by T each.
 """
@@ -175,8 +175,8 @@ class Nodes:
         t: tilt.
 
     Attributes:
-        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` if it is not needed. exponent: A, the real part of the exponent
-        of g.
+        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` if it is not needed.
+        exponent: A, the real part of the exponent of g.
     """
 
     def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
@@ -253,7 +253,7 @@ class MixtureLaw:
 
     @property
     def terms(self) -> int:
-        """One exponential for each shift."""
+        """The number of shifted terms."""
         return len(self.shifts)
 
     @property
@@ -331,8 +331,8 @@ class MixtureLaw:
     def log_beyond(self, t: float, low: float, high: float, shift: float = 0.0) -> float:
         """Return the log of a bound on ``int phi e^A`` below ``low`` plus above ``high``, or on sums over nodes there.
 
-        For add also where x is moved up by at most the shift, ``mu shift <= pi / 2``. A term without a shift bounds
-        ``|g|`` below the range as on the real line.
+        For add it also holds where x is moved up by at most ``shift``, with ``mu shift <= pi / 2``. A term without a
+        shift bounds ``|g|`` below the range as on the real line.
         """
         if low >= 0 or high <= 0:
             return math.inf
@@ -356,7 +356,7 @@ class MixtureLaw:
         return float(np.logaddexp(log_tail(low), above)) + self._log_ratio(t) + SPARE
 
     def _log_ratio(self, t: float) -> float:
-        """Return the log of a bound on ``g(-x)^-t`` if it is needed."""
+        """Return the log of a bound on ``g(-x)^-t`` for replace-one, else 0."""
         return -t * math.log(self.rest) * (1 + SPARE) if self.kind is Kind.REPLACE else 0.0
 
     def _log_g(self, x: float) -> float:

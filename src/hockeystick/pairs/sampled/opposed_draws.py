@@ -1,8 +1,8 @@
 """A lower pair, made of tests, for a drawn batch and a record whose contribution is set to zero.
 
 All other records contribute -1, the record 1 or 0, in units of the norm bound; K of the draws of a round are the
-record, with probabilities p_k; and mu is 1 in units of the noise. Less what the draws of the others add up to, the sum
-is
+record, with probabilities p_k, and mu is the norm bound in units of the noise. Relative to a round without draws of the
+record, the sum is
 
     P = sum_k p_k N(2 k mu, 1)  with,      Q = sum_k p_k N(k mu, 1)  without,
 
@@ -34,8 +34,8 @@ from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_tests
 
 LEAST, MOST = 0.01, 20.0
-"""Range of mu for which tests are made: below, other records of contribution 0 serve instead; above, draws are
-distinguishable anyway."""
+"""Range of mu for which tests are made: below, other records of contribution 0 serve instead; above, the numbers
+of draws are distinguishable anyway."""
 
 TESTS = 320
 """Number of tests that are tried: more improve the lower end little."""

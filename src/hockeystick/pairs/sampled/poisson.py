@@ -71,20 +71,20 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 def mixed_units(rate: float) -> float:
     """Error of psi caused by four units of error in l and in q, in units of psi.
 
-    Of l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
+    The part due to l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
 
     For l < 0 as psi is convex and psi(0) = 0: ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``, by ``log(1 + y) >= y /
     (1 + y)``: ``l psi' / psi <= l / (1 - e^-l) <= 1 + l``. Beyond, ``psi >= l - A >= 1`` and ``psi' <= 1``: at most
     ``1 + A``.
 
-    Of q: ``q |e^l - 1| / g = |1 - 1/g|``, which is at most psi above 0; below, where ``psi >= log(1 - q)``, it is
-    convex in psi, at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
+    The part due to q: ``q |e^l - 1| / g = |1 - 1/g|``, which is at most psi above 0; below, where ``psi >= log(1 -
+    q)``, it is convex in psi, at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
     """
     return 4 * (2 - math.log(rate)) + 4 * chord(rate)
 
 
 def chord(rate: float) -> float:
-    """``max(1, q / (1 - q) / log 1/(1-q))``: what ``|1 - e^-psi| / |psi|`` is at most, psi being log(1 - q) or more."""
+    """Upper bound on ``|1 - e^-psi| / |psi|``, psi >= log(1 - q): ``max(1, q / (1 - q) / log 1/(1-q))``."""
     return max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
 
 
@@ -104,7 +104,7 @@ class PoissonSmooth:
     sign: int
 
     def log_p(self, x: Array) -> Array:
-        """Remove: log of the mixture. Add: log-density without the record."""
+        """Log-density of the mixture for remove, and of the law without the record for add."""
         x = self.sign * x
         without = self.base.log_q(x)
         return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
@@ -173,8 +173,8 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
     """Return the atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
 
     The errors of the base's loss, ``slip`` and ``units`` of its size, are multiplied by the slope of psi, which
-    increases. The logarithm of a sum has at most the error of those of its terms. Where the base's loss is infinite,
-    psi is exact.
+    increases. The logarithm of a sum has at most the error of the logarithms of its terms. Where the base's loss is
+    infinite, psi is exact.
     """
     with np.errstate(invalid="ignore"):
         log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
@@ -211,7 +211,7 @@ class _PoissonPair(DominatingPair):
 
     @property
     def stands_in(self) -> bool:
-        """As for the base, whose mass at loss minus infinity has a finite loss in the mixture."""
+        """True if the base has stand-in masses: one at loss minus infinity has a finite loss in the mixture."""
         return self.base.stands_in
 
     @property
@@ -261,7 +261,7 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss: the propagated error of the base's, and roundings of psi."""
+        """The error of the largest loss: the base's error times the slope of psi, and roundings of psi."""
         passed_on = self._slope(self.base.loss_range[1]) * self.base.supremum_error
         return passed_on + rounding_of(self.loss_range[1], mixed_units(self.rate))
 
@@ -292,7 +292,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The base atoms at loss -psi, in increasing order; W's mass at infinite loss has no mass under P."""
+        """The base atoms at loss -psi, in increasing order; outcomes of W alone have no mass under P."""
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms

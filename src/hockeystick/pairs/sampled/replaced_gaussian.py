@@ -148,6 +148,6 @@ class PoissonSubstitutionPair(DominatingPair):
         return self.rate, self.rho
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), by the trapezoid rule or else a rough bound."""
+        """Upper bound on K(t): the better of the trapezoid rule and a rough bound."""
         rough = moment.mixture_replace(self.mu, self.rate, t)
         return min(self.transform.log_moment(t), rough)

@@ -1,8 +1,8 @@
 """The dominating pair of normal noise on a batch of fixed size when one record's contribution is set to zero.
 
 The record keeps its place: it is in the batch with probability q, with its contribution x or with 0 instead; otherwise
-another record, of contribution y, takes its place. Norms are at most 1, and mu is 1 in units of the noise. Given all
-other records of the batch, y included, and with their sum less y for the origin, the laws are
+another record, of contribution y, takes its place. Norms are at most 1, and mu is that bound in units of the noise.
+Given all other records of the batch, y included, and with the sum of all but y as the origin, the laws are
 
     with:  P = (1 - q) N(y) + q N(x),        zeroed:  Q = (1 - q) N(y) + q N(0),
 
@@ -53,7 +53,7 @@ LARGE = 500.0
 """Exponent up to which the likelihood ratio less 1 is computed directly."""
 
 STEEP = 1.0
-"""Loss from which on the inverse is written relative to it."""
+"""Loss from which on the inverse is computed relative to the loss."""
 
 REST_UP = 8 * UNIT_ROUNDOFF
 """Amount by which the mass at loss 0 is raised, as a difference of masses of at most 1."""
@@ -82,7 +82,7 @@ class Half:
         return 0.5 * (self.far + self.near)
 
     def _mixed(self, z: Array, shift: float, other: float) -> Array:
-        """Return the log-density of the mixture with that shift, with likelihood ratio exponent c (z + d / 2)."""
+        """Return the log-density of the mixture with ``shift``; its shifted term has log-ratio c (z + d / 2)."""
         x = self.start + z
         ratio = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + shift * (z + 0.5 * other))
         out: Array = -0.5 * np.square(x) - HALF_LOG_TWO_PI + (ratio if shift else 0.0)
@@ -178,7 +178,7 @@ class HalvesSmooth:
 
     Attributes:
         right: outcomes of positive loss, first law against second.
-        left: those of negative loss, second law against first.
+        left: outcomes of negative loss, second law against first.
     """
 
     right: Half
