@@ -164,7 +164,7 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
 
 
 def rounding_of(loss: float, units: float = 0.0) -> float:
-    """Bound on the rounding error of a loss computed in a few operations, plus further ``units`` of error."""
+    """Bound on the rounding error of a loss computed in a few operations, plus ``units`` more roundings of it."""
     return (16 + units) * UNIT_ROUNDOFF * abs(loss)
 
 
@@ -287,7 +287,7 @@ class DominatingPair(RenyiCurve):
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function of the finite losses, if known; by default that of a pair with atoms only."""
+        """The characteristic function of the finite losses, if known; by default known for pairs of atoms only."""
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:

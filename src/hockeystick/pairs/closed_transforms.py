@@ -66,7 +66,7 @@ class QuadraticLine:
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K with a relative error of a few roundings, eight of them from mu."""
+        """Return K and bounds on its errors, which are a few roundings of its terms, eight of them due to mu."""
         s: Array = step * np.arange(count, dtype=np.float64)
         half = 0.5 * self.mu * self.mu
         real = half * (self.t * (1 + self.t) - np.square(s))

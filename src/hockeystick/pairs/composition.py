@@ -71,7 +71,7 @@ class RenyiComposition:
 
     @cached_property
     def supremum(self) -> tuple[Fraction, Fraction]:
-        """Bounds on the largest finite loss, if losses are bounded; equal if every pair knows its own exactly.
+        """Bounds on the largest finite loss, if losses are bounded; equal if every pair has an exact supremum.
 
         If the exact sum would have too many digits, it is rounded outward.
         """

@@ -38,7 +38,7 @@ def gaussian(mu: float) -> float:
 
 
 def mutual(epsilon: float) -> float:
-    """Return the rho for losses in [-epsilon, epsilon], none of them infinite under either law."""
+    """Return the rho for losses in [-epsilon, epsilon], with no infinite losses under either law."""
     return rounded_up(epsilon * math.tanh(0.5 * epsilon))
 
 

@@ -70,7 +70,7 @@ class EitherLine:
 
 @dataclass(frozen=True, slots=True)
 class EitherEnvelope:
-    """Bound on the decay of the mixture, from those of its parts weighted by their shares."""
+    """Bound on the decay of the mixture: the bounds of its parts, weighted by their shares."""
 
     envelopes: tuple[Envelope, ...]
     shares: tuple[float, ...]
@@ -101,11 +101,11 @@ class EitherTransform:
         return min(getattr(transform, "highest_tilt", math.inf) for transform in self.transforms)
 
     def line(self, t: float, reach: float, tolerance: float) -> EitherLine:
-        """Return the line of the mixture through t, which combines those of all parts."""
+        """Return the line of the mixture through t, which combines the lines of all parts."""
         return EitherLine(tuple(transform.line(t, reach, tolerance) for transform in self.transforms), self.weights)
 
     def envelope(self, t: float, count: int) -> EitherEnvelope:
-        """Return the envelope at t, from those of all parts and lower bounds on their shares."""
+        """Return the envelope at t, from the envelopes of all parts and lower bounds on their shares."""
         ends = []
         for transform in self.transforms:
             values, errors = transform.line(t, 0.0, SHARES).cumulants(1.0, 1)
@@ -117,7 +117,7 @@ class EitherTransform:
         return EitherEnvelope(tuple(transform.envelope(t, count) for transform in self.transforms), tuple(known))
 
     def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t), from those of the parts."""
+        """Upper bound on K(t), from upper bounds for the parts."""
         return _log_mean([transform.upper(t, slack) for transform in self.transforms], self.weights)
 
 
@@ -190,7 +190,7 @@ class EitherPair(DominatingPair):
         return math.inf if self.infinite else max(part.rho for part in self.parts)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) from those of the parts, rounded up."""
+        """Upper bound on K(t) from upper bounds for the parts, rounded up."""
         return _log_mean([part.log_moment(t) for part in self.parts], self.weights)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:

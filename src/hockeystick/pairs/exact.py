@@ -67,7 +67,7 @@ class ExactDiscreteGaussian:
 
 
 def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
-    """Return the number ``sum a e^b`` for pairs (a, b); those with a = 0 are left out."""
+    """Return the number ``sum a e^b`` for pairs (a, b); pairs with a = 0 are left out."""
     return tuple((factor, power) for factor, power in terms if factor)
 
 

@@ -156,7 +156,7 @@ class ThreeLossPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair itself: it is its own mirror image."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

@@ -71,7 +71,7 @@ class JointPair(DominatingPair):
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The sum of the largest losses, if every part knows its own exactly."""
+        """The sum of the largest losses, if every part has an exact one."""
         found = [(part.exact_supremum, count) for part, count in self.together]
         if any(exact is None for exact, _ in found):
             return None

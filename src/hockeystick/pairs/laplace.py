@@ -86,7 +86,7 @@ class LaplaceMiddle:
         return np.ones_like(x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return the whole interval: the rest of the law is in the atoms."""
+        """Return the whole interval from 0 to theta: outside it there are only the atoms."""
         return 0.0, self.theta
 
 

@@ -45,7 +45,7 @@ class Lattice:
         return cls(number, pair.spacing, outermost, alone)
 
     def distance(self, least: float) -> Fraction | float | None:
-        """Return the relevant distance: the spacing of all atoms if known, else that of the outermost two.
+        """Return the relevant distance: the spacing of all atoms if known, else the distance of the outermost two.
 
         Args:
             least: a distance below which atoms behave like a density.

@@ -138,7 +138,7 @@ class MixtureLocation:
         return x
 
     def loss_error(self, x: Array) -> Array:
-        """Roundings of the exponents as for one Gaussian, of the weights, of the sum and of its logarithm."""
+        """Bound on the roundings of the exponents (as for one Gaussian), the weights, the sum and its logarithm."""
         loss, exponents = self.loss(x), self._exponents(x)
         shifts, weights = self._columns
         spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGEST))) * 2  # where the loss is next to 0
@@ -204,7 +204,7 @@ class Mirrored:
         return self.base.log_p(-x)
 
     def loss(self, x: Array) -> Array:
-        """The loss of the exchanged laws: that of the base at -x, negated."""
+        """The loss of the exchanged laws: the negated loss of the base at -x."""
         return -self.base.loss(-x)
 
     def log_contrast(self, x: Array) -> Array:
@@ -225,11 +225,11 @@ class Mirrored:
         return self.base.loss_error(-x)
 
     def log_p_error(self, x: Array) -> Array:
-        """The error of the base, which bounds that of both densities."""
+        """The error of the base, which bounds the errors of both densities."""
         return self.base.log_p_error(-x)
 
     def growth(self, x: Array) -> Array:
-        """The growth of the base, which bounds that of both densities."""
+        """The growth of the base, which bounds the growth of both densities."""
         return self.base.growth(-x)
 
     def support(self, log_mass: float) -> tuple[float, float]:

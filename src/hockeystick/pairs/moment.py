@@ -94,9 +94,10 @@ def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
 
 
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
-    """Rough upper bound after Poisson sampling with rate q, from K of the base pair: the better of two.
+    """Rough upper bound on K(t) for removing a record, after Poisson sampling at rate q: the better of two.
 
-    With ``g = 1 - q + q Lambda``, ``Lambda`` the base likelihood ratio under Q: convexity of ``g^(1+t)`` gives ``m <=
+    ``base(t)`` bounds K of the base pair. With ``g = 1 - q + q Lambda``, ``Lambda`` the base likelihood ratio under Q:
+    convexity of ``g^(1+t)`` gives ``m <=
     1 - q + q e^K``, and Minkowski's inequality ``m^(1/(1+t)) <= 1 - q + q e^(K / (1+t))``.
     """
     k = base(t)
@@ -105,7 +106,7 @@ def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> flo
 
 
 def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
-    """Rough upper bound in the other direction: ``g^(-t)`` is convex and at most ``(1 - q)^(-t)``.
+    """Rough upper bound on K(t) for adding a record: ``g^(-t)`` is convex and at most ``(1 - q)^(-t)``.
 
     ``base(t)`` bounds K of the swapped base pair, ``log E_Q Lambda^(-t)``.
     """
@@ -148,7 +149,7 @@ def log_concave(log_f: Array, slope: Array, width: float) -> float:
 
 
 def _log_mean(apart: Array) -> Array:
-    """Return ``log ((1 - e^-y) / y)``, 0 at y = 0: the log of the mean of ``e^-u`` over ``0 <= u <= y``."""
+    """Return the log of the mean of ``e^-u`` over ``0 <= u <= y``, ``log ((1 - e^-y) / y)``; 0 at y = 0."""
     safe = np.maximum(apart, 1e-8)
     mean: Array = np.where(apart < 1e-8, -0.5 * apart, np.log(-np.expm1(-safe) / safe))
     return mean

@@ -49,8 +49,8 @@ class WindowTransform:
 
     Attributes:
         width: w, the largest loss.
-        ends: a, the share of the finite mass that is at the ends.
-        between: b, the share that is between them.
+        ends: a, the share of the finite mass in the atoms at the ends.
+        between: b, the share of the finite mass between them.
         log_finite: log F.
         infinite: ``1 - F``.
     """
@@ -72,7 +72,7 @@ class WindowTransform:
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> WindowLine:
-        """The line through t, in closed form: it has no remainder but rounding."""
+        """Return the line through t, in closed form: its only error is rounding."""
         return WindowLine(self, t)
 
     def envelope(self, t: float, count: int) -> WindowEnvelope:
@@ -100,7 +100,7 @@ class WindowTransform:
 
     @property
     def finite_error(self) -> float:
-        """Bound on the rounding of log F: that of ``1 - F`` while it is small, and of the logarithm."""
+        """Bound on the rounding of log F, which comes from ``1 - F`` while that is small, and from the logarithm."""
         lost = min(self.infinite, 1.0) * MASS_UNITS
         return UNIT_ROUNDOFF * (2 * lost + 64 * (abs(self.log_finite) + self.infinite))
 
