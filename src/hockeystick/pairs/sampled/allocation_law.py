@@ -95,7 +95,7 @@ class AllocationLaw:
 
     @cached_property
     def squares(self) -> float:
-        """The sum of the squares of all probabilities of steps, to a few roundings."""
+        """The sum of the squared probabilities of all steps, to a few roundings."""
         return float(sum(weight * weight * count for weight, count in self.groups))
 
     @property
@@ -115,7 +115,7 @@ class AllocationLaw:
 
     @property
     def like(self) -> AllocationLaw:
-        """An epoch with a similar law: here the epoch itself."""
+        """An epoch whose law is similar, used to guide a search: here this epoch itself."""
         return self
 
     @property

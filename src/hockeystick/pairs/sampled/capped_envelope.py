@@ -81,7 +81,7 @@ class CappedEnvelope:
 
     @property
     def cost(self) -> float:
-        """Cost of an edge: the panels for a few shapes of the shift, or almost nothing if there is no bound."""
+        """Cost of an edge: the number of panels times that of shapes, or almost nothing if there is no bound."""
         return float(len(SHAPES) * len(self._most)) if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:

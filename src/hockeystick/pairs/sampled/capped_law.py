@@ -101,7 +101,7 @@ class CappedLaw:
         return out
 
     def log_above(self, h: float, t: float, s: float, a: float) -> float:
-        """Bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``, at heights up to s; else ``inf``."""
+        """Bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``, at heights up to s; ``inf`` if unknown."""
         law, fading = self.law, self.steepness * (h - self.centre)
         if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
             return math.inf

@@ -113,7 +113,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Mass of one law alone, on either side."""
+        """Atoms of the mass that one law has alone, at plus and minus infinity."""
         if not self.beyond:
             return Atoms.none()
         log, none = math.log(self.beyond), -math.inf

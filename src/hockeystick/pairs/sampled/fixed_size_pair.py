@@ -156,7 +156,10 @@ class MirroredSmooth:
 
 @dataclass(frozen=True, slots=True)
 class WithoutReplacementPair(DominatingPair):
-    """(P*, Q*), for a base pair that is its own mirror image and dominates under replacement; 0 < rate < 1."""
+    """The pair (P*, Q*) of the module; the base is its own mirror image, and dominates under replacement.
+
+    The rate lies strictly between 0 and 1.
+    """
 
     base: DominatingPair
     rate: float
@@ -174,7 +177,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The atoms of positive loss when a record is removed, their mirror images, and the rest at loss 0."""
+        """The atoms of positive loss of the removed record, their mirror images, and the remaining mass at loss 0."""
         base = self.base.atoms
         up, at_zero = self._removed.atoms.kept(base.loss > 0), base.kept(base.loss == 0)
         rest = math.log(self.rest)

@@ -195,7 +195,7 @@ class MixtureEnvelope:
         return np.minimum.accumulate(out)
 
     def _log_batch(self, edges: Array) -> Array:
-        """Return the best bound of a few shifts at each edge."""
+        """Return, for each edge, the least of the bounds from a few shifts."""
         out, wide, wasteful = self._shifted(edges, GROWTHS[0])
         for growth in GROWTHS[1:]:
             again = np.flatnonzero(wasteful)

@@ -50,7 +50,7 @@ LIKELY = 1e-16
 """Weight, relative to the largest, from which on a centre counts as likely."""
 
 UNITS, SQUARED = 32.0, 8.0
-"""Roundings of a term of a rate, relative to itself, and those for the square of an argument."""
+"""Roundings of a term of a rate, relative to that term, and additional ones per square of an argument."""
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +83,7 @@ def opposed_draws(shifts: tuple[float, ...], weights: tuple[float, ...], none: f
 
 
 def _log_density(x: Array, centres: tuple[float, ...], weights: tuple[float, ...]) -> Array:
-    """Return the logarithm of a mixture of normal densities, less that of the standard one."""
+    """Return the logarithm of a mixture of normal densities divided by the standard one."""
     exponents = [np.log(weight) + c * x - 0.5 * c * c for c, weight in zip(centres, weights, strict=True) if weight]
     out: Array = np.logaddexp.reduce(exponents)
     return out

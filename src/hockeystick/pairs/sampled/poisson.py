@@ -115,7 +115,7 @@ class PoissonSmooth:
         return loss
 
     def log_contrast(self, x: Array) -> Array:
-        """The contrast of the base times the rate, as ``p - q`` is q times that of the base."""
+        """The contrast of the base times the rate, as sampling multiplies ``p - q`` by the rate."""
         return math.log(self.rate) + self.base.log_contrast(self.sign * x)
 
     def masses(self, x: Array) -> Masses:
@@ -142,7 +142,7 @@ class PoissonSmooth:
         return error
 
     def log_p_error(self, x: Array) -> Array:
-        """The base error (which bounds both densities' errors) and that of psi."""
+        """The base error, which bounds the errors of both densities, plus the error of psi."""
         return self.base.log_p_error(self.sign * x) + self.loss_error(x)
 
     def growth(self, x: Array) -> Array:
@@ -199,7 +199,7 @@ class _PoissonPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """The rate times the distance of the base: both laws share ``(1 - q) O``."""
+        """The rate times the variation of the base, as both laws share ``(1 - q) O``."""
         return next_up(self.rate * self.base.variation, 2)
 
     @property

@@ -197,12 +197,12 @@ class HalvesSmooth:
         return self._by_side(x, self.right.log_p(z), self.left.log_q(z))
 
     def loss(self, x: Array) -> Array:
-        """The loss of the half, with the sign of x."""
+        """The loss of the half on whose side x lies, with the sign of x."""
         z = np.abs(x)
         return self._by_side(x, self.right.loss(z), -self.left.loss(z))
 
     def log_contrast(self, x: Array) -> Array:
-        """The contrast of the half."""
+        """The contrast of the half on whose side x lies."""
         z = np.abs(x)
         return self._by_side(x, self.right.log_contrast(z), self.left.log_contrast(z))
 
@@ -225,12 +225,12 @@ class HalvesSmooth:
         return self._by_side(loss, self.right.outcome(size), -self.left.outcome(size))
 
     def loss_error(self, x: Array) -> Array:
-        """The error of the half."""
+        """The error of the half on whose side x lies."""
         z = np.abs(x)
         return self._by_side(x, self.right.loss_error(z), self.left.loss_error(z))
 
     def log_p_error(self, x: Array) -> Array:
-        """The error of the half."""
+        """The error of the half on whose side x lies."""
         z = np.abs(x)
         return self._by_side(x, self.right.log_p_error(z), self.left.log_p_error(z))
 
@@ -264,7 +264,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The rest of both laws, at loss 0."""
+        """The atom at loss 0: the remaining mass of both laws."""
         from scipy.special import ndtr
 
         rest = (1 - self.rate) * max(float(ndtr(0.5 * self.mu) - ndtr(-1.5 * self.mu)), 0.0) + REST_UP
@@ -273,7 +273,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def smooth(self) -> HalvesSmooth:
-        """The two halves, exchanged if the order of the laws is."""
+        """The two halves, exchanged if ``restored`` exchanges the laws."""
         opposite, alone = Half(2 * self.mu, self.mu, self.rate), Half(self.mu, 0.0, self.rate)
         return HalvesSmooth(alone, opposite) if self.restored else HalvesSmooth(opposite, alone)
 
