@@ -97,8 +97,8 @@ def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> flo
     """Rough upper bound on K(t) for removing a record, after Poisson sampling at rate q: the better of two.
 
     ``base(t)`` bounds K of the base pair. With ``g = 1 - q + q Lambda``, ``Lambda`` the base likelihood ratio under Q:
-    convexity of ``g^(1+t)`` gives ``m <=
-    1 - q + q e^K``, and Minkowski's inequality ``m^(1/(1+t)) <= 1 - q + q e^(K / (1+t))``.
+    convexity of ``g^(1+t)`` gives ``m <= 1 - q + q e^K``, and Minkowski's inequality ``m^(1/(1+t)) <= 1 - q + q e^(K /
+    (1+t))``.
     """
     k = base(t)
     power = 1 + t
