@@ -74,7 +74,7 @@ def jl_pair(noise: float, projections: int) -> KnottedPair:
 
 
 def _distances(noise: float, r: int) -> tuple[Array, Array]:
-    """Return distances in units of the noise, and their probabilities, largest last; the rest has infinite loss."""
+    """Return distances in units of the noise, and their probabilities, largest first; the rest has infinite loss."""
     edges = np.geomspace(2 * float(gammaincinv(r / 2, FAILED)), 2 * float(gammainccinv(r / 2, FAILED)), CELLS + 1)
     low, high = gammainc(r / 2, edges / 2), gammaincc(r / 2, edges / 2)
     weight = np.where(edges[1:] <= r, np.diff(low), -np.diff(high))

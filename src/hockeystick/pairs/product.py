@@ -60,7 +60,7 @@ class ProductPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """Zero: the atoms themselves declare their errors."""
+        """The largest error that the atoms declare for a loss."""
         return float(np.max(self.atoms.slip))
 
     def log_moment(self, t: float) -> float:

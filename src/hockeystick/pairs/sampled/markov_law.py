@@ -275,7 +275,7 @@ class MarkovLaw:
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def reach(self, alpha: float) -> tuple[float, float]:
-        """Return the ends ``-X_1 < X_2`` beyond which a place has less than ``e^-DEPTH`` of ``A(alpha) >= 1``.
+        """Return X_1 and X_2: beyond ``-X_1`` and ``X_2`` a place has less than ``e^-DEPTH`` of ``A(alpha) >= 1``.
 
         With p = -alpha > 0, c the largest covariance of a place with the mean of all and g the largest variance,
 

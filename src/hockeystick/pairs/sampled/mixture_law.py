@@ -401,7 +401,7 @@ class MixtureLaw:
 
 
 def _far(depth: Array | float) -> Array:
-    """Return the number of standard deviations at which a normal tail has a given depth, at least one and a half."""
+    """Return the number of standard deviations at which a normal tail has a given depth, at least sqrt(2)."""
     far: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return far
 

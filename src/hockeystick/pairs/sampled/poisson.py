@@ -338,7 +338,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def sampled_from(self) -> tuple[float, float]:
-        """The rate, and the base's rho."""
+        """The rate, and the rho of the base's mirror image."""
         return self.rate, self.base.mirrored_rho
 
 
