@@ -140,7 +140,7 @@ class AllocationLine:
         return np.minimum(SPENT_FIRST + turned, SPENT) + 0.5 * turned
 
     def _laid(self, reach: float) -> list[Band]:
-        """Return the bands, lowest first, each with a ray as far from the imaginary axis as the top of the band allows."""
+        """Return the bands, lowest first, each with a ray as far from the imaginary axis as its top allows."""
         bands: list[Band] = []
         angles = 0.5 * math.pi - np.geomspace(0.5 * math.pi, 1e-9, 800)
         log_cosines = np.log(np.cos(angles))
