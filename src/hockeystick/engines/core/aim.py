@@ -15,15 +15,15 @@ import numpy as np
 from hockeystick.engines.core.law import Law, log_peak
 from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together
 
-RATIO = 1.3  # of a tilt of the table to the next
-TILTS = RATIO ** -np.arange(-6.0, 19.0)  # of that of the central limit, each a step apart
+RATIO = 1.3  # ratio of neighbouring tilts in the table
+TILTS = RATIO ** -np.arange(-6.0, 19.0)  # relative to the tilt of the central limit
 SHARE, LARGEST = 0.1, 1e-2  # share of the gap for all remainders together; its limit relative to delta
-SPARE = 2.0  # log of the factor by which each single remainder is smaller
-LEAST = 0.02  # of the Chernoff bound on epsilon: the least guess
+SPARE = 2.0  # log of the factor by which each remainder is smaller than their share of the gap
+LEAST = 0.02  # least guess of epsilon, relative to its Chernoff bound
 BITS = 20  # binary digits of tilts and steps, whose small multiples are exact
 NEARBY = 1.04  # least tilt of the right alias considered, relative to that of the line
-RARE = 1.0  # K below which single losses decide
-DEEPEST = -35.0  # log of a sum relative to its first term: below that is only rounding
+RARE = 1.0  # K below which a single loss determines delta
+DEEPEST = -35.0  # log of a sum relative to its first term, below which only rounding is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Asked(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Aim(Columns):
-    """The choices for a plan.
+    """Chosen parameters of a plan's sum.
 
     Attributes:
         t: tilt of the line.
@@ -66,7 +66,7 @@ class Aim(Columns):
         step: step of the sum.
         epsilon: approximate position of the answer.
         inner: desired size of the remainders of m, over all rounds together, relative to m(t).
-        cut: log of the desired remainder of the cut, relative to ``e^(K(t) - t eps)``.
+        cut: log of the desired remainder beyond the cut, relative to ``e^(K(t) - t eps)``.
         tilts: tilts of the table.
         cumulants: approximate K at these tilts.
     """
@@ -113,7 +113,7 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
 def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked: Asked) -> Aim:
     """Return the aim for an approximate epsilon and the log delta there, from a table of K."""
     t, k, _ = _lowest(cumulants + log_peak(tilts) - tilts * epsilon, tilts, cumulants)
-    log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # of S e^(t eps - K(t))
+    log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # log of S e^(t eps - K(t))
     relative = asked.gap * (epsilon * t if asked.for_epsilon else 1.0)
     tolerance = np.minimum(SHARE * relative, LARGEST)
     wanted = log_delta + np.log(tolerance) - SPARE
@@ -122,7 +122,7 @@ def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked
     at = period.argmin(axis=1)[:, None]
     longest = np.maximum(np.take_along_axis(period, at, axis=1), -wanted / t)
     y, step = np.take_along_axis(tilts, at, axis=1), few_bits(2 * math.pi / (1.02 * longest))
-    size = np.maximum(np.exp(-log_value) / (1 + t), 1.0)  # about the sum of the sizes of all terms over their sum
+    size = np.maximum(np.exp(-log_value) / (1 + t), 1.0)  # about the sum of all |terms| divided by their sum
     return Aim(t, y, step, epsilon, tolerance / size, log_value + np.log(tolerance) - SPARE, tilts, cumulants)
 
 

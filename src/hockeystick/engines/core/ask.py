@@ -25,7 +25,7 @@ from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, e
 from hockeystick.engines.core.sum import Cut, Sum, meet
 
 ROUGH = 0.02  # width of log delta that suffices to show one direction milder
-NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # doubles in one array of a chunk, its rows, and rows whose aims are kept
+NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # at most: doubles of a chunk's array, its rows, rows of plans aimed together
 HEIGHTS = (2.0, 2.0, 0.7)  # largest distance of lines from the axis, in successive attempts
 BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds relative to the line's; their remainders relative to K
 # outer and inner numbers of points of a line, each step larger by about a half
@@ -147,7 +147,7 @@ def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
         lower, upper = ends.T
         return Found(lower, np.clip(epsilon[:, 0], lower, upper), upper, aim.t[:, 0]), epsilon
     low, high = sums.ends(aim.epsilon)
-    middle = np.fmin(sums.log_value(aim.epsilon)[0], high)[:, 0]  # of a sum that is all error, its sign may be any
+    middle = np.fmin(sums.log_value(aim.epsilon)[0], high)[:, 0]  # a sum that is all error may be negative
     return Found(low[:, 0], np.clip(middle, low[:, 0], high[:, 0]), high[:, 0], aim.t[:, 0]), aim.epsilon
 
 
@@ -173,14 +173,14 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
 
 
 def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
-    """Return the larger answer of the two directions of each plan; the rows given are those of removing a record."""
+    """Return the larger answer of the two directions of each plan; ``plans`` describe removing a record."""
     found, worse = solve(plans, asked, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
     # adding a record matters if its delta exceeds the target at the lower end, or the lower end of delta
     epsilon = found.lower if asked.for_epsilon else asked.epsilon[:, 0]
     target = asked.targets[:, 1] if asked.for_epsilon else found.lower
     known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)
-    unknown = np.flatnonzero(~known)  # for which adding a record is not computed
+    unknown = np.flatnonzero(~known)  # plans for which adding a record is not computed
     found.put(unknown, Found.nothing(len(unknown)))
     open_ = np.flatnonzero(known)
     open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
@@ -196,9 +196,10 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
 
 
 def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
-    """Mask of the plans, here with a record added, that a quick check shows to have at most a log delta at an epsilon.
+    """Mask of the plans for which a quick check shows that log delta at an epsilon is at most the target.
 
-    No loss exceeds ``-sum k log(1-q)``, so from there on delta is 0; else ``delta <= e^(K(y) - y eps) peak(y)``.
+    The plans here describe adding a record. No loss exceeds ``-sum k log(1-q)``: at that epsilon and above, delta is 0;
+    below it, ``delta <= e^(K(y) - y eps) peak(y)``.
     """
     kinds, count = plans.kinds, plans.rows.count[:, None]
     largest = together(-count * np.log1p(-plans.rows.rate[:, None]), kinds)[:, 0] * (1 + 1e-9)

@@ -15,7 +15,7 @@ from hockeystick.engines.core.rows import Array, Columns, Mask, Rows
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # outcomes and nodes to guess K; rows at once
+LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # range of outcomes and number of nodes to guess K; rows at once
 WIDE = 1.7  # slope of the logistic function that approximates the normal distribution
 HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; where the tilts end
 
@@ -68,7 +68,7 @@ class Law(Columns):
     def log_dip(self, t: Array, height: Array) -> Array:
         """Log of the factor by which ``|e^(p L)|`` may grow at ``Im x = height``, relative to m(t).
 
-        Where a record is removed |g| is raised to a positive power, and does not grow. Where one is added, ``|g(x+iy)|
+        If a record is removed, |g| is raised to a positive power, and does not grow. If one is added, ``|g(x+iy)|
         >= g(x) cos(mu y / 2)``, and ``Re g >= 1 - q`` for ``mu y <= pi/2``, while ``m(t) >= 1``.
         """
         dip = t * np.minimum(-np.log(np.cos(self.mu * height / 2)), -np.log1p(-self.rate))
@@ -98,7 +98,7 @@ class Law(Columns):
         added = _far(depth - t * np.log1p(-self.rate))
         hump, halves = self.log_hump(t), depth + t * math.log(2.0)
         whole = np.maximum(_far(halves), (1 + t) * self.mu + _far(halves + hump))
-        share = np.exp(np.minimum((hump + depth) / t, HUMP_LIGHT))  # so light a hump may lie beyond the nodes
+        share = np.exp(np.minimum((hump + depth) / t, HUMP_LIGHT))  # a hump this light may lie beyond the nodes
         without = _far(depth - t * np.log1p(-share))
         skip = (hump + halves <= 0) & (without < whole)
         high = np.where(self.add, added, np.where(skip, without, whole))
@@ -119,13 +119,13 @@ class Law(Columns):
         return np.where(self.add, seen, np.logaddexp(seen, unseen))
 
     def single(self, log_delta: Array) -> Array:
-        """Approximate epsilon of one round at a delta, between nodes at whose losses delta is a partial sum."""
+        """Approximate epsilon of one round at a delta, interpolated between nodes, where delta is a partial sum."""
         log_g, log_mass = self._few()
         g, mass = np.exp(log_g), np.exp(log_mass)
         # added: the sum of mass (1 - g / g_i) over the nodes below i; removed: of mass (g - g_i) over those above
         added = np.cumsum(mass) - np.cumsum(mass * g, axis=1) / g
         removed = np.cumsum((mass * g)[:, ::-1], axis=1)[:, ::-1] - np.cumsum(mass[::-1])[::-1] * g
-        found = np.log(np.maximum(np.where(self.add, added[:, ::-1], removed), 1e-300))  # falls with the place
+        found = np.log(np.maximum(np.where(self.add, added[:, ::-1], removed), 1e-300))  # decreases along the nodes
         loss = np.where(self.add, -log_g[:, ::-1], log_g)
         at = np.clip((found > log_delta).sum(axis=1), 1, NODES - 1)[:, None] + np.array([[-1, 0]])
         high, low = (column[:, None] for column in np.take_along_axis(found, at, axis=1).T)

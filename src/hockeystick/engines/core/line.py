@@ -60,25 +60,25 @@ from hockeystick.numerics.charged import charged
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
 CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096])  # of nodes
-GRAIN = 4096.0  # dx and Y are multiples of one over it
-STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # on the real axis, of 1 / mu: g vanishes at pi / mu
-LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y of 1 / mu, and at most: rounding is e^(Y^2/2)
+GRAIN = 4096.0  # dx and Y are multiples of 1 / GRAIN
+STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # half-width of the strip about the real axis, times mu
+LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y times mu, and largest Y: rounding is e^(Y^2/2)
 DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs of the factors by which remainders are smaller than requested, at t and at y
-LEAST = 1e-40  # of a remainder
+LEAST = 1e-40  # smallest remainder requested
 STEEPEST = 600.0  # exponent that a double can hold, with room
-PANEL, MANY = 32, 8192  # nodes of one matrix product, up to so many points; then half, a quarter
-NUMBERS = 1 << 15  # complex numbers of the factors at once
-BLOCK = 32  # terms that are summed first
-FACTOR = 4.0 * ULPS + 8.0  # units of ``e^(i ds L) - 1``: expm1, sin and cos, and their products
-LEAP = 5.0  # units of a leap, more than ``sqrt(8) + 2``
-PARTS = 2  # of the distance of nodes, for boxes
+PANEL, MANY = 32, 8192  # nodes of one matrix product for up to MANY points; half or a quarter for more
+NUMBERS = 1 << 15  # complex numbers in the factors held at once
+BLOCK = 32  # terms summed in one block
+FACTOR = 4.0 * ULPS + 8.0  # error of ``e^(i ds L) - 1`` in units: expm1, sin and cos, and their products
+LEAP = 5.0  # rounding of a leap in units, more than ``sqrt(8) + 2``
+PARTS = 2  # into which boxes divide the distance between nodes
 PAID = 1 + 1e-9  # slack for the roundings of the remainders themselves
 SMALLER = 1 - 1e-6  # factor by which boxes are smaller than the density, for their roundings
 
 
 @dataclass(frozen=True, slots=True)
 class Grid(Columns):
-    """The nodes of each row, all chosen; columns.
+    """Nodes of each row, as columns; all are chosen.
 
     Attributes:
         dx: distance between neighbours.
@@ -130,7 +130,7 @@ class Line(Columns):
         t: tilt of the row.
         x: nodes.
         loss: L at the nodes on the real axis.
-        share: slope R of log g by ``mu x`` there.
+        share: slope R of log g with respect to ``mu x`` at these nodes.
         weight: masses of the tilted law at the nodes.
         log_norm: log of the sum by which the weights were divided.
         log_total: log m(t), as computed.
@@ -225,9 +225,9 @@ class Line(Columns):
         units += 4 * lift * lift + 4 * np.abs(self.log_norm) + (factor + 128)
         moving = (modulus * (units * size + slack)).sum(axis=1, keepdims=True)
         s = step * np.arange(outer * inner, dtype=np.float64)
-        error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # those of m(t+is), and of m(t)
+        error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # errors of m(t+is), and of m(t)
         error += charged("rounding of the ratios", UNIT_ROUNDOFF * moving) * s
-        error *= PAID / (1 - np.minimum(self.common, 1.0))  # some are relative to m(t), which is known to that share
+        error *= PAID / (1 - np.minimum(self.common, 1.0))  # some are relative to m(t), itself known up to ``common``
         error[:, 0] = 0.0
         return ratio, error
 
@@ -264,7 +264,7 @@ class Boxes(Columns):
         return cls(0.5 * length, -np.diff(height, axis=1, append=0.0) * length)
 
     def log_decay(self, edges: Array) -> Array:
-        """Upper bounds on ``log |m(t+is) / m(t)|`` from each edge on, of shape (rows, edges)."""
+        """Upper bounds on ``log |m(t+is) / m(t)|`` for all s from each edge on, of shape (rows, edges)."""
         u = edges[:, :, None] * self.half[:, None, :]
         gone = np.minimum(-np.expm1(u * u * (-1 / 6)), 1 - 0.2173)  # 1 - env, without cancellation
         np.maximum(u, 1.0, out=u)
@@ -309,7 +309,7 @@ def _log1p(w: ComplexArray) -> ComplexArray:
 
 
 def leaps(outer: int, inner: int) -> int:
-    """Return the largest number of leaps from the first power to that of any point.
+    """Return the largest number of leaps that any point's power takes, starting from the first power.
 
     >>> leaps(2, 2), leaps(16, 20)
     (1, 15)

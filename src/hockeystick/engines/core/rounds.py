@@ -35,7 +35,7 @@ class GaussianRounds(NamedTuple):
 
     @classmethod
     def of(cls, rounds: Sequence[tuple[RenyiCurve, int]]) -> GaussianRounds | None:
-        """Return the direction of these rounds; ``None`` unless all are Gaussian and 1 to MOST_KINDS kinds sampled."""
+        """Return the direction of rounds; ``None`` unless all are Gaussian, with 1 to MOST_KINDS sampled kinds."""
         counts: dict[tuple[float, float], int] = {}
         adding, variances = set(), []
         for pair, count in rounds:

@@ -29,7 +29,7 @@ T = TypeVar("T", bound="Columns")  # columns of one sort
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Arrays with one row for each query, and columns of such arrays."""
+    """Arrays with one row for each query; a column may itself be a set of such arrays."""
 
     def at(self: T, rows: Places | Mask) -> T:
         """Return some of the rows."""
@@ -66,11 +66,11 @@ class Rows(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans with equally many kinds, and the unsampled Gaussian noise that each has besides.
+    """Plans with the same number of kinds, and the unsampled Gaussian noise of each plan.
 
     Attributes:
         rows: the kinds, those of a plan in consecutive rows.
-        noise: variance v of the loss of that noise, to 8 roundings; its K is ``v z (1 + z) / 2``; 0 without noise.
+        noise: variance v of the noise's loss, to 8 roundings, 0 without noise; K of the noise is ``v z (1 + z) / 2``.
         kinds: number of kinds of each plan.
     """
 

@@ -5,14 +5,14 @@ the trapezoid rule on Re z = t is, by Poisson summation,
 
     S(eps) = (1/P) sum_j e^F(t + 2 pi i j / P) = sum_m e^(tPm) delta(eps + Pm) .
 
-**Aliases.** All terms on the right but m = 0 are positive. delta <= 1 to the left; to the right, for every y > t,
+**Aliases.** All terms on the right are positive. For m < 0, delta <= 1; for m > 0, for every y > t,
 ``delta(x) <= e^(K(y) - yx) peak(y)``. So ``0 <= S - delta <= 1 / (e^(tP) - 1) + e^(K(y) - y eps) peak(y) /
 (e^((y-t)P) - 1)``.
 
 **Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the rest of S is at most ``e^(K(t) - t eps) rho^k (step /
 s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; for several kinds, a bound on their product replaces rho^k.
 
-**Powers.** If v is m(t+is) to a relative error e of v, of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for
+**Powers.** If ``|m(t+is) - v| <= e |v|``, with e of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for
 whole k, by the binomial theorem; for a product of kinds, the sum of ``k log(1 + e)`` takes its place.
 
 **Rounding.** m(t)^k is a common factor of all terms, and its relative error shifts log S as a whole. All other errors
@@ -33,18 +33,18 @@ from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, e
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first, relative to a normal law's end; longest leap
-FINE, FEW = 8, 100  # parts of the distance between nodes, for boxes, if there are fewer than FEW rounds
+LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first edge, relative to a normal law's; largest leap
+FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW
 PAID = 1e-9  # slack for the roundings of the remainders themselves
 LARGEST = 700.0  # exponent that a double can hold
-TINY = 2.0**-56  # the least size of a value: a smaller one is taken for it
+TINY = 2.0**-56  # smallest modulus of a value; a smaller one is replaced by it
 STEPS, CLOSE = 14, 1e-5  # steps of Newton's method; tolerance in log delta: the next step errs by its square
-WIDENINGS = 6  # of an end that is not on its side yet
+WIDENINGS = 6  # of an end that is not certified yet
 
 
 @dataclass(frozen=True, slots=True)
 class Cut(Columns):
-    """End of the sum of each plan, and the log of the bound on the rest over ``e^(K(t) - t eps)``."""
+    """End of the sum of each plan, and the log of the bound on the remainder, relative to ``e^(K(t) - t eps)``."""
 
     edge: Array
     log_tail: Array
@@ -118,7 +118,7 @@ class Sum:
         log = log + own
         moved = moved + UNIT_ROUNDOFF * (16 * np.abs(own) + 4 * np.abs(log))
         z = self.t + 1j * self._s
-        terms = np.exp(log) / (z * (1 + z)) * (aim.step / math.pi)  # those at s and at -s
+        terms = np.exp(log) / (z * (1 + z)) * (aim.step / math.pi)  # terms at s and at -s together
         terms[:, 0] /= 2
         self._terms: ComplexArray = terms
         size = np.abs(terms)

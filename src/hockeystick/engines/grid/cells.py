@@ -39,21 +39,21 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 BLOCK = 64  # grid points that one cell may span in a tail
-PIECES = 8  # of a block, on each of which the density is evaluated at three places
-OUTCOMES = (200, 20_000)  # at which the tilted density is looked at
-TAIL_SHARE = 0.15  # of the width that the error law allows a cell in a tail
+PIECES = 8  # pieces of a block; on each, the density is evaluated at three places
+OUTCOMES = (200, 20_000)  # numbers of outcomes at which the tilted density is evaluated
+TAIL_SHARE = 0.15  # share used of the width that the error law allows a cell in a tail
 MAX_LIFT = 30.0  # exponent t * width of a cell: limit on the ratio of the tilts at its two ends
-MAX_TILTED_GAP = 600.0  # exponent t h: beyond, its exponential nearly leaves the range of a double
-MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
-MAX_PANELS = 1 << 23  # of one round, whatever may be spent
-MAX_NODES = 2 * arrays.BLOCK  # evaluated at once, but for those of one half-cell
+MAX_TILTED_GAP = 600.0  # largest exponent t h: beyond it, the exponential nearly leaves the range of a double
+MAX_WIDTH = 2.0  # largest width of a widened cell, in units of the loss
+MAX_PANELS = 1 << 23  # of one round, whatever the budget
+MAX_NODES = 2 * arrays.BLOCK  # evaluated at once; a single half-cell may exceed it
 MOST_OF_ONE = 1 << 20  # nodes of one half-cell: about 100 MB of temporaries
 CARE, TINY = (
     1e-9,
     1e-300,
 )  # relative errors of a sum of omitted atoms, and of each atom below a double's range
 UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of a double
-ON_GRID = 8  # roundings by which an atom may miss a grid point and still count as on it; covered by the sum's own slip
+ON_GRID = 8  # an atom within so many roundings of a grid point counts as on it; the sum's own slip covers this
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class Reach:
 def reached(pair: DominatingPair, reach: Reach) -> Atoms:
     """Return the atoms of finite loss that the cells must hold.
 
-    If the pair has densities, these are all atoms. If it has atoms only, the uppermost ones are left out whose total
-    P-mass, rounded up, is at most ``exp(reach.log_floor)``, which the caller charges in any case: sums of many rounds
+    If the pair has densities, these are all atoms. If it has atoms only, the uppermost atoms are left out: their total
+    P-mass, rounded up, is at most ``exp(reach.log_floor)``, which the caller charges in any case. Sums of many rounds
     have atoms of negligible mass far in the upper tail, and cells that reach them would be wide.
     """
     atoms = pair.atoms.finite()
@@ -136,7 +136,7 @@ def reached(pair: DominatingPair, reach: Reach) -> Atoms:
     downwards = np.argsort(-atoms.loss, kind="stable")
     share = np.exp(np.minimum(atoms.log_p + atoms.log_slip - reach.log_floor, 1.0))[downwards]
     small = np.cumsum(share) * (1 + CARE) + TINY <= 1.0
-    small[-1] = False  # one atom is left, however light
+    small[-1] = False  # at least one atom is kept, however light
     held = np.ones(len(share), dtype=np.bool_)
     held[downwards[small]] = False
     return atoms.kept(held)
@@ -181,7 +181,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         raise NotApplicableError("the losses of one round are so large that doubles cannot distinguish grid points")
     check_range(last - first, "one round")
     begin(PLACE * (last - first), "the losses of one round span too wide a range")
-    # an atom on a grid point belongs to no cell, so cells beside it may be wide: tried if halves meet at loss 0
+    # an atom on a grid point belongs to no cell, so cells beside it may be wide; tried only if halves meet at loss 0
     free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
     if pair.smooth is not None and free and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
@@ -216,7 +216,7 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
         density: Array = np.exp(np.minimum(smooth.log_p(x) + mesh.t * smooth.loss(x) - mesh.kappa, 0.0))
         return density
 
-    # losses crowded into one block are sampled in steps of x, crowded outcomes in steps of the loss: the larger mass
+    # steps of x resolve losses crowded into one block, steps of the loss resolve crowded outcomes: take the larger mass
     piece = BLOCK // PIECES
     losses: Array = mesh.offset + (first + 0.5 * piece * np.arange(2 * blocks * PIECES + 1, dtype=np.float64)) * mesh.h
     edges = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
@@ -251,7 +251,7 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
 def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
     """Add atoms: those on grid points as they are, the others to the cells that contain them.
 
-    Pairs with atoms have a knot at every grid point. A sum of n masses may err by n roundings. This counts both as an
+    Pairs with atoms have a knot at every grid point. A sum of n masses may err by n roundings, counted both as an
     error of the masses and as mass whose side of the cell is in doubt, since the two shares of a cell are summed
     separately.
     """
@@ -305,7 +305,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     halves[1::2] = _cuts(smooth, edges, grid)
     edges[1::2] = outcomes(halves[1::2])
     _cut_at_kink(smooth, halves, edges)
-    edges = np.maximum.accumulate(edges)  # rounding may have put two of them out of order
+    edges = np.maximum.accumulate(edges)  # rounding may have put two edges out of order
     half_width = 0.5 * np.diff(edges)
     reach = 4 + smooth.growth(0.5 * (edges[1:] + edges[:-1])) + half_width
     narrow = half_width * reach

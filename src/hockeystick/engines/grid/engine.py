@@ -16,11 +16,11 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3  # width if none is requested: relative for epsilon, absolute for log delta
-ATTEMPTS = 10  # runs, each chosen by what the last one showed
-DEEPEST = -5000.0  # log of a delta that is computed
-HALVINGS = 12  # of epsilon, until delta is no longer that small
-MAX_CONTRAST = 18.0  # log of the largest ratio of the tilted law's weight to delta: rounding is e^-30 of it
-LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
+ATTEMPTS = 10  # runs; each is set up from the results of the one before
+DEEPEST = -5000.0  # log of the smallest delta that is computed
+HALVINGS = 12  # halvings of epsilon, until delta is no longer below that
+MAX_CONTRAST = 18.0  # log of the tilted law's weight over delta, at most: rounding is e^-30 of the weight
+LEAST_TOLERANCE = 1e-11  # of log delta: about the charge for rounding
 
 
 class GridEngine:
@@ -111,8 +111,8 @@ class GridEngine:
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):
                 tilt = guide.saddle(epsilon)
-            # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within
-            # one
+            # near the end of a bounded loss, the requested width may span many e-folds of delta; the error law is
+            # linear within one
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             try:
@@ -131,7 +131,7 @@ class GridEngine:
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
-            if deeper > depth - 1.0 and abs(at - epsilon) <= 0.05 * at:  # else the guess was to blame, not the mesh
+            if deeper > depth - 1.0 and abs(at - epsilon) <= 0.05 * at:  # otherwise the guess was wrong, not the mesh
                 made = min(run.apart / (share * asked), 1.0) if run.apart > 0 else 1.0
                 share *= made * min(max(0.7 * gap / width, 0.02), 0.7)
             depth = deeper

@@ -28,10 +28,10 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-ALIGNMENTS = 3  # of the grid of a lower bound that are tried
+ALIGNMENTS = 3  # alignments of a lower bound's grid that are tried
 MAX_STEP = 700.0  # exponent that a double can hold: largest tilt times width of a cell
-HEAVIEST = 1e280  # mass of a place: sums over all places stay within the range of a double
-MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
+HEAVIEST = 1e280  # largest mass at a grid point: sums over all points stay within the range of a double
+MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: outcomes of wider cells are rounded down
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:

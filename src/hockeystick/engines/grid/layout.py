@@ -18,10 +18,10 @@ from fractions import Fraction
 from hockeystick.engines.grid.cells import MAX_LIFT
 from hockeystick.pairs import Composition
 
-MAX_PARTS = 1000  # parts of the widest distance of two atoms, to put other atoms on the grid
-DIRECT_POINTS = 1 << 16  # more than this are worth a stage
-WINDOW_DEVIATIONS = 16.0  # of a sum of many rounds, that a window holds
-STAGE_POINTS = 4000  # that a stage costs beside those of its grids
+MAX_PARTS = 1000  # at most, of the widest distance of two atoms: grid steps that put the other atoms on the grid
+DIRECT_POINTS = 1 << 16  # points of a grid above which a stage is worthwhile
+WINDOW_DEVIATIONS = 16.0  # width of a window, in standard deviations of a sum of many rounds
+STAGE_POINTS = 4000  # overhead of a stage, in points, besides the points of its grids
 MAX_STAGES = 6  # on the way to the last grid
 DIVISORS = 500  # tried to find blocks of equal size
 LEAST_POINTS = 16  # of a window
@@ -63,8 +63,8 @@ class Route:
 
     Attributes:
         gap: desired gap of the grid of one round.
-        unit: distance of its atoms, which has to be a multiple of the gap; 0 if there are none to account for.
-        exact: whether there are only two atoms, so that a finer gap is no better.
+        unit: distance of the round's atoms, which must be a multiple of the gap; 0 if no atoms need it.
+        exact: whether the round has only two atoms, so that a finer gap is no better.
         levels: levels from the round upwards; none if the round itself goes into the sum.
         copies: number of copies of each resulting law in the sum.
     """
@@ -76,7 +76,7 @@ class Route:
     copies: tuple[int, ...]
 
     def first_gap(self, scale: float, t: float, least: float) -> float:
-        """Return the gap of one round after scaling, not below ``least`` if the atoms allow."""
+        """Return the gap of one round after scaling; at least ``least`` if the atoms allow it."""
         gap = max(min(self.gap * (1.0 if self.exact else scale), MAX_LIFT / t), least)
         if self.unit == 0 or self.unit < least:
             return gap
@@ -103,9 +103,10 @@ class Layout:
         reaches: Sequence[Spread],
         staged: bool = True,
     ) -> Layout:
-        """Return grids by the error law: the log deltas of both sides ``asked`` apart, in a window of this width.
+        """Return the grids for which the error law predicts log deltas ``asked`` apart, in a window of this width.
 
-        ``reaches``: those of one round of each kind; ``staged``: whether stages are allowed where one grid would do.
+        ``reaches``: ranges of the losses of one round of each kind; ``staged``: whether stages are allowed where one
+        grid would do.
         """
         unit, common, alone = atom_distance(composition, width / LATTICE_POINTS)
         finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
@@ -157,7 +158,8 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
     """Return a gap on whose multiples the atoms of the pairs lie (0 if there are none), and two flags.
 
     Returns:
-        ``(unit, common, alone)``: whether all atoms do lie there, and whether all losses are atoms on known lattices.
+        ``(unit, common, alone)``: the gap; whether all atoms lie on its multiples; whether all losses are atoms on
+        known lattices.
     """
     lattices = composition.lattices
     distances = [found for lattice in lattices if (found := lattice.distance(least)) is not None]
@@ -174,7 +176,7 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
                 math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
                 divisor.denominator * span.denominator,
             )
-            if widest > MAX_PARTS * divisor:  # nor will it be less: further divisors are parts of this one
+            if widest > MAX_PARTS * divisor:  # hopeless: further common divisors are smaller still
                 common = False
                 break
         unit = float(divisor) if common else unit

@@ -41,19 +41,19 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-LATTICE_TILT = 30.0  # over the distance of two atoms
-MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
+LATTICE_TILT = 30.0  # largest tilt times the distance of two atoms
+MAX_POINTS = 1 << 21  # points of the window; about 250 MB at the peak
 MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
-FIT_SHARE = 0.8  # of the work that is left, which one mesh may take
-WORTHWHILE = 0.85  # of the last gap: only finer gaps than that are tried
-COARSENINGS = 2  # times that a mesh that takes too long is replaced by a coarser one
-COARSER = 8.0  # times the gap, where the mesh first meant takes too long
-HOPELESS = 100.0  # times the requested difference: stages that end there are abandoned
+FIT_SHARE = 0.8  # share of the remaining work that one mesh may take
+WORTHWHILE = 0.85  # only gaps below this share of the last one are tried
+COARSENINGS = 2  # how often a mesh that takes too long is replaced by a coarser one
+COARSER = 8.0  # factor on the gap if the first mesh takes too long
+HOPELESS = 100.0  # stages are abandoned if the sides differ by more than this times the request
 REALIGNMENTS = 2  # moves of the grid of one round
-FITS = 8  # of the mesh to the difference it makes
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
-MAX_AMPLIFICATION = 2.5  # log of how much more rounding may weigh at less tilt
+FITS = 8  # adjustments of the mesh to the difference that it causes
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # relative to the saddle point: less tilt may shorten the window
+MAX_AMPLIFICATION = 2.5  # log of the factor by which less tilt may amplify rounding
 
 Counted = list[tuple[GridLaw, int]]
 
@@ -100,14 +100,14 @@ class Run:
         self._log_lost = self.reach.log_floor + math.log(composition.count)
         saddle = target.saddle
         unit, _, alone = atom_distance(composition)
-        if alone:  # more tilt than this puts all mass on one atom
+        if alone:  # a larger tilt would put all mass on one atom
             saddle = min(saddle, LATTICE_TILT / unit)
         self.t, self.window = self._tilt_and_window(saddle)
         width = self.window.high - self.window.low
         if not 0 < width < math.inf:
             raise NotApplicableError("the privacy loss cannot be distinguished from a constant")
         least = width / MAX_POINTS
-        if self.t * least > MAX_LIFT:  # too fine for the memory: less tilt, then
+        if self.t * least > MAX_LIFT:  # the grid would need too much memory: reduce the tilt
             saddle *= MAX_LIFT / (self.t * least)
             self.t, self.window = self._tilt_and_window(saddle)
         cumulants = guide.pair_cumulants(self.t)
@@ -122,8 +122,8 @@ class Run:
         self.upper: Counted = []
         self.log_lost = self._log_lost
         self._deeper = 0.0  # amount by which the log of the P-mass above a block's window must be lower
-        self.apart = 0.0  # what the laws built make of it
-        # of all the grids, were they as fine as the layout says
+        self.apart = 0.0  # difference of the log deltas, by the laws built
+        # of all grids together if their gaps are those of the layout
         self._cost = LAYOUT_POINT * self.layout.points(self.window.high - self.window.low, self.spreads)
         self._fit(asked)
         if self.layout.staged and not self.apart <= HOPELESS * asked:  # low tails too heavy for blocks
@@ -183,7 +183,7 @@ class Run:
             t = factor * saddle
             c = self.guide.cumulants(t)
             top = c.k0 - t * epsilon + log_peak(t)
-            noise = c.k0 - t * epsilon - math.log(t) - math.log1p(t)  # what rounding weighs: the integral of f
+            noise = c.k0 - t * epsilon - math.log(t) - math.log1p(t)  # log of the weight of rounding: the integral of f
             least = min(least, noise)
             if noise > least + MAX_AMPLIFICATION:
                 break
@@ -206,7 +206,7 @@ class Run:
         widest = max(route.unit for route in self.layout.routes) / self.layout.gap or math.inf
         for attempt in range(FITS):
             allowed = self._allowed(scale)
-            if max(scale, WORTHWHILE * built) < allowed and scale < built:  # no finer than what there is, or hardly
+            if max(scale, WORTHWHILE * built) < allowed and scale < built:  # hardly finer than now, if at all
                 break
             scale, kept, before = allowed, (self.lower, self.upper, self.log_lost), left()
             try:
@@ -272,7 +272,7 @@ class Run:
         """Return the law of one block, moved to the next grid; P-mass lost on the way is charged."""
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
-        if not math.isfinite(window.high - window.low):  # nor has a block of it a price
+        if not math.isfinite(window.high - window.low):  # the cost of a block is not finite either
             raise NotApplicableError("losses exceed the range of a double")
         finest = (window.high - window.low) / MAX_POINTS
         if parts[0][0].mesh.h < finest:
@@ -317,7 +317,7 @@ class Run:
         return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
 
     def _span(self, pair: DominatingPair, kappa: float, reach: Reach) -> float:
-        """Range of the losses of one round, as far as they are kept."""
+        """Width of the range of one round's losses that are kept."""
         mesh = Mesh(0.0, 1.0, self.t, kappa)
         losses = reached(pair, reach).loss
         if pair.smooth is not None:

@@ -46,7 +46,7 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 LEAST_PERIOD = 16  # places of a circular sum
-WHOLE_PERIOD = 1024  # a law with no more places than this is kept whole
+WHOLE_PERIOD = 1024  # a law with at most this many places is kept whole
 
 
 def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
@@ -153,7 +153,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     left: Array = np.bincount(2 * cell + upper, mass * w, 2 * n).reshape(n, 2).T.astype(np.float64)
     right: Array = np.bincount(2 * cell + upper, mass * rest, 2 * n).reshape(n, 2).T.astype(np.float64)
     error = UNIT_ROUNDOFF * (32 + 8 * mesh.t * mesh.h + int(atoms.max()))  # of every sum of masses
-    doubt = np.zeros(n) if side is Side.ABOVE else error * (right[0] + left[1])  # what the excess of a knot is a sum of
+    doubt = np.zeros(n) if side is Side.ABOVE else error * (right[0] + left[1])  # the terms of a knot's excess
     cells = Cells(np.arange(lowest, lowest + n + 1), left, right, doubt, np.full(n, error), Points.none())
     if side is Side.ABOVE:
         right[1] += atoms * UNDERFLOW
