@@ -30,14 +30,14 @@ Place = Callable[[Interval], float]
 
 
 def grid(composition: Composition) -> Engine:
-    """Return the grid engine, imported when the first two do not answer."""
+    """Return the grid engine, imported only if the engines before it do not answer."""
     from hockeystick.engines.grid.engine import GridEngine
 
     return GridEngine(composition)
 
 
 def capped(composition: Composition) -> Engine:
-    """Return the contour engine without extremely improbable outcomes, imported when sampling rates are small."""
+    """Return the contour engine without extremely improbable outcomes, imported only if sampling rates are small."""
     from hockeystick.engines.contour.engine import ContourEngine
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.pairs.capped import capped
@@ -46,14 +46,14 @@ def capped(composition: Composition) -> Engine:
 
 
 def contour(composition: Composition) -> Engine:
-    """Return the contour engine for any rounds, imported when there are rounds other than Gaussian ones."""
+    """Return the contour engine for any rounds, imported only if some rounds are not Gaussian."""
     from hockeystick.engines.contour.engine import ContourEngine
 
     return ContourEngine(composition)
 
 
 def smoothed(composition: Composition) -> Engine:
-    """Return the smoothed contour without extremely improbable losses, imported when the others do not answer."""
+    """Return the smoothed contour without extremely improbable losses, imported only if the others do not answer."""
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.engines.contour.smoothed import SmoothedEngine
     from hockeystick.pairs.shortened import shortened
@@ -65,10 +65,10 @@ ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, co
 """Engines from the sharpest on: if one refuses a composition, or does not reach the gap, the next one runs."""
 
 HALF = 0.5  # share of the work left for an engine that is followed by another
-NEAR_THE_END = 0.99  # of the largest loss
+NEAR_THE_END = 0.99  # share of the largest loss from which on the Renyi bound is sharp to many digits
 NARROW = 1e-4  # relative width that smoothing and the grid would not improve
-SHARP = 1e-2  # relative: the Renyi bound is 5 to 15 % above the truth except near the largest loss
-HOPELESS = 0.5  # width relative to the upper end above which the grid gets a lower aim: a fine mesh is out of reach
+SHARP = 1e-2  # relative width: the Renyi bound is 5 to 15 % above the truth except near the largest loss
+HOPELESS = 0.5  # relative width above which the grid gets a wider gap: a fine mesh is out of reach
 MANY = 32  # kinds above which a fine smoothed contour may be out of reach, and then the grid as well
 COARSER = (0.01, 0.05)  # gaps requested in that case: a mesh for them may be within reach
 
@@ -130,7 +130,7 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """Return the interval up to the upper end of larger pairs, if rounds have some of which more is known."""
+        """Return the interval, up to the upper end of larger, better-known pairs if some rounds have them."""
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
         if larger == self._composition:
@@ -141,7 +141,7 @@ class AutoEngine:
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
-        """Return the grid's interval, recomputed with a lower aim if far too wide, as the aim determines the mesh."""
+        """Return the grid's interval, recomputed for a wider gap if far too wide, since the gap determines the mesh."""
         for less in COARSER:
             hopeless = best.limited is not None and not best.upper - best.lower <= HOPELESS * abs(best.upper)
             if not hopeless or (gap is not None and gap >= less):
@@ -150,11 +150,11 @@ class AutoEngine:
                 found = best.intersected(ask(grid(self._composition), less))
             except NotApplicableError:
                 break
-            best = replace(found, limited=best.limited)  # which is as near as it comes to the gap that was asked
+            best = replace(found, limited=best.limited)  # the requested gap is still missed
         return best
 
     def _coarse_first(self, ask: Ask, gap: float | None, best: Interval | None) -> Interval:
-        """Run the smoothed contour; from coarse to fine if no engine comes after it, or kinds are many.
+        """Run the smoothed contour, from coarse to fine if it is the last engine or there are many kinds.
 
         If a fine contour is out of reach, the result of a coarser one remains. Gaps above the known width are skipped.
         """

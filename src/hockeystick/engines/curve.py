@@ -32,16 +32,16 @@ Array = npt.NDArray[np.float64]
 
 NARROW = 1e-6  # default relative width of delta
 GRID_NARROW = 1e-3  # default relative width of delta by the grid
-SHARPER = 1e-2  # of the requested width, at a contour's own epsilon: room for the epsilons around it
+SHARPER = 1e-2  # width at a contour's own epsilon, relative to the request: leaves room around it
 SHARPEST = 1e-11  # smallest width requested of a contour
-GRID_SHARPER = 0.3  # of the requested width, at a grid's own epsilon
+GRID_SHARPER = 0.3  # width at a grid's own epsilon, relative to the requested width
 CONTOURS = 0.8  # share of the work left for contours, which are narrower
 MOST_CONTOURS, MOST_GRIDS = 200, 12  # sections of one curve
-FEW = 500  # epsilons of one round, one integral each: as many take as long as two or three contours
-FEW_LOSSES, MOST_LOSSES = 1_000_000, 10_000_000  # atoms summed at all epsilons together, likewise, and at most
+FEW = 500  # epsilons of one round that get an integral each; all take as long as two or three contours
+FEW_LOSSES, MOST_LOSSES = 1_000_000, 10_000_000  # atoms times epsilons: like FEW, and the most summed
 MOST_FAILURES = 4  # failures after which a kind is not tried again
 TILTS = (-12, 24)  # exponents of the tilts of the rough bound
-TILT_RATIO = 1.5  # of which the tilts of the rough bound are powers
+TILT_RATIO = 1.5  # the tilts of the rough bound are powers of it
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
@@ -85,9 +85,9 @@ class _Sections:
     def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
         """Return ends at increasing epsilons, improved by sections wherever they are wide.
 
-        A section is laid in the middle of the first run of wide epsilons. Its states: it *helps*, and the remaining
-        epsilons are examined again; it *does not help* at the middle itself, which is then not tried again, and counts
-        as a failure; there is *none*, with the same effect. The search ends when no epsilon is wide, after a few
+        A section is laid in the middle of the first run of wide epsilons. Either it *helps*, and the remaining
+        epsilons are examined again; or it *does not help* at the middle itself, which counts as a failure and is not
+        tried again; or there is *none*, with the same effect. The search ends when no epsilon is wide, after a few
         failures, or when the work is used up.
         """
         for section in self._laid:
@@ -100,7 +100,7 @@ class _Sections:
             ends = np.flatnonzero(np.diff(wide) > 1)
             run = wide[: ends[0] + 1] if len(ends) else wide
             at = int(run[len(run) // 2])
-            hopeless[at] = True  # if this does not make it narrow, nothing of this kind does
+            hopeless[at] = True  # if this section does not make it narrow, no other of this kind does
             try:
                 section = self._lay(float(epsilon[at]))
             except NotApplicableError:
@@ -137,9 +137,9 @@ class _Chernoff:
 
 
 def _roughly(composition: Composition, epsilon: Array) -> Ends:
-    """Return the Renyi bound at increasing epsilons: at a few by the best order, in between by those orders.
+    """Return the Renyi bound at increasing epsilons: at a few of them by the best order, in between by the same orders.
 
-    A search needs dozens of moments, and any order is sound at any epsilon: the bound of one order is a line in
+    A search for the best order needs dozens of moments. Any order is sound at any epsilon: its bound is a line in
     epsilon, and log delta is nearly convex between the lines of neighbours. The middle one is searched first.
     """
     few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
@@ -186,13 +186,13 @@ class Curve:
             best = best.shared(self._chernoff.log_delta(at))
         direct = self._direct
         if direct is not None and direct.listed and direct.losses * len(at) <= MOST_LOSSES:
-            return self._integrated(best, at, floor)[back]  # a sum over all outcomes: nothing is nearer to the truth
+            return self._integrated(best, at, floor)[back]  # a sum over all outcomes cannot be improved
         if direct is None or len(at) > FEW or direct.losses * len(at) > FEW_LOSSES:
-            with share(CONTOURS):  # the grid may be what answers
+            with share(CONTOURS):  # keep work for the grid, which may be the one that answers
                 best = self._contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
         with share(CONTOURS):
-            best = self._contours.improved(best, at, floor)  # of few epsilons, those without an integral
+            best = self._contours.improved(best, at, floor)  # if epsilons are few: those without an integral
         best = self._grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         return (
@@ -209,7 +209,7 @@ class Curve:
         try:
             direct.begin()
             found = _EachAlone(direct).log_delta(epsilon[wide])
-        except NotApplicableError:  # densities out of its reach
+        except NotApplicableError:  # the densities are out of the direct engine's reach
             return best
         return put(best, wide, best[wide].shared(found))
 
@@ -217,7 +217,7 @@ class Curve:
     def _direct(self) -> DirectEngine | None:
         try:
             return DirectEngine(self._composition) if DirectEngine.applies(self._composition) else None
-        except NotApplicableError:  # of the one round the moments alone are known
+        except NotApplicableError:  # only the moments of the round are known
             return None
 
     @cached_property

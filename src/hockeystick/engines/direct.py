@@ -33,18 +33,18 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-MOST_SUMS = 200_000  # of the losses of several purely atomic rounds, which are listed one by one
-NODES = 16  # of the rule on each panel
+MOST_SUMS = 200_000  # sums of losses of several purely atomic rounds, which are listed one by one
+NODES = 16  # nodes of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals of one query, a few seconds
 DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
-ATTEMPTS = 4  # of an integral: each leaves out less of the tails
-RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
+ATTEMPTS = 4  # attempts at an integral: each leaves out less of the tails
+RULE_ERROR = 2.0**-54  # relative error of the rule, for integrands as smooth as the densities
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 ROOT_GAP = 1e-14  # relative tolerance of the root from which both ends are moved outward
 LARGEST = 700.0  # exponent of a mass that a double can hold
-LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``, so that a range on which the loss nearly equals epsilon also has a scale
+LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
 BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root
 
@@ -53,7 +53,7 @@ class DirectEngine:
     """Certified epsilon and log delta of a single round.
 
     Args:
-        composition: pairs and counts; mass at infinite loss is the caller's.
+        composition: pairs and counts; the caller handles mass at infinite loss.
 
     Raises:
         NotApplicableError: there is more than one round after folding, or the densities are too far from the bulk.
@@ -66,7 +66,7 @@ class DirectEngine:
         self._pair: DominatingPair = one if composition.count == 1 else product(tuple(composition.rounds))
         self._atoms = seen(self._pair)
         self._log_floor = -DEPTH
-        self._panels = 0  # of all integrals of the question
+        self._panels = 0  # panels of all integrals of the query
 
     @staticmethod
     def applies(composition: Composition) -> bool:
@@ -103,7 +103,7 @@ class DirectEngine:
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
-        self._log_floor = log_delta[0] - DEPTH  # what the depth around the answer asks
+        self._log_floor = log_delta[0] - DEPTH  # floor for the depth at the answer
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")
         upper = self._root(log_delta[0])
@@ -220,7 +220,7 @@ def _integral(
     down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
     share = -np.expm1(down)
     scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
-    if not float((log_p - scale).max()) < LARGEST:  # next to nothing is left of the mass, and its parts have no doubles
+    if not float((log_p - scale).max()) < LARGEST:  # hardly any mass is left; its parts have no doubles
         raise NotApplicableError("the mass of one round beyond epsilon is too small beside its densities")
     mass = weight * np.exp(log_p - scale)
     own = (
@@ -255,8 +255,9 @@ def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
 def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float, high: float) -> float:
     """Return the log of a bound on ``int |p - e^eps q|`` between the computed threshold and the true one.
 
-    Between the two the loss is no farther from epsilon than at the computed one. The mass is that of an interval at
-    whose ends the loss provably lies on either side, if there is one: a loss may be nearly constant.
+    Between the two thresholds the loss is no farther from epsilon than at the computed one. The mass is that of an
+    interval at whose ends the loss provably lies on either side of epsilon, if there is one: a loss may be nearly
+    constant.
     """
 
     def off(x: Array) -> tuple[Array, Array]:

@@ -24,38 +24,38 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 P = ParamSpec("P")  # the parameters of a method that is quiet
-T = TypeVar("T")  # what it returns
+T = TypeVar("T")  # its result
 
 LOG_TILT_RANGE = (-80.0, 80.0)  # range of log tilts considered
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down in the log; start of longer ones, and their length
-PANELS = (32, 4000)  # least and most, of a smooth part
-FEW_PANELS = (24, 300)  # least and most, of a smooth part, where there are many different rounds
-MANY_PAIRS = 12  # different rounds, beyond which there are many
-MANY_NODES = 2000  # beyond, K is computed at a few tilts and interpolated between them
+DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # step down in the log; where longer steps begin; their length
+PANELS = (32, 4000)  # fewest and most panels of a smooth part
+FEW_PANELS = (24, 300)  # the same if there are many different rounds
+MANY_PAIRS = 12  # number of different rounds above which they are many
+MANY_NODES = 2000  # with more, K is computed at a few tilts and interpolated between them
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
-SPARE = 50.0  # log of the margin below the floor to which atoms are kept if they are many
+SPARE = 50.0  # if atoms are many, they are kept down to this far below the floor, in logs
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
-NEARLY, SMOOTH = 0.03, 1.0  # in the logs of a tilt and of delta: below these a root is found by interpolation
-GROWTH = 2.0  # ratio of successive rises up to which no other mode takes over in between
+NEARLY, SMOOTH = 0.03, 1.0  # below these distances, in logs of a tilt and of delta, a root is interpolated
+GROWTH = 2.0  # largest ratio of successive rises if no other mode takes over in between
 NEARLY_SMOOTH, GROWTH_SMOOTH = (
     0.5,
     3.0,
 )  # the same for rounds without atoms: delta falls as t^2, e^(2 x 0.5) times as fast
-FINE = 1e-3  # width of a bracket, in the log of a tilt, at which a root is found
-COMMON = np.linspace(-20.0, 20.0, 41)  # logs of tilts of the first look, where nearly all plans have theirs
-EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of tilts of the next look
-RARE = 1.0  # K at a saddle point below which single losses decide
+FINE = 1e-3  # width of a bracket, in the log of a tilt, at which the search for a root ends
+COMMON = np.linspace(-20.0, 20.0, 41)  # logs of the tilts evaluated first: nearly all plans have theirs here
+EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts evaluated next
+RARE = 1.0  # K at a saddle point below which a single loss determines delta
 SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen parts of a range
-AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best one, as far as the next two of that look
-FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
+AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best of EVERYWHERE, up to its two neighbours
+FIRST_PANEL = 0.125  # width of the first panel at either end of a support
 PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from the ends on
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """Return a method without warnings if a tilt times a loss exceeds the range of a double: it steers nothing there.
+    """Return a method that does not warn if a tilt times a loss exceeds the range of a double: it steers nothing there.
 
-    Only methods called from outside are quiet, not those that they call: being quiet takes longer than a short sum.
+    Only methods called from outside are quiet; their helpers are not, as being quiet takes longer than a short sum.
     """
 
     @wraps(method)
@@ -241,10 +241,10 @@ class Guide:
         return self.cumulants(t).k1 - 1 / t - 1 / (1 + t)
 
     def guess(self, log_delta: float, tilt: float) -> float:
-        """Approximate epsilon >= 0 at which log delta takes a value, where the tilt is that of its saddle point.
+        """Approximate epsilon >= 0 at which log delta takes a value; ``tilt`` is the tilt of its saddle point.
 
-        If K is small there, a single loss decides, ``delta ~ sum_i k_i delta_i``, and the saddle point says little; for
-        intermediate K, the result lies between the two.
+        If K is small there, a single loss determines delta, ``delta ~ sum_i k_i delta_i``, and the saddle point says
+        little. For intermediate K, the result lies between the two estimates.
         """
         bulk, k0 = max(self.epsilon(tilt), 0.0), self.cumulants(tilt).k0
         if not 0 <= k0 < RARE or bulk == 0:
@@ -295,7 +295,7 @@ class Guide:
 
     @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
-        """Approximate least tilt up to the saddle point with ``K(t) - t eps`` at most a bound; 0 if there is none."""
+        """Approximate least tilt t, up to the saddle point, with ``K(t) - t eps`` at most a bound; 0 if none."""
 
         def lowered(t: Array) -> Array:
             out: Array = log_bound - (self._values(t) - t * epsilon)

@@ -30,15 +30,15 @@ from hockeystick.values.interval import Ends, Interval
 Array = npt.NDArray[np.float64]
 
 SHARE = 1e-5  # share of delta that the contour may leave out
-LEAST = 1e-13  # smallest tolerance requested of it
+LEAST = 1e-13  # smallest tolerance requested of the contour
 MORE = 2.0  # log of the largest factor on errors
-TILTS, NEXT = (0.05, 40.0), 1.1  # tried, and their ratio at last
-SHARPER = 0.1  # of the gap, for the search of both ends
+TILTS, NEXT = (0.05, 40.0), 1.1  # range of tilts tried, and the final ratio of neighbours
+SHARPER = 0.1  # share of the gap requested in the search for both ends
 LARGEST = 300.0  # epsilon beyond which there is no answer
-GAP = 1e-4  # that is asked for
+GAP = 1e-4  # default gap
 DEEP, DEEPER = -100.0, 50.0  # log of the delta that a guide covers, and its margin below the queried one
-ATTEMPTS = 3  # at an epsilon near the answer
-NEAR = 0.05  # relative distance to the place of its contour at which an answer is kept
+ATTEMPTS = 3  # attempts at a contour near the answer
+NEAR = 0.05  # an answer is kept if it lies within this relative distance of its contour's epsilon
 
 LOST = "a round is known only in the opposite direction, which says little about so small a delta"
 
@@ -90,7 +90,7 @@ class MirroredEngine:
             except LongLineError:
                 if not attempt:
                     raise
-                break  # what was found stands
+                break  # the previous result stands
             one = solved(contour.log_delta, log_delta, guess, slope, SHARPER * gap)
             lower, upper = max(one.lower, found.lower), min(one.upper, found.upper)
             found = Interval(lower, min(max(one.estimate, lower), upper), upper, LOST, "contour")

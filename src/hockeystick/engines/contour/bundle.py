@@ -4,27 +4,27 @@ A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one di
 ``m(z) = prod m_i(z)^(k_i)``, and everything that a contour needs from a round is a sum over kinds:
 
 - **values:** ``K = sum k_i K_i``; where ``|K_i - K_i'| <= e_i``, K errs by at most ``sum k_i e_i`` plus the rounding
-  of the sum itself. With ``D_i = m_i(t + is) / m_i(t) - 1`` and bounds E_i on its error and c_i on the relative one
+  of the sum itself. With ``D_i = m_i(t + is) / m_i(t) - 1``, a bound E_i on its error and c_i on the relative error
   of ``m_i(t)`` (``engines/core/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by the effect of E_i on the
   logarithm (:func:`hockeystick.pairs.transform.safe_log_one_plus`) and by at most ``-log(1 - c_i)``, a real number
   common to all points: it is a factor of the whole sum, kept separate from the other errors, which the sum amplifies.
 - **envelope:** a product is at most the product of the bounds on its factors: ``log |m(t + is) / m(t)| <= sum k_i
-  log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/core/line.py``, on boxes).
+  log rho_i(S)`` for all ``s >= S``, as each bound ``rho_i(S)`` holds for all such s (``engines/core/line.py``, boxes).
 - **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Line.highest``).
   Where one per cent is sharp enough, similar kinds are bounded together (:attr:`Bundle.above`): ``e^(K_i(t))`` is an
-  f-divergence of the two laws of a round, with ``f(x) = x^(1+t)``, or ``x^-t``, which is convex. It increases in mu, as
+  f-divergence of the two laws of a round, with the convex ``f(x) = x^(1+t)`` or ``x^-t``. It increases in mu:
   ``x -> a x + (1 - a^2)^(1/2) N``, N normal, maps the laws for mu to those for ``a mu``, ``0 < a < 1``, and no map of
-  the outcome increases an f-divergence; and in the rate, in which the mixture is linear and the divergence convex with
-  its minimum at rate 0.
+  the outcome increases an f-divergence. It increases in the rate: the mixture is linear in the rate, so the divergence
+  is convex in it, with its minimum at rate 0.
 
-Where a value of ``m_i`` may be 0 within its error, another one v stands in for its logarithm, for which
-``|m_i^k - e^(k v)| <= |e^(k v)| (e^(2k) - 1)`` holds (``safe_log_one_plus``). From ``|a_i - b_i| <= |b_i| (e^(e_i) -
+Where a value of ``m_i`` may be 0 within its error, a number v replaces its logarithm, such that
+``|m_i^k - e^(k v)| <= |e^(k v)| (e^(2k) - 1)`` (``safe_log_one_plus``). From ``|a_i - b_i| <= |b_i| (e^(e_i) -
 1)`` follow ``|a_i| <= |b_i| e^(e_i)`` and, by replacing one factor after the other, ``|prod a_i - prod b_i| <= prod
 |b_i| (e^(sum e_i) - 1)``, which is how an error of K enters the sum of a contour.
 
 **Summation.** ``sum k_i v_i`` over n kinds is added row by row within chunks, and chunk by chunk: each term undergoes
 fewer than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
-[Hig02], Section 4.2), up to a factor near 1 that the charge has room for.
+[Hig02], Section 4.2), up to a factor near 1, which the charge covers.
 
 Kinds are grouped by number of nodes, like the plans of the core (``engines/core/rows.py``), in chunks that fit the
 cache: no array is ever larger than NUMBERS doubles or one row.
@@ -49,16 +49,16 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
-MOST_ROWS = 512  # of a chunk
+MOST_ROWS = 512  # rows of a chunk
 PREPARED = 20.0  # evaluations per node of a line, however many points there are
 FACTORED = 12.0  # points per node for which the matrix products take as long as one evaluation
 LOGARITHMS = 6.0  # evaluations per point: one guarded logarithm, its error and the sums
 SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # width in log mu and log rate: kinds within a cell share a bound, a few tenths of a per cent above
-SHARED = 2.0  # average number of kinds per cell above which that is faster
-LEFT_OUT = 0.01  # of the log of an envelope, about -20: moves the edge by 0.7 per cent
-LEADING = 0.8  # share of the total decay due to the leading kinds, a third of them in a schedule
-LOOSEST = 1e-6  # remainder, over all rounds, of an upper bound that is needed to about 1e-3
+SHARED = 2.0  # average number of kinds per cell above which shared bounds are faster
+LEFT_OUT = 0.01  # share of the log of an envelope, about -20, left out: moves the edge by 0.7 per cent
+LEADING = 0.8  # share of the total decay due to the leading kinds: in a schedule, a third of all
+LOOSEST = 1e-6  # remainder over all rounds, for an upper bound that is needed to about 1e-3
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Bundle:
 
     @cached_property
     def above(self) -> Bundle:
-        """Return a bundle of fewer kinds with a K(t) at least as large, and little larger, at each t > 0; or this one.
+        """Return a bundle of fewer kinds whose K(t) is equal or slightly larger at each t > 0; or this one.
 
         All kinds of a cell have the largest mu and the largest rate of the cell.
         """
@@ -179,7 +179,7 @@ class BundleLine:
     """K of a bundle on Re z = t.
 
     Attributes:
-        common: bound on a real error shared by all values, besides their own; infinite until values are computed.
+        common: bound on a real error shared by all values, besides the error of each; infinite until they are computed.
     """
 
     def __init__(self, bundle: Bundle, t: float, tolerance: float) -> None:
@@ -272,7 +272,7 @@ class BundleEnvelope:
 
     @cached_property
     def _few(self) -> list[tuple[Boxes, Array]]:
-        """Return the boxes and counts of the stand-ins for all kinds; edges come one by one."""
+        """Return the boxes and counts of the stand-ins for all kinds; stored, as edges are evaluated one by one."""
         few = self._bundle.few
         with np.errstate(all="ignore"):
             lines = few.lines(self._t, self._tolerance)
@@ -287,7 +287,7 @@ class BundleEnvelope:
     def log_bound(self, edges: Array) -> Array:
         """Upper bounds on ``log |m(t + is)| / m(t)`` for ``s >= edges[i]``; kinds with too many nodes count as 0."""
         out = np.array([self._by_leaders(edge) + self._of(self._parts[1], edge) for edge in edges.tolist()])
-        return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: a share of them is lost in the sum
+        return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: rounding loses a share of the sum
 
     def by_leaders(self, edges: Array) -> Array:
         """Return the :meth:`log_bound` of the fastest-decaying kinds alone; valid as all factors are at most 1."""
@@ -296,7 +296,7 @@ class BundleEnvelope:
 
     @cached_property
     def _parts(self) -> tuple[Bundle, Bundle]:
-        """Split off the kinds with the largest ``k log(1 + q^2 (e^(mu^2) - 1))``, their K(1), from the others."""
+        """Split the kinds with the largest K(1), ``k log(1 + q^2 (e^(mu^2) - 1))``, from the others."""
         rows, total = self._bundle.rows, self._bundle.total
         square = np.square(rows.mu)
         falls = rows.count * np.logaddexp(0.0, 2 * rows.log_rate + square + np.log(-np.expm1(-square)))

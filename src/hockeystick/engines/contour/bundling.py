@@ -46,14 +46,14 @@ def bundled(composition: Composition) -> Bundled | None:
     split = composition.bundle
     if split is None:
         return None
-    from hockeystick.engines.contour.bundle import bundle_of  # late, as below: plans of few kinds have none
+    from hockeystick.engines.contour.bundle import bundle_of  # late, as below: plans of few kinds have no bundle
 
     kinds, add, others = split
     transforms: list[tuple[Transform, int]] = []
     for pair, count in others:
         transform = pair.transform
         if transform is None:
-            return None  # which the engine refuses, with its name
+            return None  # the engine then refuses this pair by name
         transforms.append((transform, count))
     bundle = bundle_of(kinds, add)
     return Bundled([*transforms, (bundle, 1)], bundle, others)

@@ -24,16 +24,16 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 
 SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
-START = 0.9  # of where a normal law would end
-RATIO = 2**0.2  # of edges next to each other
-EDGES = 6  # looked at together
+START = 0.9  # first edge, relative to that for a normal law
+RATIO = 2**0.2  # ratio of neighbouring edges
+EDGES = 6  # edges evaluated together
 STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges evaluated together, relative to the first
-FARTHEST = 3.0  # factor by which a leap goes farther, at most
-LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
-MAX_COST = 1e6  # edges times nodes: tenths of a second
+FARTHEST = 3.0  # largest factor of a leap
+LEAP = 0.9  # a leap goes to this share of the edge extrapolated from the last two
+MAX_COST = 1e6  # largest product of edges and nodes: tenths of a second
 SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
 BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle suffice
-START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of the end for a normal law; number of edges tried; factor of a leap
+START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # first edge, of a normal law's; edges tried; least leap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +104,7 @@ def cut(
                 if edges[at] > most * step:
                     break
                 return Cut(edges[at:], bounds[:, at:])
-            edges = seen * (edges[0] / seen) ** (np.arange(1, EDGES + 1) / EDGES)  # it was a leap too far
+            edges = seen * (edges[0] / seen) ** (np.arange(1, EDGES + 1) / EDGES)  # the last leap went too far
         elif edges[-1] > most * step:
             break
         else:
@@ -116,10 +116,10 @@ def cut(
 
 
 def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: float, most: int) -> None:
-    """Raise if no edge can reach the depth, as the tails of sampled Laplace rounds show before their grids are built.
+    """Raise if no edge can reach the depth; for sampled Laplace rounds, this is known before their grids are built.
 
-    The bounds of such a round stay above a floor, as the transform of its atoms does not decay. With rho at its least
-    throughout, the remainder from any edge on is at least that from the farthest edge allowed.
+    The bounds of such a round stay above a floor, as the transform of its atoms does not decay. If rho equals its floor
+    everywhere, the remainder from any edge on is at least that from the farthest edge allowed.
 
     Raises:
         NotApplicableError: the bounds cannot fall far enough within that many points.
@@ -176,7 +176,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
             power, leap = 2.0, FARTHEST
             if before is not None and size < before[1] < 0:
                 power = min(max(math.log(size / before[1]) / math.log(edge / before[0]), 0.3), 3.0)
-            if size < 0:  # a leap beyond the farthest one is cut short below: its power is not needed
+            if size < 0:  # the cap keeps powers finite: longer leaps are cut short below
                 leap = min(max((depth - tail + size) / size, 1.0), FARTHEST**3) ** (1 / power) * FURTHER
             before, edge = (edge, size), edge * min(max(leap, FURTHER), FARTHEST)
     raise NotApplicableError(SLOW)
@@ -187,7 +187,7 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])
-    ratio = min(float(depth / log_rho[-1]), 1e100)  # whose third power is within the range of a double
+    ratio = min(float(depth / log_rho[-1]), 1e100)  # so that its third power is within the range of a double
     leap: float = LEAP * ratio ** min(1 / power, 3.0)
     return min(max(leap, RATIO), FARTHEST)
 

@@ -44,16 +44,16 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LONG = 20_000  # points, of which not many sums are tried
-ROUGH = 0.01  # of delta: the remainders of a quick bound
+LONG = 20_000  # points above which a sum is not repeated if its interval stays wide
+ROUGH = 0.01  # remainders of a quick bound, relative to delta
 SHORT, COARSE_POINTS = (
     3000,
     50_000,
-)  # points of a sum at a guessed place; of a coarse one, if other engines follow
-GUIDES = 3  # tried in turn, each of which sees deeper
-HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
-ATTEMPTS = 4  # at a contour that reaches the gap
-SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
+)  # points of a sum at a guessed place; points of a coarse sum if other engines follow
+GUIDES = 3  # guides tried in turn, each with deeper nodes
+HOPELESS = 0.3  # relative width; wider than this at a second attempt, rounding dominates
+ATTEMPTS = 4  # attempts at a contour that reaches the gap
+SHARPNESS = 0.1  # largest size of each remainder at first, relative to the gap
 MOST_ONE_BY_ONE = 1000  # most kinds tried one by one if their bundle has no answer: they take a second
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
@@ -68,7 +68,7 @@ class ContourEngine:
         longest: largest number of points of the contour behind :meth:`log_delta`.
 
     Raises:
-        NotApplicableError: a pair without a characteristic function, or none that decays.
+        NotApplicableError: a pair has no characteristic function, or none of them decays.
     """
 
     def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
@@ -84,7 +84,7 @@ class ContourEngine:
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
 
-        If only a coarse interval is requested without a contour: the Chernoff bound ``K(t) - t eps + log peak(t)``.
+        If there is no contour and a coarse interval suffices: the Chernoff bound ``K(t) - t eps + log peak(t)``.
         """
         gap = gap or DEFAULT_GAP
         return self._narrower(lambda engine: engine._log_delta(epsilon, gap), gap)
@@ -167,7 +167,7 @@ class ContourEngine:
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
 
-        If only a coarse interval is requested and there is no contour, the epsilon of the Chernoff bound.
+        If there is no contour and a coarse interval suffices: the epsilon of the Chernoff bound.
         """
         gap = gap or DEFAULT_GAP
         return self._narrower(lambda engine: engine._epsilon_or_bound(log_delta, gap), gap)
@@ -235,7 +235,7 @@ class ContourEngine:
 
     @property
     def _left_to_others(self) -> bool:
-        """True if there is one kind of round, with atoms, or none with a smooth part: smoothing handles those."""
+        """True if smoothing handles the rounds: there is only one kind, with atoms, or no kind has a smooth part."""
         rounds = self.composition.rounds
         try:
             one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
@@ -269,7 +269,7 @@ class ContourEngine:
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or found.upper == 0.0:
                 break
-            placed = abs(root - guess) * tilt < 0.3  # it is not the place that was wrong
+            placed = abs(root - guess) * tilt < 0.3  # the contour was at the right place
             wide = not found.upper - found.lower <= HOPELESS * found.upper
             if attempt and wide and (len(path.s) > LONG or placed):
                 break
@@ -333,7 +333,7 @@ def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Ai
 
 
 def tolerance_of(gap: float, epsilon: float, slope: float) -> float:
-    """Return the width of log delta that a relative gap of epsilon allows, by the slope; a guess at epsilon 0."""
+    """Return the width of log delta that a relative gap of epsilon allows, by the slope; at epsilon 0, a guess."""
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 
 
@@ -396,7 +396,7 @@ def _labelled_too_wide(found: Interval, reason: str) -> Interval:
 
 
 def _placed_at(log_delta: float) -> Callable[[Guide], float]:
-    """Return a function: guide to the saddle point of the epsilon >= 0 at which log delta takes a value."""
+    """Return a function from a guide to the saddle point of the epsilon >= 0 at which log delta takes a value."""
 
     def place(guide: Guide) -> float:
         tilt = guide.tilt_for_delta(log_delta)

@@ -1,9 +1,9 @@
 """Place of a contour: tilt, period and reach for about one epsilon, and the values of one round of each kind there.
 
 The bounds hold at any tilt, period and reach, so a path laid for some counts and some epsilon is valid for others too;
-its interval is narrow near its own. A tilt below the saddle point gives a shorter period where the right tail is heavy,
-but gives rounding more weight: every error is multiplied by ``e^(K(t) - t eps)``. If the moment generating function
-explodes at some t (rare outcomes in the tail), the tilt stays below that.
+its interval is narrow only near its own epsilon. A tilt below the saddle point gives a shorter period where the right
+tail is heavy, but gives rounding more weight: every error is multiplied by ``e^(K(t) - t eps)``. If the moment
+generating function explodes at some t (rare outcomes in the tail), the tilt stays below that.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tried, of the saddle point
-EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
-ROUNDINGS = 500.0  # units of rounding of a cumulant, about, relative to its size
-SUM_ROUNDINGS = 60.0  # units of rounding of the sum, about
-LITTLE_MORE = 1.05  # of the period that the guide had hoped for
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tilts tried, relative to the saddle point
+EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta / t
+ROUNDINGS = 500.0  # approximate error of a cumulant, in roundings of its size
+SUM_ROUNDINGS = 60.0  # approximate error of the sum, in roundings
+LITTLE_MORE = 1.05  # a period up to this multiple of the guide's prediction is accepted
 CALLS = 150e3  # units of work per kind of rounds on a path, for any number of points: NumPy calls
-EVALUATION = 15.0  # units of work of one of an elementary function
+EVALUATION = 15.0  # units of work of one evaluation of an elementary function
 BOUND = 0.2e6  # units of work of an upper bound on K of one kind of rounds
-MAX_POINTS = 500_000  # of the contour
+MAX_POINTS = 500_000  # points of the contour
 LEAST_TOLERANCE = 1e-13  # smallest relative size requested of remainders
-UNKNOWN = 30.0  # error of a value of K with which it says nothing
-LOWER = 0.55  # of the highest tilt, where a line is quicker
-STEP_DIGITS = 14  # binary ones of a step
-DEEPEST = -600.0  # log of what a double holds, with some to spare
+UNKNOWN = 30.0  # error of a value of K above which the value carries no information
+LOWER = 0.55  # share of the highest tilt at which a line is faster
+STEP_DIGITS = 14  # binary digits of a step
+DEEPEST = -600.0  # log of a small number well within the range of a double
 
 
 class LongLineError(NotApplicableError):
-    """There is a line, but its points would take longer than a query may."""
+    """There is a line, but its points need more work than the query's budget allows."""
 
 
 class BlindError(NotApplicableError):
@@ -61,7 +61,7 @@ class Aim(NamedTuple):
         limit: the tilt up to which the guide is reliable; ``None`` if unknown.
         epsilon: where to look.
         depth: approximate log delta there.
-        tilts: tilts to try, relative to the saddle point: heavier right tails need less tilt and a shorter period.
+        tilts: tilts to try, relative to the saddle point: if the right tail is heavy, less tilt shortens the period.
     """
 
     guide: Guide
@@ -116,7 +116,7 @@ class Path:
 
     def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int) -> None:
         self.tolerance = tolerance
-        wanted = aim.depth + math.log(tolerance) - 2.0  # log of what each remainder may be
+        wanted = aim.depth + math.log(tolerance) - 2.0  # log of the largest size of each remainder
         self.t, self.theta, self.period, self.right = placed(transforms, aim, wanted, tolerance)
         if not 0 < self.period < math.inf:
             raise NotApplicableError(
@@ -143,7 +143,7 @@ class Path:
             raise LongLineError(f"a contour of {count} points would take too long")
         self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
         self.errors = np.empty((len(lines), count))
-        with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite values are refused below
             for kind, line in enumerate(lines):
                 self.values[kind], self.errors[kind] = line.cumulants(step, count)
         self.common = np.array([getattr(line, "common", 0.0) for line in lines])
@@ -231,7 +231,7 @@ def _counts(transforms: list[tuple[Transform, int]]) -> list[int]:
 def placed(
     transforms: list[tuple[Transform, int]], aim: Aim, wanted: float, tolerance: float
 ) -> tuple[float, float, float, Array]:
-    """Return the tilt, the extra tilt, the period, and the bounds on K that make the period long enough.
+    """Return the tilt, the extra tilt, the period, and the bounds on K that prove the period long enough.
 
     The guide may miss a hump in the tail that takes over at the extra tilt; then smaller extra tilts are tried, as long
     as the guide predicts an improvement.
@@ -263,7 +263,7 @@ def highest_tilt(transforms: list[tuple[Transform, int]]) -> float:
 
 
 def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
-    """Return the tilt, extra tilt for the right alias, and period, as estimated by the guide: the shortest of a few.
+    """Return the tilt, the extra tilt for the right alias, and the shortest of a few periods, estimated by the guide.
 
     Less tilt gives rounding more weight; the tilt is reduced only as far as the tolerance allows.
     """
@@ -278,7 +278,7 @@ def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: 
     cumulant = np.abs(k0) + tilts * np.abs(k1)
     noise = np.log(UNIT_ROUNDOFF * (SUM_ROUNDINGS + ROUNDINGS * cumulant)) + base - base[0]
     first = float(tilts[0])
-    weighs = max(float(k0[0]) - first * epsilon - math.log1p(first) - depth, 0.0)  # at the saddle point already
+    weighs = max(float(k0[0]) - first * epsilon - math.log1p(first) - depth, 0.0)  # log weight of rounding at the first
     room = math.log(0.1 * tolerance) - weighs
     quick = saddle * aim.tilts[0] > highest and noise[-1] <= room
     tilts = tilts[-1:] if quick else tilts[noise <= max(room, float(noise.min()))]

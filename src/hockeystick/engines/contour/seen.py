@@ -9,8 +9,8 @@ rounds, that dominate the law at any tilt that suits the core; atoms in the tail
 extremely improbable outcomes, the losses that matter are small, and larger tilts with equally short periods become
 available.
 
-The mass that may be left out follows from delta. If delta is the query, the guide's least Chernoff bound stands in for
-it; with the large losses present it may be far above delta, so it is computed again without them.
+The mass that may be left out follows from delta. If delta is sought, the guide's least Chernoff bound stands in for
+it. This bound may be far above delta while large losses are present, so it is computed again without them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from hockeystick.pairs.composition import Kept
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LOOKS = 4  # at how deep delta is, each without more of the large losses
+LOOKS = 4  # estimates of log delta, each with more of the large losses left out
 SHARE = 0.01  # share of the requested width of log delta for the mass left out
-BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
+BELOW = 10.0  # about the largest distance of log delta below a Chernoff bound
 MOST = 0.4  # share of delta that may be left out if an epsilon is sought
-TOO_MUCH = "the outcomes left out may account for most of delta"  # where a gap far above 1 is asked
+TOO_MUCH = "the outcomes left out may account for most of delta"  # reason if a gap far above 1 is requested
 BEYOND = "the losses that are kept do not add up to epsilon"  # reason for no contour at an epsilon
 
 

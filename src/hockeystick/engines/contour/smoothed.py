@@ -50,7 +50,7 @@ Array = npt.NDArray[np.float64]
 
 SHARE = 0.3  # share of the requested width of log delta for which the first noise is chosen
 OWN = 0.03  # share of the requested width for each contour's own interval
-ATTEMPTS = 4  # at a noise that reaches the gap
+ATTEMPTS = 4  # attempts at a noise that reaches the gap
 COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
 """Multiples of the noise, tried in turn if its contour would be too long; the second still about reaches the gap."""
 
@@ -59,7 +59,7 @@ LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
 ROUGH = 0.01  # width of log delta requested at a guessed place
-HOPELESS = 0.2  # relative width at a look above which further looks are not worthwhile
+HOPELESS = 0.2  # relative width above which further attempts are not worthwhile
 TOO_WIDE = "the noise added to smooth the losses keeps the interval wider than the requested gap"
 """Reason for an interval wider than requested."""
 
@@ -138,7 +138,7 @@ class SmoothedEngine:
             if attempt or not guess > 0:
                 tilt = guide.saddle(guess)
             wanted = min(gap * guess * tilt, 0.1) if guess > 0 else gap
-            rough = attempt == 0  # the place is only guessed: a coarse look finds it
+            rough = attempt == 0  # epsilon is only guessed: a coarse contour locates it
             laid = self.laid(guess, max(wanted, ROUGH) if rough else wanted)
             found = solved(laid.log_delta, log_delta, guess, tilt, gap)
             best = found if best is None else best.intersected(found)

@@ -35,7 +35,7 @@ LARGEST = 700.0  # exponent that a double can hold
 
 
 class Certificate(NamedTuple):
-    """Bounds on delta, each ``e^scale`` times a number; numbers, or arrays of one shape.
+    """Bounds on delta, in units of ``e^scale``; the fields are numbers, or arrays of one shape.
 
     Attributes:
         low: lower bound; useless unless positive.
@@ -58,16 +58,16 @@ class Certificate(NamedTuple):
 def enclosed(
     k_top: Any, t: Any, epsilon: Any, value: Any, error: Any, tail: Any, log_left: Any, log_right: Any
 ) -> Certificate:
-    """Return the certificate of a sum on a contour: numbers, or arrays of one shape.
+    """Return the certificate of a sum on a contour; the arguments are numbers, or arrays of one shape.
 
     Args:
         k_top: reference value of K.
         t: tilt.
         epsilon: where delta is sought.
-        value: S there, as computed; like all arguments below, times ``e^(t eps - K_top)``.
-        error: bound on the rounding of S.
-        tail: bound on the terms cut off or left out of S.
-        log_left: log of the bound on the aliases to the left, of delta itself.
+        value: computed S there, times ``e^(t eps - K_top)``.
+        error: bound on the rounding of S, times the same factor.
+        tail: bound on the terms cut off or left out of S, times the same factor.
+        log_left: log of the bound on the aliases to the left, without that factor.
         log_right: the same to the right.
     """
     scale = k_top - t * epsilon
@@ -89,7 +89,7 @@ class Terms:
         period: P.
         right: extra tilt that bounds the aliases to the right, and a bound on K there.
         log_tail: log of the bound on the terms cut off, relative to ``e^(K(t) - t eps)``.
-        slack: bound on the sum of further errors of the terms, relative to the same.
+        slack: bound on the sum of further errors of the terms, also relative to ``e^(K(t) - t eps)``.
         common: bound on an error of K that is real and the same at all points, not included in ``k_error``.
     """
 
@@ -162,7 +162,7 @@ class Terms:
             summing = 2 * (len(inner) + len(outer) + 4)
             units = 24 + 4 * math.ldexp(1.0, power) * self.s + 4 * abs(self.k_top) + summing
             error = np.expm1(np.minimum(self.k_error + UNIT_ROUNDOFF * units, LARGEST))
-            with np.errstate(over="ignore"):  # an infinite error says that nothing is known there
+            with np.errstate(over="ignore"):  # an infinite error: no bound is known
                 self._errors[power] = float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
         return self._errors[power]
 
@@ -184,7 +184,7 @@ def solved(
     if not high < math.inf:
         return Interval(0.0, guess, high)
     low = lower_end(lambda epsilon: ends(epsilon).lower, target[1], high, slope, gap)
-    return Interval.weighted(low, high) if low > 0 else Interval(0.0, high, high)  # the sum is the upper end's
+    return Interval.weighted(low, high) if low > 0 else Interval(0.0, high, high)  # the upper end is the estimate
 
 
 def cut_exp(x: Any) -> Any:

@@ -18,13 +18,13 @@ from fractions import Fraction
 from hockeystick.engines.grid.cells import MAX_LIFT
 from hockeystick.pairs import Composition
 
-MAX_PARTS = 1000  # at most, of the widest distance of two atoms: grid steps that put the other atoms on the grid
+MAX_PARTS = 1000  # largest number of grid steps within the widest distance of two atoms
 DIRECT_POINTS = 1 << 16  # points of a grid above which a stage is worthwhile
 WINDOW_DEVIATIONS = 16.0  # width of a window, in standard deviations of a sum of many rounds
 STAGE_POINTS = 4000  # overhead of a stage, in points, besides the points of its grids
-MAX_STAGES = 6  # on the way to the last grid
-DIVISORS = 500  # tried to find blocks of equal size
-LEAST_POINTS = 16  # of a window
+MAX_STAGES = 6  # largest number of stages before the last grid
+DIVISORS = 500  # divisors tried to find blocks of equal size
+LEAST_POINTS = 16  # fewest points of a window
 LATTICE_POINTS = 1 << 19  # largest window for which the lattice of many atoms is the grid
 
 

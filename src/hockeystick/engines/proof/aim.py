@@ -16,17 +16,17 @@ from hockeystick.values.adjacency import Direction
 
 Array = npt.NDArray[np.float64]
 
-RATIO = 1.15  # of a tilt of the table to the next
-TILTS = RATIO ** np.arange(-70.0, 36.0)  # of that of the central limit
-LOWER = 8  # tilts below that of the least Chernoff bound that are tried for a line
+RATIO = 1.15  # ratio of neighbouring tilts in the table
+TILTS = RATIO ** np.arange(-70.0, 36.0)  # relative to the tilt of the central limit
+LOWER = 8  # number of tilts tried for a line below that of the least Chernoff bound
 DEARER = 12.0  # growth of the log of terms that justifies a line e times as long
 NODES = np.linspace(-10.0, 17.0, 109)  # outcomes of a sampled Gaussian
 SLOPE = 1.7  # of the logistic function that approximates the normal distribution
-PLACES = np.linspace(-1.0, 1.0, 65)  # losses of Laplace noise, of the largest
+PLACES = np.linspace(-1.0, 1.0, 65)  # losses of Laplace noise, relative to the largest
 DEEP = -60.0  # log of the mass of discrete noise that is left out
 LARGEST = 600.0  # exponent that a double can hold
 LEAST_VARIANCE = 1e-100  # of the sum of all losses
-RARE, HALVINGS = 1.0, 40  # K below which single losses decide; bisection steps for them
+RARE, HALVINGS = 1.0, 40  # K below which a single loss determines delta; bisection steps for it
 
 
 class Tilt(NamedTuple):
@@ -70,7 +70,7 @@ class Aim:
         return total
 
     def _log_single(self, epsilon: float) -> float:
-        """Approximate log delta if more than one loss is extremely improbable."""
+        """Approximate log delta if two or more large losses together are extremely improbable."""
         with np.errstate(divide="ignore"):
             return float(np.log(sum(count * law.excess(epsilon) for law, count in self._laws)))
 
@@ -123,9 +123,9 @@ class Aim:
         return found
 
     def line(self, epsilon: float, wanted: float) -> tuple[Tilt, float]:
-        """Return a line, and the tilt of its right alias, with aliases as small as ``e^wanted`` at a short period P.
+        """Return the tilts of a line and of its right alias, with aliases as small as ``e^wanted`` at a short period P.
 
-        At a lower tilt P may be shorter, as ``y - t`` is larger; but terms are larger, and need more nodes and bits.
+        At a lower tilt t, P may be shorter, as ``y - t`` is larger; but larger terms need more nodes and bits.
         """
         heights = self._cumulants + self._log_peaks - self._tilts * epsilon
         heights = np.where(np.isfinite(heights), heights, np.inf)
@@ -154,7 +154,7 @@ def _share(at: Tilt) -> float:
 
 
 class Law:
-    """A law of finitely many losses that represents that of a round, in doubles.
+    """A law of finitely many losses, in doubles, that represents the law of a round.
 
     Args:
         loss: the losses.
@@ -194,7 +194,7 @@ def _gaussian(item: SampledGaussian) -> Law:
 
 
 def _laplace(theta: Fraction) -> Law:
-    """Law of Laplace noise: two atoms, and some places between for the density ``e^((l - theta)/2) / 4``."""
+    """Law of Laplace noise: two atoms, and losses between them that represent the density ``e^((l - theta)/2) / 4``."""
     loss = float(theta) * PLACES
     weight = np.full(len(loss), math.log(0.25 * float(loss[1] - loss[0])))
     weight[[0, -1]] = math.log(0.5)

@@ -15,7 +15,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 SPARE_BITS = 16  # number of working bits that a sum may lose
-MOST_BITS = 1 << 18  # with which a sum is formed whose terms cancel
+MOST_BITS = 1 << 18  # largest number of bits for a sum whose terms cancel
 
 
 class Outcome(NamedTuple):
@@ -47,7 +47,7 @@ def exponential_ball(number: Exponential) -> Ball:
 
 @dataclass(frozen=True, slots=True)
 class FiniteLaw:
-    """Finitely many outcomes; Poisson-sampled where rate < 1, else without a direction."""
+    """Finitely many outcomes; Poisson-sampled if rate < 1, otherwise without a direction."""
 
     law: ExactFinite
     direction: Direction | None

@@ -1,7 +1,7 @@
 """Nested boxes below the density of a loss, which bound its characteristic function from a given height on.
 
 Let the density of the loss under a tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds at most
-``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <= env(u) =
+``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, ``u = s l_i / 2``, the rest at most its mass; ``|sin u / u| <= env(u) =
 min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi]
 and the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on.
 """

@@ -3,13 +3,13 @@
 A mass is a whole multiple of ``2^-bits``, and cell n of a grid of fineness f stands for ``n unit 2^-f``. Let
 D(eps) be ``E (1 - e^(eps - L))_+`` of a list of rounds, whose losses are L under P; an infinite loss counts 1.
 
-**From above.** A law on the grid is *above* a list of rounds if its D is at least theirs at every real eps. As D of two
-independent lists together is the mean of D of one list at eps minus a loss of the other, laws above each of them
-compose to a law above both. A law stays above under each of these steps:
+**From above.** A law on the grid is *above* a list of rounds if its D is at least theirs at every real eps. The D of
+two independent lists together is the mean, over the loss l of one list, of the other's D at eps - l. So laws above each
+list compose to a law above both. A law stays above under each of these steps:
 
 - a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
 - a loss x between a and b is split, with the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b, the rest to
-  a: mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of that (Jensen).
+  a: mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of ``e^-x`` (Jensen).
 
 The masses stored are upper bounds on those of such a law, whose own masses never sum to more than 1: the lost mass of a
 sum is then at most the sum of the lost masses. The law of a sum of independent losses is a product of polynomials with
@@ -18,11 +18,12 @@ coefficients rounded up; one above 1 becomes 1, so that no rounding, however coa
 **From below.** A cell represents a set of outcomes. With any map from the outcomes of all rounds to cells, and any set
 E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here is the sum of the rounded losses
 of the rounds, with pairs of neighbouring cells merged from time to time, so that the masses of cells under P and under
-Q are products of polynomials; those of P are rounded down, those of Q up. Cells that are left out are in no E.
+Q are products of polynomials; masses under P are rounded down, masses under Q up. Cells left out belong to no E.
 
-The error of both is about the variance of the rounding times half the density of the loss at eps: of second order in
-the grid. Rounds are composed by repeated squaring, each square being cut where masses become negligible and moved to a
-grid as coarse as its width allows, so that losses are rounded about once per binary digit of the number of rounds.
+The error of either bound is about the variance of the rounding times half the density of the loss at eps: of second
+order in the grid. Rounds are composed by repeated squaring. Each square is cut where masses become negligible, and
+moved to a grid as coarse as its width allows, so that losses are rounded about once per binary digit of the number of
+rounds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from flint import arb, fmpz_poly
 from hockeystick.engines.proof.atoms import Outcome
 from hockeystick.numerics.balls import Ball, precision
 
-MORE_BITS = 32  # of a share by which a mass is split, beyond those of the mass
+MORE_BITS = 32  # bits of a share by which a mass is split, beyond those of the mass
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ class Cells:
         return Cells(self.scale, self.fine, self.first + other.first, above, self.lost + other.lost, p, q)
 
     def coarser(self) -> Cells:
-        """Return the laws on every second cell; the upper law splits the others, the lower joins them to the last."""
+        """Return the laws on the even cells; the upper law splits each odd cell, the lower adds it to its left."""
         bits = self.scale.bits + MORE_BITS
-        with precision(bits + MORE_BITS):  # the share of a cell that goes up
+        with precision(bits + MORE_BITS):  # share of a cell's mass that goes up
             share = 1 / (1 + (-self.scale.spacing(self.fine)).exp())
             low, high = parts_below(share, bits), parts_above(share, bits)
         front = [0] * (self.first % 2)

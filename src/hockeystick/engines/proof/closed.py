@@ -13,8 +13,8 @@ Phi is the standard normal distribution, q the rate, x0 the outcome at which the
 
 **Laplace.** With theta = distance / scale, the law of one loss under P is ``e^((l - theta)/2) nu(dl)`` with nu the
 atoms 1/2 at -theta and theta and the density 1/4 between (``pairs/laplace.py``: ``e^-(theta - x) / 2`` in x, ``l = 2x -
-theta``), and ``int e^(wl) nu(dl) = e^(theta w) (1 + 1/(2w)) / 2 + e^(-theta w) (1 - 1/(2w)) / 2``. So of k_i rounds of
-theta_i each, k in total with T the sum of all theta, the law of the sum is ``e^((l - T)/2) nu(dl)``, where the
+theta``), and ``int e^(wl) nu(dl) = e^(theta w) (1 + 1/(2w)) / 2 + e^(-theta w) (1 - 1/(2w)) / 2``. For k_i rounds of
+theta_i each, k in total, with T the sum of all theta, the law of the sum is ``e^((l - T)/2) nu(dl)``, where the
 transform of nu is a sum over all j with ``0 <= j_i <= k_i``, J the sum of them,
 
     2^-k sum_j [prod C(k_i, j_i)] e^(l_j w) sum_c K_Jc (2w)^-c ,  l_j = T - 2 sum j_i theta_i ,
@@ -26,7 +26,7 @@ For Re w > 0 ``e^(l_j w) w^-c`` is the transform of ``(l_j - l)_+^(c-1) / (c-1)!
     delta(eps) = e^((eps - T)/2) 2^-k sum_j [prod C(k_i, j_i)] sum_c K_Jc h_c(D_j) ,
     h_c(D) = 2^-c int_0^D 2 sinh((D - v)/2) v^(c-1) / (c-1)! dv = 2 sum of (D/2)^m / m! over m = c+1, c+3, ... ,
 
-``h_0 = 2 sinh(D/2)``: in parts twice, ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms cancel; balls show how much
+``h_0 = 2 sinh(D/2)``; by parts twice, ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms cancel; balls show how much
 is left.
 
 **Small sums.** For rounds with finitely many outcomes, delta(eps) is the sum of ``(p - e^eps q)_+`` over all outcomes
@@ -92,10 +92,10 @@ class ClosedForm:
         return bool(rounds.mu_squared) or rounds.sampled.total() == 1
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Return ends that agree to 64 bits, or 0 and an upper end if delta is too small for any double in between.
+        """Return ends that agree to 64 bits, or 0 and an upper end if that end is below all positive doubles.
 
         Raises:
-            NotApplicableError: no precision gives them.
+            NotApplicableError: no allowed precision gives such ends.
         """
         bits = LEAST_BITS
         while bits <= MOST_BITS:

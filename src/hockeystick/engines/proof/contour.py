@@ -5,7 +5,7 @@ With K the sum of log m over all rounds, ``F(z) = K(z) - eps z - log z - log(1 +
 
     S = (1 / P) sum_j e^(F(t + i j ds)) = sum_m e^(t P m) delta(eps + P m) .
 
-- aliases: all terms on the right but m = 0 are positive, so that ``S - delta`` is at least 0; and it is at most
+- aliases: ``S - delta`` is the sum of the terms on the right with m != 0. These are not negative, and sum to at most
 
       1 / (e^(tP) - 1)  +  e^(K(y) - y eps) peak(y) / (e^((y - t) P) - 1),    peak(y) = y^y / (1+y)^(1+y) ,
 
@@ -32,12 +32,12 @@ from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, powers, precision, upper
 from hockeystick.values.errors import NotApplicableError
 
-MAX_POINTS = 150_000  # of a line
+MAX_POINTS = 150_000  # points of a line
 START, STRIDE = 0.7, 1.15  # first end of the sum relative to that of a normal law, and the factor to the next
 MOST_VALUES = 200_000  # points of all kinds of rounds together: a second or so
-MOST_LOST = 0.1  # of a density, above boxes
-GUARD_BITS = 44  # beyond those of the remainders and of the number of rounds
-ROUGH = -5.0  # log of remainders where a factor counts
+MOST_LOST = 0.1  # largest share of a density that boxes leave uncovered
+GUARD_BITS = 44  # bits beyond those for the remainders and the number of rounds
+ROUGH = -5.0  # log of the remainders of m(t) where a constant factor of accuracy suffices
 
 
 class Contour:
@@ -76,7 +76,7 @@ class Contour:
             if count * len(along) > MOST_VALUES:
                 raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
             points = (acb(arb(self._t), arb(self._step) * j) for j in range(count))
-            terms = [arb(self._step) / arb.pi() / (z * (1 + z)) for z in points]  # those at s and at -s
+            terms = [arb(self._step) / arb.pi() / (z * (1 + z)) for z in points]  # terms at s and at -s together
             terms[0] /= 2
             for line, times in along:
                 terms = [term * value**times for term, value in zip(terms, line.values(self._step, count), strict=True)]

@@ -1,4 +1,4 @@
-"""Proved ends of delta and epsilon for one direction: choice among three methods, and of where to look.
+"""Proved ends of delta and epsilon for one direction: chooses one of three methods, and where to look.
 
 Floating point proposes (tilts, guesses of epsilon, where to stop), balls decide: no end depends on an approximation.
 """
@@ -22,13 +22,13 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 LEAST_TOLERANCE = 1e-30  # smallest relative size requested of remainders
-LEAST_SCALE = 1e-3  # of epsilon, below which it is known to a part of that
+LEAST_SCALE = 1e-3  # below this epsilon, the gap is relative to it instead of epsilon
 ATTEMPTS = 4  # each looks where the last one pointed
 QUICK, FIRST = 1 << 9, 1 << 11  # cells of laws on a grid, for a quick bound and for the first sharp one
-FINER, FINEST = 1.3, 128.0  # factors for the number of cells: beyond the root of a width's excess, and at most
+FINER, FINEST = 1.3, 128.0  # factors of the number of cells: on the root of a width's excess; largest
 WIDE = 1e-2  # relative width that a quick bound may have
 DEEPER = 40.0  # decrease of the assumed log delta if nothing is known of it
-SMALLER_TILTS = 12  # each a quarter of the last
+SMALLER_TILTS = 12  # tilts tried, each a quarter of the last
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested."""
 
@@ -164,5 +164,5 @@ class ProofEngine:
 
 
 def _more(cells: int, excess: float) -> int:
-    """Return the number of cells that removes an excess factor of a width, which falls with the number squared."""
+    """Return the number of cells that divides a width by ``excess``; widths fall with the square of the number."""
     return math.ceil(cells * min(FINER * math.sqrt(excess), FINEST)) if excess < math.inf else 2 * cells

@@ -1,4 +1,4 @@
-"""Purely atomic rounds, any number of them and of losses: delta between two laws on a grid.
+"""Delta of purely atomic rounds, with any number of rounds and losses, bounded by two laws on a grid.
 
 Both laws are computed in whole numbers, with rounding to the safe side at every step (``cells.py`` gives the
 inequalities). With A_n the mass of the cells from n on and B_n their mass under Q, ``e^-loss`` times each,
@@ -31,14 +31,14 @@ from hockeystick.numerics.balls import Ball, precision
 from hockeystick.values.errors import NotApplicableError
 
 SHARE = 0.02  # share of the requested width of log delta for cuts, and for roundings
-SPARE_BITS = 64  # of balls, beyond those of the masses
+SPARE_BITS = 64  # bits of balls, beyond those of the masses
 PARTS = 1 << 40  # parts of a range of losses, in which their common spacing is sought
-LEAST_STEPS = 1 << 22  # of a range of losses, at most, that a spacing which they are taken to have leaves
+LEAST_STEPS = 1 << 22  # a common spacing is used if the range of losses has fewer steps than this
 MOST_BITS = 350_000_000  # of the cells of all products: some seconds
-ATOM = 3_000.0  # bits that take as long as an outcome of a round
+ATOM = 3_000.0  # bits that take as long to process as one outcome of a round
 LEAST_LOG_DELTA = -700.0  # logs of masses are doubles
-LARGEST = 1e6  # epsilon: masses under Q have as many bits more
-SPARE_EPSILON = 40.0  # over the tilt: how far from the guess an epsilon has all of its bits
+LARGEST = 1e6  # largest epsilon: masses under Q need more bits in proportion to it
+SPARE_EPSILON = 40.0  # divided by the tilt: range above the guess in which an epsilon has full precision
 
 
 class Kind(NamedTuple):
@@ -69,7 +69,7 @@ class GridLaws:
         length: number of cells of a law.
 
     Raises:
-        NotApplicableError: they would take too long, or delta is too small.
+        NotApplicableError: the laws would take too long, or delta is too small.
     """
 
     name = "grid of whole numbers"
@@ -99,7 +99,7 @@ class GridLaws:
             for kind in kinds:
                 fine = _fineness(kind, unit, finest, length)
                 one = fitting(Cells.of(kind.outcomes, kind.offset, scale, fine, kind.left_out), length)
-                # at each product, sums of n rounds are cut by n parts out of as many as there are rounds
+                # the allowance for cuts is divided among all rounds: the law of n rounds may be cut by n shares
                 laws.append(power(one, kind.times, length, lambda size: whole * size))
             self._lay(reduce(lambda one, other: together(one, other, length, whole), laws))
 
@@ -170,7 +170,7 @@ def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
     apart = [outcome.loss - kind.offset for kind in kinds for outcome in kind.outcomes]
     widest = max(abs(float(one.mid())) for one in apart) or 1.0
     scale = arb(PARTS) * arb(PARTS) / arb(widest)
-    least, found = PARTS, 0  # roundings are far below the first of them
+    least, found = PARTS, 0  # roundings are far below ``least``
     for one in apart:
         a, b = found, abs(int((one.mid() * scale).mid().floor().unique_fmpz()))
         while b > least:

@@ -44,12 +44,12 @@ from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, pha
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # Y of 1 / mu, at most; where a power of g is negative
-LIFTS = np.linspace(0.02, 1.0, 50)  # Y that are tried, of the largest
-MAX_NODES = 20_000  # of a line
-MOST_PRODUCTS = 20_000_000  # of nodes and points: a second or so
+LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # largest Y times mu; the same where a power of g is negative
+LIFTS = np.linspace(0.02, 1.0, 50)  # heights Y that are tried, relative to the largest
+MAX_NODES = 20_000  # nodes of a line
+MOST_PRODUCTS = 20_000_000  # nodes times points: a second or so
 MOST_PIECES = 2000  # pieces of the density of a sampled Gaussian's loss, for boxes below it
-LAPLACE_PIECES = 64  # of the smooth part of Laplace noise
+LAPLACE_PIECES = 64  # pieces of the smooth part of Laplace noise
 
 
 class Line:
@@ -170,7 +170,7 @@ class SampledLine(Line):
         log_tolerance: log of the desired remainders, relative to m(t).
 
     Raises:
-        NotApplicableError: it would take too long.
+        NotApplicableError: the line would take too long.
     """
 
     def __init__(self, item: SampledGaussian, t: float, log_tolerance: float) -> None:
@@ -226,7 +226,7 @@ class SampledLine(Line):
             high = max(math.sqrt(2 * halves), (1 + t) * mu + math.sqrt(2 * max(halves + hump, 1.0)))
             light = math.exp(min((hump + depth) / t, -math.log(2))) if t else 0.0
             near = math.sqrt(2 * max(depth - t * math.log1p(-light), 1.0))
-            if hump + halves <= 0 and near < high and light > 0:  # the hump is so light that it is left out
+            if hump + halves <= 0 and near < high and light > 0:  # the hump is light enough to leave out
                 high, share = near, light
         number = min((high - low) / dx, MAX_NODES + 1)
         return Nodes(low, dx, math.ceil(number) + 1, lift, share)

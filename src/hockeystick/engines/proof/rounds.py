@@ -117,7 +117,7 @@ class ExactRounds:
     def supremum(self) -> Ball:
         """Return the largest finite loss of bounded rounds."""
         out = arb(0)
-        for kind in (self.sampled, self.discrete):  # of a record added: g >= 1 - q
+        for kind in (self.sampled, self.discrete):  # largest losses of adding a record: g >= 1 - q
             for item, count in kind.items():
                 out -= count * (1 - ball(item.rate)).log()
         for law, count in self.finite.items():

@@ -10,10 +10,10 @@ from flint import arb
 
 from hockeystick.numerics.balls import Ball
 
-STEPS = 100  # of the secant method, which needs a handful, and outward from the root
-SHARE = 0.1  # of the distance between the ends of log delta, which also ends the secant method
-CLOSE = 1e-6  # of log delta, below which the method ends with steps of the least size
-LEAST = 1e-300  # epsilon that is distinguished from 0
+STEPS = 100  # most secant steps (a handful suffice), and most steps outward from the root
+SHARE = 0.1  # the secant method also ends within this share of the width of log delta
+CLOSE = 1e-6  # distance of log delta below which a step of one double ends the method
+LEAST = 1e-300  # smallest epsilon that is distinguished from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _root(evaluator: Evaluator, target: Ball, guess: float, slope: float) -> tup
         excess = float((middle / target).log().mid()) if middle > 0 else -math.inf
         low, high = (epsilon, high) if excess > 0 else (low, epsilon)
         if abs(excess) <= SHARE * _log_ratio(found.upper, found.lower) or high < LEAST:
-            break  # the ends are much farther apart
+            break  # the ends of delta are much farther apart than this
         after = 0.5 * (low + high)
         if math.isfinite(excess):
             if before is not None and epsilon != before[0]:
