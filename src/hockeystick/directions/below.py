@@ -1,8 +1,8 @@
 """Lower bounds of rounds: the compositions that some instance attains (see ``pairs/sides.py``).
 
-The truth of a direction is a maximum over instances, so each composition here is a lower bound, and the best of them is
-the lower end. A trade-off function is a minimum over instances: one instance gives an upper bound, from both of its
-orderings.
+The truth of a direction is a maximum over instances, so each composition here gives a lower bound, and the largest of
+these is the lower end. A trade-off function is a minimum over instances: any one instance gives an upper bound, from
+both of its orderings.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hockeystick.values.interval import Interval
 
 
 class Instance(NamedTuple):
-    """Two neighbouring datasets and the rounds run on them: the laws of one against those of the other, both ways."""
+    """Two neighbouring datasets: the rounds on one against the rounds on the other, in both orders."""
 
     forward: Composition
     backward: Composition
 
 
 def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
-    """Return each composition that an instance attains, with its direction; equal ones once.
+    """Return each distinct composition that an instance attains, with its direction.
 
     Every kind must have a lower bound (``Directions.known_from_below``).
     """
@@ -41,9 +41,9 @@ def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
 
 
 def instances(directions: Directions) -> list[Instance]:
-    """Return the instances, each from both sides, for an adjacency with both sides.
+    """Return the instances, each in both orders; the adjacency must have both directions.
 
-    An instance that is another one with exchanged laws is left out.
+    An instance that is another instance with its two laws exchanged is left out.
     """
     out: list[Instance] = []
     direction = directions.adjacency.directions[0]
@@ -74,7 +74,7 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
 
 
 def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Composition, ...]:
-    """Sides of the instance at one index in one direction: both if the direction is replacing a record."""
+    """Orders of the instance at one index in one direction: both orders if a record is replaced, else one."""
     if direction is not Direction.REPLACE_ONE:
         return (_at(directions, direction, at),)
     backward = Composition((known.below[-1 - _place(known, at)], count) for known, count in _run(directions, direction))
@@ -82,7 +82,7 @@ def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Compo
 
 
 def _at(directions: Directions, direction: Direction, at: int) -> Composition:
-    """Composition of the alternatives at one index."""
+    """Composition of each kind's alternative at one index."""
     return Composition((known.below[_place(known, at)], count) for known, count in _run(directions, direction))
 
 
@@ -92,7 +92,7 @@ def _alternatives(directions: Directions, direction: Direction) -> int:
 
 
 def _place(known: Known, at: int) -> int:
-    """Index among the alternatives of a kind, which is the last one if it has fewer."""
+    """Index of a kind's alternative; the last one if the kind has fewer alternatives."""
     return min(at, len(known.below) - 1)
 
 

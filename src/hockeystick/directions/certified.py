@@ -37,10 +37,10 @@ from hockeystick.values.side import Side
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
-GATHERED_GAP = 1e-2  # gathered ends are farther apart than that
-FROM_ABOVE = 0.6  # share of a call's work for the upper end, if the lower end uses other pairs
+GATHERED_GAP = 1e-2  # least width of the interval if kinds are gathered
+FROM_ABOVE = 0.6  # share of a call's work for the upper end, if the lower end has other pairs
 LAST_RESORT = 10.0  # seconds for the moments of curves without pairs, which have no other answer
-BEFORE_MOMENTS = 0.9  # share of the work left for the pair that replaces curves; the moments of all follow
+BEFORE_MOMENTS = 0.9  # share of the work left for the pair that replaces curves; moments of all rounds follow
 FIRST = 0.7  # share of a call's work for the direction that runs first
 FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
 COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the worst
@@ -100,7 +100,7 @@ def _certified_delta(directions: Directions, epsilon: float, gap: float | None, 
 
 
 def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
-    """Larger of both directions of Gaussian rounds, which the core computes side by side (``engines/core/ask.py``).
+    """Larger answer of both directions of Gaussian rounds, which the core computes together (``engines/core/ask.py``).
 
     ``None`` for other rounds, and if the interval is wider than the gap times the size of its upper end.
     """
@@ -126,10 +126,10 @@ def _bound(worst: Direction, found: Interval) -> Bound:
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
 ) -> tuple[Direction, Interval]:
-    """Interval of the pairs if they have both ends or there is no lower bound; else between two compositions.
+    """Interval of one composition if it has both ends or there is no lower bound; else between two compositions.
 
     The upper end is that of the dominating pairs in the worst direction. The lower end is the largest lower end of the
-    attained compositions in any direction: each side has its own maximum.
+    attained compositions in any direction: each end has its own maximum.
     """
     subjects = _directions(directions)
     if directions.one_curve or not directions.known_from_below:
@@ -156,7 +156,7 @@ def checked_gap(gap: float) -> float:
 def worst_direction(
     directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T, Interval], Interval]
 ) -> tuple[Direction, Interval]:
-    """Return the larger lower end and the larger upper end, which bound the larger of the truths, and the direction.
+    """Return the worst direction, and an interval for the larger truth: the larger lower end to the larger upper end.
 
     The first direction is computed at the requested gap. For another one, a glance at a coarse gap suffices if it lies
     below the result so far, or if the glance was limited itself: a narrower gap would be limited, too.
@@ -188,7 +188,7 @@ def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:
-    """True if two directions are known to be one with P and Q exchanged, so that their total variation is equal.
+    """True if one direction is known to be the other with P and Q exchanged, so that their total variation is equal.
 
     At epsilon 0 delta is the total variation distance, which does not change when P and Q are exchanged.
     """
@@ -207,7 +207,7 @@ def _both(glanced: Interval, asked: Interval) -> Interval:
 
 
 def _reason(subjects: Sequence[tuple[Direction, Gathered]], found: Interval) -> str | None:
-    """Reason for a wide or infinite interval; if rounds have only a curve, that reason."""
+    """Reason for a wide or infinite interval: its own, or else that some rounds have only a Renyi curve."""
     return found.limited or (ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None)
 
 
@@ -245,7 +245,7 @@ def _subject(rounds: RenyiComposition) -> Gathered:
 def _from_above(
     rounds: RenyiComposition, found: Interval, ask: Callable[[Composition, EngineFactory], Interval]
 ) -> Interval:
-    """Answer by a pair in place of curves, or the Renyi bound of all rounds if that is lower; named accordingly."""
+    """Answer by a pair in place of curves, or the Renyi bound of all rounds if lower; names the engine used."""
     rough = ask(cast(Composition, rounds), RenyiEngine)  # needs moments only
     if rough.upper < found.upper:
         return rough
@@ -279,7 +279,7 @@ def _asked(
     engine: EngineFactory,
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
 ) -> Interval:
-    """Answer for all kinds; if many, from the lower end of the milder to the upper end of the worse gathered side."""
+    """Answer for all kinds; if kinds are many, between the milder and the worse composition of gathered kinds."""
     if not rounds.many:
         return ask(rounds.exact, gap, engine)
     found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
@@ -298,7 +298,7 @@ def _asked(
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
-    """Answer of a contour for all kinds, if that engine may be used and is sharper than the gathered kinds.
+    """Answer of a contour for all kinds, if the contour engine may be used and is sharper than gathered kinds.
 
     Without remaining work no contour is begun: finding its tilt alone takes half a second for all kinds.
     """
@@ -317,7 +317,7 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
-    """Interval between the two gathered sides."""
+    """Interval from the lower end of the milder to the upper end of the worse gathered composition."""
     lower, upper = min(milder.lower, worse.upper), worse.upper
     estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
     limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason

@@ -46,7 +46,7 @@ class DirectionCurve:
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition, self._gap = composition, gap
         self._gathered = gathered(composition)
-        # kinds that are one factor of a contour are gathered only if it is wide
+        # kinds that a contour takes as one factor are gathered only if its interval is wide
         self._exact = not self._gathered.many or self._gathered.bundled
         self._curve = (ContourCurve if self._gathered.many else Curve)(composition, gap)
 
@@ -78,14 +78,14 @@ class DirectionCurve:
         return found
 
     def _between(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Gathered ends: the lower one of the milder side, the upper one of the worse."""
+        """Ends by gathered kinds: the lower end of the milder composition, the upper end of the worse."""
         with share(0.5):
             milder = self._sides[0].log_delta(epsilon, enough)
         worse = self._sides[1].log_delta(epsilon, enough)
         return Ends.of(milder.lower, worse.estimate, worse.upper)
 
     def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the whole composition; delta at any epsilon is at most that at epsilon 0, the total variation."""
+        """Ends of the whole composition; delta is at most its value at epsilon 0, the total variation."""
         found = self._of_losses(epsilon, enough)
         variation = self.composition.variation(1.0)
         if not 0 < variation < 1:
@@ -110,7 +110,7 @@ class DirectionCurve:
         if infinite == 0:
             return finite
         low, high = self.composition.infinite_mass_ends
-        # near 0 the lower end of that mass is 0, whose logarithm is -inf: adding nothing below is safe
+        # the lower end of a mass near 0 is 0, with logarithm -inf: adding nothing to the lower end is safe
         log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
             np.minimum(_log_sum(finite.lower, log_low, Side.BELOW), 0.0),
@@ -181,7 +181,7 @@ class WorstCurve:
         self.directions = tuple(self._of)
 
     def in_direction(self, direction: Direction, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return log delta of one direction; if both are mirror images, of the one that represents both."""
+        """Return log delta of one direction; of two mirror images, one represents both."""
         curve = self._of.get(direction, self._curves[0])
         return curve.log_delta(epsilon, enough)
 
@@ -199,7 +199,7 @@ class SidedCurve:
 
     Args:
         directions: rounds in each direction.
-        gap: largest relative width of delta allowed of either; ``None`` for the engines' defaults.
+        gap: largest relative width of delta allowed for each curve; ``None`` for the engines' defaults.
 
     Attributes:
         above: curves of the dominating pairs in each direction.
@@ -223,12 +223,12 @@ class SidedCurve:
 
     @property
     def tight(self) -> bool:
-        """True if both sides belong to the same pairs."""
+        """True if both ends come from the same pairs."""
         return self.above is self.below
 
     @cached_property
     def instances(self) -> tuple[WorstCurve, ...]:
-        """Both sides of each instance, named ``remove`` and ``add`` for every adjacency."""
+        """Both orders of each instance, named ``remove`` and ``add`` whatever the adjacency."""
         return tuple(
             self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
             for forward, backward in instances(self._asked)

@@ -47,7 +47,7 @@ class Directions:
         Args:
             rounds: pair (or curve, or pairs with their sides) and count of every kind of rounds, for each direction of
                 a neighbouring relation; the kinds and their counts are the same in all of them, in the same order.
-            tight: True if pairs without a side are exact and do not only dominate: answers then have a lower end,
+            tight: True if pairs without a side are exact rather than only dominating: answers then have a lower end,
                 unless a round has no pair.
 
         Raises:
@@ -88,7 +88,7 @@ class Directions:
         return self._kept[direction]
 
     def known(self, direction: Direction) -> list[tuple[Known, int]]:
-        """Return the pairs with their sides, and the count, of every kind of rounds in one direction.
+        """Return, for every kind of rounds in one direction, its pairs with their sides, and its count.
 
         Raises:
             UnsupportedError: a round has no proved dominating pair.
@@ -98,12 +98,12 @@ class Directions:
 
     @cached_property
     def tight(self) -> bool:
-        """True if the pair of every round is tight in every direction: then one composition has both ends."""
+        """True if the pair of every round is tight in every direction: one composition then gives both ends."""
         return self._all(Tight)
 
     @cached_property
     def one_curve(self) -> bool:
-        """True if the pairs above have both ends of delta: all are tight, or a lone round attains its delta."""
+        """True if the dominating pairs give both ends of delta: all are tight, or a lone round attains its delta."""
         if self.tight or sum(count for _, count in self.kinds) != 1:
             return self.tight
         return all(isinstance(known, Tight) or (isinstance(known, Between) and known.alone) for known in self._run())
@@ -115,7 +115,7 @@ class Directions:
 
     @property
     def why(self) -> str:
-        """Reasons for different pairs above and below; empty if there are none."""
+        """Reasons why pairs above and below differ; empty if none do."""
         return "; ".join(dict.fromkeys(known.why for known in self._run() if isinstance(known, Between)))
 
     def _all(self, *sides: type[Tight] | type[Between]) -> bool:
@@ -129,7 +129,7 @@ class Directions:
                     yield known
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """Return the dominating pair and count of every kind of rounds in one direction; a product gives its factors.
+        """Return the dominating pair and count of every kind of rounds in one direction; a product yields its factors.
 
         Raises:
             UnsupportedError: a round has no proved pair.
@@ -138,7 +138,7 @@ class Directions:
         return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """Return the Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
+        """Return the Renyi curve and count of every kind of rounds in one direction; some kinds have no pair.
 
         Raises:
             UnsupportedError: no guarantee is proved for a round.
@@ -159,7 +159,7 @@ class Directions:
         ]
 
     def together(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """Return :meth:`pairs`, with one pair for several rounds if that is known to be smaller than their composition.
+        """Return :meth:`pairs`, with several rounds as one pair if it is known to be less than their composition.
 
         Raises:
             UnsupportedError: a round has no proved dominating pair.
@@ -197,7 +197,7 @@ def _pairs_of(kind: Kind, direction: Direction) -> Known | None:
 
 
 def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve:
-    """The pair with its side; ``side`` if it has none.
+    """Return the pair with its side: its own, or ``side`` if it has none.
 
     Raises:
         InvalidInputError: it is neither a pair nor a Renyi curve.
@@ -222,7 +222,7 @@ def compositions(
 
     Raises:
         UnsupportedError: a round has no proved dominating pair.
-        NotApplicableError: the number of different rounds takes too long one by one.
+        NotApplicableError: computing so many different rounds one by one would take too long.
     """
     pairs = directions.together if together else directions.pairs
     found = distinct(directions, lambda direction: Composition(pairs(direction)))
@@ -233,7 +233,7 @@ def compositions(
 
 
 def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """Return the directions to compose, for methods that use pairs, and curves of rounds without a pair.
+    """Return the directions to compose, for methods that use pairs, or curves where rounds have no pair.
 
     Returns:
         A :class:`Composition` in each direction in which every round has a pair.
@@ -267,7 +267,7 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
 
     Raises:
         UnsupportedError: no guarantee is proved for a round.
-        NotApplicableError: the number of different rounds takes too long one by one.
+        NotApplicableError: computing so many different rounds one by one would take too long.
     """
     found = distinct(directions, lambda direction: RenyiComposition(directions.curves(direction)))
     for _, composition in found:
@@ -276,7 +276,7 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
 
 
 def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: float = PATIENCE) -> None:
-    """Refuse a composition that takes too long for a method that treats each kind of rounds separately.
+    """Refuse a composition that would take too long with a method that treats each kind of rounds separately.
 
     Args:
         composition: rounds of one direction.
@@ -284,7 +284,7 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
         patience: largest time in seconds.
 
     Raises:
-        NotApplicableError: it takes too long.
+        NotApplicableError: the method would take longer than ``patience``.
     """
     seconds = effort * sum(curve.seconds for curve, _ in composition.rounds)
     if seconds > patience:

@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float64]
 
 TABLE = 65  # epsilons at which the search starts
 STEPS = 4  # secant steps
-WIDENINGS = 30  # largest number of widenings of an end that is not on its side
+WIDENINGS = 30  # most widenings of an end that is not certified yet
 INFINITE_LOG = 1e150  # size of the number that replaces minus infinity in the table
 FIRST_WIDENING = 1e-9  # first relative widening of epsilon, besides that from the interval of delta
 
@@ -33,7 +33,7 @@ def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float
         return Ends(delta, delta, delta)
     at, back = np.unique(delta, return_inverse=True)
     ends = np.empty((3, len(at)))
-    # the smallest delta is computed alone: its epsilon bounds the others; so are those without a finite one
+    # the smallest delta is computed alone, as its epsilon bounds the others; if infinite, the next one too
     place, farthest = 0, math.inf
     while place < len(at) and math.isinf(farthest):
         farthest = _put(ends, directions, place, float(at[place]), gap)
@@ -56,7 +56,7 @@ def _put(ends: Array, directions: Directions, place: int, delta: float, gap: flo
 
 
 def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
-    """Ends, and a mask of those not found; log deltas increase, and epsilon is below ``farthest``."""
+    """Return ends, and a mask of those not found; targets increase, and epsilons are below ``farthest``."""
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
     known = np.minimum.accumulate(np.maximum(known, -INFINITE_LOG))
@@ -81,10 +81,10 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
 def _moved(
     curve: WorstCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Each root moved to its certified side, as far as needed, and a mask of those not found.
+    """Return each root moved outward until its bound is certified, and a mask of those not found.
 
     A root is *open* until the bound there is on its side of the target. The first step is the excess of the bound, and
-    each further one is twice as long; after ``WIDENINGS`` a lower end is 0, and an upper one is left open.
+    each further step is twice as long; after ``WIDENINGS`` steps, a lower end is set to 0, and an upper one stays open.
     """
     at = root.copy()
     open_ = np.ones(len(at), dtype=np.bool_)

@@ -66,7 +66,7 @@ def estimated_delta(
 def bounded_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Ends]
 ) -> Bound:
-    """Return the larger of the ends; ``ask`` receives both ends of the delta left for the finite losses."""
+    """Return the larger ends of the directions; ``ask`` gets both ends of the delta left for the finite losses."""
     found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in _composed(directions)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))

@@ -1,7 +1,7 @@
 """Delta of the finite losses of one direction: by an engine, or near the largest loss without one.
 
-Rounds with catastrophic failures have an infinite loss with some probability; it is added elsewhere
-(``certified.py``, ``curve.py``); :func:`log_sum` and :func:`log_less` add and subtract by logarithms.
+Rounds with catastrophic failures have an infinite loss with some probability, which is added elsewhere
+(``certified.py``, ``curve.py``). :func:`log_sum` and :func:`log_less` add and subtract numbers given by logarithms.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
         if at >= high:
             return Interval(-math.inf, -math.inf, -math.inf)
         if at >= low * (1 - Fraction(1, 2**50)):
-            # so near the end that rounding dominates: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
+            # near the end, rounding dominates: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
             return Interval(-math.inf, -math.inf, _below_largest(at, high))
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
         found = engine(composition).log_delta(epsilon, gap)
@@ -58,14 +58,14 @@ def _below_largest(at: Fraction, largest: Fraction) -> float:
 
 
 def log_less(a: float, b: float) -> float:
-    """Return a double below ``log(e^a - e^b)``: minus infinity unless a exceeds b by 1, and a if b is negligible."""
+    """Return a double below ``log(e^a - e^b)``: minus infinity unless a exceeds b by 1; a itself if b is negligible."""
     if b == -math.inf:
         return a
     return a + math.log(-math.expm1(b - a)) - SUM_ERROR * (1 + abs(a)) if b < a - 1 else -math.inf
 
 
 def log_sum(a: float, b: float, side: Side | None) -> float:
-    """Return a double on that side of ``log(e^a + e^b)``, or without a side the nearest computed one.
+    """Return a double on a given side of ``log(e^a + e^b)``; without a side, the computed value itself.
 
     The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
     """

@@ -6,18 +6,18 @@ unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alph
     mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
     regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .
 
-The supremum also covers the points where one of the two rates is the least rate: if no test of a plan has both that
-large, the other is smaller there.
+The supremum also covers the points where one of the two rates equals the least rate. The other rate may be smaller
+there, if no test of a plan has both rates that large.
 
 **Upper end of mu.** Upper bounds of delta at finitely many epsilons put f above a polygon, the maximum of lines. On
 each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu must suffice at the
-corners, and at the least rate. If a line of the other half is the higher one at the least rate, it stays so: all
-corners belong to the other side, and this one has only the end. **Lower end**: mu at those points, with f replaced by
-an upper bound.
+corners, and at the least rate. If the highest line at the least rate belongs to the other half, it stays the highest:
+all corners then belong to the other half, and this half has only the end. **Lower end**: mu at those points, with f
+replaced by an upper bound.
 
 **Regret.** A diagonal ``v = alpha - beta`` meets each of the curves f and G_mu at one alpha, convex in v; the regret is
-the largest difference. Between two diagonals f's is at most the chord, G's at least its tangents (slope
-``1 / (1 + |G'|)``), and the difference is largest at an end or where the tangents cross.
+the largest difference. Between two diagonals, the alpha of f is at most its chord, that of G_mu at least its tangents
+(slope ``1 / (1 + |G'|)``), and the difference is largest at an end or where the tangents cross.
 
 SciPy's normal distribution function and its inverse get a slack of 1e-12, far above their error.
 """
@@ -60,10 +60,10 @@ class GaussianFit:
 
     Attributes:
         mu: certified interval of the smallest mu with ``f >= G_mu`` wherever both error rates are at least
-            ``least_rate``, or one equals it and the other is smaller; the upper end is the safe one.
+            ``least_rate``, or one equals it and the other is smaller; its upper end is the safe one.
         regret: certified interval of the largest distance, in both error rates at once, by which the plan may be better
             than ``G_mu`` at ``mu.upper``; if it is below 0.01, mu alone describes the plan almost completely.
-        least_rate: smallest error rate covered (see mu).
+        least_rate: smallest error rate covered (see ``mu``).
     """
 
     mu: Bound
@@ -103,16 +103,16 @@ def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
 
 
 def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
-    """Certified ends of the tight mu of one ordering: the steep half and the flat half, each in its own rates."""
+    """Certified ends of the tight mu of one ordering, from its steep half and its flat half, each in its own rates."""
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
         before = math.inf
-        for _ in range(ROUNDS):  # until it is narrow, a round gains too little, or the work is used up
+        for _ in range(ROUNDS):  # until mu is narrow, a round gains too little, or the work is used up
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
             own_lines = float((nodes.upper + nodes.b * least_rate).min())  # all lines, not only those at the corners
             all_lines = float(trade_off.known(np.array([least_rate]), direction)[0].upper[0])
-            if rate[-1] < least_rate or all_lines < (1 - CLEAR) * own_lines:  # the other half has the lines inside
+            if rate[-1] < least_rate or all_lines < (1 - CLEAR) * own_lines:  # the inner lines belong to the other half
                 lower, top = _mu_at(trade_off, direction, least_rate)
                 break
             upper = _mus(rate, reached) + SPARE
@@ -129,7 +129,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
 
 
 def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[float, float]:
-    """Certified ends of the mu that suffices where the rate that is small in a direction equals the least rate."""
+    """Certified ends of the mu that suffices where the smaller rate of a direction equals the least rate."""
     from scipy.special import ndtri
 
     missed = trade_off.rates(np.array([rate]), RATE_GAP, direction)[1]
@@ -147,7 +147,7 @@ def _mus(rate: Array, reached: Array) -> Array:
 
 
 def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray[np.intp]]:
-    """Corners of ``min_i u_i + b_i alpha`` from the least rate to its last line of slope 1: rate, height, line."""
+    """Return rate, height and line of the corners of ``min_i u_i + b_i alpha``, from slope 1 down to the least rate."""
     b, u = nodes.b, nodes.upper
     kept: list[int] = []
     rates: list[float] = []  # where line kept[i] takes over from line kept[i + 1], decreasing
@@ -161,12 +161,12 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
             break
         if kept:
             if at <= least_rate:
-                continue  # it is the higher one throughout, as an upper bound wider than its neighbours may be
+                continue  # this line is above another throughout, as an upper bound wider than its neighbours may be
             rates.append(float(at))
         kept.append(i)
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
     height = np.minimum((u[lines] + b[lines] * corners) * (1 + SPARE), 1.0)
-    # up to where the other rate is the least one: all lines are at least 1 - least_rate from there on
+    # up to where the other rate is the least rate: from there on, all lines are at least 1 - least_rate
     most = math.nextafter(1 - least_rate, 2.0)
     last = max(float(((1 - least_rate - u - 4 * UNIT_ROUNDOFF) / b).max()), 0.0)
     beyond = corners > last
@@ -175,7 +175,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
 
 
 def _of_different_slopes(b: Array, u: Array) -> list[int]:
-    """Indices of lines ``u_i + b_i alpha``, keeping only the lowest of neighbours with equal rounded slopes."""
+    """Indices of lines ``u_i + b_i alpha``; of neighbours with equal rounded slopes, only the lowest is kept."""
     kept: list[int] = []
     for i, (slope, height) in enumerate(zip(b.tolist(), u.tolist(), strict=True)):
         if not kept or slope != b[kept[-1]]:
@@ -234,7 +234,7 @@ def _most(v: Array, alpha: Array, at: Array) -> float:
 
 
 def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
-    """Bound on the largest difference of a convex curve through (v, alpha) and that of G_mu through (v, at)."""
+    """Bound on the largest difference between a convex curve through (v, alpha) and that of G_mu through (v, at)."""
     from scipy.special import ndtri
 
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Interface of a kind of rounds, of which directions are composed."""
+"""Interface of a kind of rounds; the rounds of a direction consist of such kinds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Kind(Protocol):
     """Kind of rounds, with its pairs in each direction."""
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair or pairs of one round, with the side of the truth of each.
+        """Return the pair or pairs of one round, each with its side of the truth.
 
         Raises:
             UnsupportedError: no dominating pair is proved."""
         ...
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of one round: that of its pair, or else a bound.
+        """Return the Renyi curve of one round: its pair's curve, or else an upper bound.
 
         Raises:
             UnsupportedError: nothing is proved."""

@@ -15,7 +15,7 @@ from hockeystick.values.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class FromAbove:
-    """Kind of rounds without a lower bound, since no record need take part in all of the composed rounds.
+    """Kind of rounds without a lower bound, because a record may not take part in all of the composed rounds.
 
     Attributes:
         kind: kind with its lower bounds.
@@ -24,7 +24,7 @@ class FromAbove:
     kind: Kind
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair above only.
+        """Return the dominating pair only.
 
         Raises:
             UnsupportedError: no pair is proved.
@@ -32,7 +32,7 @@ class FromAbove:
         return Above(self.kind.known(direction).above)
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Return the pair above.
+        """Return the dominating pair.
 
         Raises:
             UnsupportedError: no pair is proved.

@@ -1,4 +1,4 @@
-"""Upper bounds as results: that of the worst direction, with mass at infinite loss and the logarithm of delta."""
+"""Upper bounds of the worst direction as results, with mass at infinite loss and the logarithm of delta."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_EPSILON = "no epsilon is finite: the loss is infinite with a probability abov
 
 LOG_DELTA_GAP = 1e-9  # accuracy of log delta from a bound on epsilon
 LEAST_LOG_DELTA = -650.0  # smallest log delta of the search: e^-650 is a double with full precision
-INFINITE_BOUND = 1e6  # value of an infinite bound in the search of the root, in units of epsilon
+INFINITE_BOUND = 1e6  # replaces an infinite bound in the search for the root, in units of epsilon
 
 
 def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]) -> tuple[Direction, float]:
@@ -30,7 +30,7 @@ def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]
 def epsilon_bound(
     name: str, direction: Direction, epsilon: float, reason: str | None = None, order: float | None = None
 ) -> UpperBound:
-    """Return epsilon as a result; ``reason`` is kept even if epsilon is finite."""
+    """Return epsilon as a result; ``reason`` is stored even if epsilon is finite."""
     if math.isinf(epsilon) and reason is None:
         reason = NO_EPSILON
     return UpperBound(epsilon, name, direction.value, order, reason)
@@ -52,8 +52,8 @@ def log_left(delta: float, infinite: float) -> float:
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float, gap: float = LOG_DELTA_GAP) -> float:
     """Return the logarithm of a delta at which a bound on epsilon, as a function of delta, is at most ``epsilon``.
 
-    Any such delta is valid: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The smallest one is found to a gap;
-    below e^-650 only 0 is tried.
+    Any such delta is valid: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The smallest one is found to within
+    ``gap``; below e^-650 only delta = 0 is tried.
     """
     if epsilon_at(0.0) <= epsilon:
         return -math.inf

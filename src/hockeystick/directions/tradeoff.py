@@ -18,10 +18,10 @@ and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` a
     the line through ``(b_(i-1), u_(i-1))`` and ``(b_i, l_i)``,
     and above the line through ``(b_(i+1), l_(i+1))`` and ``(b_(i+2), u_(i+2))``
 
-(slope -1 replaces that of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
-larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
+(where there is no ``b_(i-1)``, the first line has slope -1; at the end, the second has slope 0). With h replaced by the
+larger of two lines, both expressions above are a minimum of two functions that are monotone in b: their supremum is at
 an end of the interval or where the lines cross. So the *vertices* (ends and crossings) represent all b. Beyond the last
-b, ``h >= 0``, for which both expressions decrease: the last b with h = 0 is a vertex too.
+b, ``h >= 0``; at h = 0 both expressions decrease, so the last b with h = 0 is a vertex too.
 
 **Two pairs.** If the dominating pair of a round is not attained by an instance (``pairs/sides.py``), the trade-off
 function of the plan is the minimum over its instances. It is at least that of the pairs above, whose h and h' bound
@@ -51,10 +51,10 @@ FIRST_NODES = 257  # number of evenly spread epsilons before refinement
 ROUNDS = 14  # rounds of refinement of the nodes
 MAX_SHRINKAGE = 0.95  # relative width after a round; above it there is no gain
 PATIENCE = 3  # number of rounds without a gain after which a rate is final
-CHUNK = 1 << 22  # lines times rates at once
+CHUNK = 1 << 22  # lines times rates evaluated at once
 LARGEST_NODE = 600.0  # epsilon whose exponential is well within the range of a double
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
-DEEP = 1e-3  # share of the deltas of the nodes below which delta need not be known
+DEEP = 1e-3  # delta need not be known below this share of the nodes' deltas
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class Nodes:
         return np.exp(self.epsilon)
 
     def vertices(self) -> tuple[Array, Array]:
-        """Return ``(b, l)``, shape (m,) each, which represent all b in an upper bound on f (see the module)."""
+        """Return vertices ``(b, l)``, shape (m,) each; they represent all b in an upper bound on f (see the module)."""
         b, low, high = self.b, self.lower, self.upper
         if len(b) == 1:
             return np.append(b, b), np.append(low, 0.0)
         gaps = np.diff(b)
-        apart = gaps > 0  # neighbours with equal exponentials have no line through them: -1 and 0 again
+        apart = gaps > 0  # neighbours with equal exponentials define no line: use slopes -1 and 0 again
         with np.errstate(divide="ignore", invalid="ignore"):
             before, after = (low[1:-1] - high[:-2]) / gaps[:-1], (high[2:] - low[1:-1]) / gaps[1:]
             left = np.append(-1.0, np.where(apart[:-1], np.maximum(before, -1.0), -1.0))  # slopes at b_i, of intervals
@@ -92,7 +92,7 @@ class Nodes:
         crossing = (x > 0) & (x < gaps)
         x, at = x[crossing], np.flatnonzero(crossing)
         value = np.maximum(low[at] + left[at] * x - SLIP, 0.0)
-        # beyond the last b h has no bound: it represents all of them with h = 0
+        # beyond the last b, h may be 0: the vertex (last b, 0) represents all of these
         return np.concatenate([b, b[at] + x, b[-1:]]), np.concatenate([low, value, [0.0]])
 
 
@@ -102,7 +102,7 @@ class TradeOff:
     Args:
         curve: log delta of the plan.
         steep: direction whose delta bounds small false-positive rates.
-        flat: direction whose delta bounds small false-negative rates, that of the swapped pair.
+        flat: direction of the swapped pair, whose delta bounds small false-negative rates.
         farthest: epsilon up to which delta matters.
         deep: delta below which its lower end does not matter.
     """
@@ -145,10 +145,10 @@ class TradeOff:
         Args:
             fpr: false-positive rates in [0, 1], shape (n,).
             gap: requested relative width of the smaller of the two.
-            steep_in: direction of the steep end by default; that of the flat one exchanges the two error rates.
+            steep_in: the steep end's direction by default; the flat end's direction exchanges the two error rates.
 
         A rate is *wide* until its interval is narrow enough, or *stalled* after several rounds with hardly any gain.
-        Nodes are added around those that bound the wide rates, until there are none or the work is used up.
+        Nodes are added beside those that determine the bounds on wide rates, until no rate is wide or work is used up.
         """
         steep_in = steep_in or self.steep
         out = self.known(fpr, steep_in)
@@ -182,7 +182,7 @@ class TradeOff:
             self.refine(direction, both if steep_in is flat_in else np.unique(places))
 
     def _other(self, direction: Direction) -> Direction:
-        """Direction of the other end, which may be the same."""
+        """Direction of the other end; both ends may have the same direction."""
         return self.flat if direction is self.steep else self.steep
 
     def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
@@ -194,7 +194,7 @@ class TradeOff:
             b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))
             c, g = flat.vertices() if side < 0 else (flat.b, getattr(flat, end))
             one = _least(h, b, fpr)[0] * (1 + side * SLIP)
-            # (1 - alpha - g) / c, the largest; 1 - alpha is exact from a half on, where the difference is small. The
+            # the largest (1 - alpha - g) / c; for alpha >= 1/2, where the difference is small, 1 - alpha is exact. The
             # roundings of a line are relative to its own terms
             two = -_least(g * (1 + side * SLIP) / c, -(1 - side * SLIP) / c, 1 - fpr)[0]
             tpr.append(np.minimum(np.maximum(np.minimum(one, 1 - two + side * SLIP), fpr), 1.0))
@@ -211,11 +211,11 @@ class TradeOff:
 
 @dataclass(frozen=True, slots=True)
 class TradeOffs:
-    """Trade-off functions of a plan, one for each ordering of two neighbours; the plan's is their minimum.
+    """Trade-off functions of a plan, one for each ordering of two neighbours; their minimum is that of the plan.
 
     Attributes:
         above: functions of the dominating pairs, whose lower ends are below the truth.
-        below: functions of the instances, whose upper ends are above the truth. Both are equal if pairs are tight.
+        below: functions of the instances, whose upper ends are above the truth; equal to ``above`` if pairs are tight.
     """
 
     above: tuple[TradeOff, ...]
@@ -223,7 +223,7 @@ class TradeOffs:
 
     @classmethod
     def of(cls, curve: SidedCurve, farthest: float, deep: float) -> TradeOffs:
-        """Return the functions of a plan, one for each ordering that is no other's mirror image."""
+        """Return the functions of a plan, one for each ordering; of two mirror images, only one."""
         above = _orderings(curve.above, farthest, deep)
         if curve.tight:
             return cls(above, above)

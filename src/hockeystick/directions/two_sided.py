@@ -47,8 +47,8 @@ def delta_of(log_delta: Bound) -> DeltaBound:
 def without_lower(directions: Directions, found: Interval) -> Interval:
     """Return the interval unchanged if every pair is tight; else with the trivial lower end.
 
-    A pair that only dominates is composed as if it were the mechanism. The result is at or above the truth, and the
-    lower end of an interval around it is no lower bound. If pairs below are known, their lower end is :func:`raised`.
+    A pair that only dominates is composed as if it were the mechanism. The result is at or above the truth, so the
+    lower end of an interval around it is no lower bound. If pairs below are known, :func:`raised` sets their lower end.
     """
     if directions.tight:
         return found
@@ -61,7 +61,7 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
 
 
 def refuse_contradiction(lower: float, upper: float) -> None:
-    """Refuse a lower end, of the pairs below, that exceeds the upper end of the pairs above.
+    """Refuse a lower end (from the pairs below) that exceeds the upper end (from the pairs above).
 
     Raises:
         InvalidInputError: the lower end exceeds the upper end.
