@@ -20,10 +20,10 @@ HEAP = 1 << 23
 def arrays_from_the_heap() -> None:
     """Make the C library serve arrays of up to HEAP bytes from memory that it keeps, instead of mapping each anew.
 
-    The malloc of glibc maps every block from 128 KiB on separately, and returns free memory at the end of its heap
-    beyond the same size; the pages of the next array are then cleared one by one when touched, which takes longer than
+    The malloc of glibc maps every block of 128 KiB or more separately, and returns free memory at the end of its heap
+    beyond 128 KiB. The pages of the next array are then cleared one by one when touched, which takes longer than
     the formula that fills it. When a mapped block is freed, the two limits rise to its size and twice that (mallopt(3),
-    M_MMAP_THRESHOLD), so it is enough to allocate one block and free it untouched. With other C libraries this does
+    M_MMAP_THRESHOLD), so it is enough to allocate one block and free it untouched. With other C libraries, this does
     nothing. Up to ``2 * HEAP`` free bytes may stay with the process.
 
     >>> arrays_from_the_heap()

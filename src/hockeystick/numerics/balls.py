@@ -1,7 +1,7 @@
-"""Ball arithmetic: exact numbers in, proved inequalities out. Needs python-flint (Johansson 2017 [Joh17]).
+"""Ball arithmetic: from exact numbers to proved inequalities. Needs python-flint (Johansson 2017 [Joh17]).
 
-A ball is a midpoint and a radius; every operation returns a ball that contains all results for all arguments in its
-operands. A comparison is true only if it holds for all of them.
+A ball is a midpoint and a radius. Every operation returns a ball that contains the results for all arguments in its
+operands. A comparison is true only if it holds for all these arguments.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ball(value: Fraction | int) -> Ball:
 
 
 def above(x: Ball) -> float:
-    """Return a double that no point of the ball exceeds; the least one, up to a step.
+    """Return a double that no point of the ball exceeds: the least such double, up to one step.
 
     Raises:
         ArithmeticError: the ball is NaN.
@@ -62,7 +62,7 @@ def upper(x: Ball) -> Ball:
 
 
 def spread(radius: Ball) -> Ball:
-    """Return the ball around 0 that contains all numbers of modulus at most a bound."""
+    """Return the ball around 0 of all numbers whose modulus is at most a bound."""
     return arb(0, upper(abs(radius)))
 
 
@@ -102,7 +102,7 @@ def mills_ratio(x: Ball) -> Ball:
 def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
     """Return the first ``count`` powers ``base^0, base^1, ...``.
 
-    Each is the product of two of half the exponent, since a box grows by up to sqrt 2 with each successive rotation.
+    Each is the product of two powers of half its exponent, since a box grows by up to sqrt 2 with each rotation.
     """
     out = [acb(1), base]
     for j in range(2, count):
@@ -113,7 +113,7 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
 def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
     """Return ``sum_x w_x e^(i j a_x)`` for j < count, with real or complex angles.
 
-    With ``j = j1 B + j2``, B about sqrt(count), each power is a product of two, and the sums are one matrix product.
+    With ``j = j1 B + j2``, B about sqrt(count), each power is a product of two, and all sums are one matrix product.
     """
     width = math.isqrt(count - 1) + 1
     near = [powers((acb(0, 1) * angle).exp(), width + 1) for angle in angles]

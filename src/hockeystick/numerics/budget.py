@@ -1,9 +1,9 @@
-"""Budget of a query: a limit on its work, so that it ends, and ends alike on every machine.
+"""Budget of a query: a limit on its work, so that it ends, and at the same point on every machine.
 
 Work is counted in units of about a nanosecond on one core, from the sizes of the computations and not by a clock. The
 code that answers a query opens a budget; potentially long loops below it call :func:`allows` before each step, and
-skip the step if it is not allowed: then the interval found so far, or a cheaper bound, is the answer. A nested budget
-draws on both. Without any budget, every single step of at most :data:`QUESTION` units is allowed.
+skip the step if it is not allowed; the answer is then the interval found so far, or a cheaper bound. A nested budget
+draws on the outer one too. Without any budget, every single step of at most :data:`QUESTION` units is allowed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Budget:
 
 
 def question() -> Budget:
-    """Return the budget of a public call; within another call, the units that one has left."""
+    """Return the budget of a public call; within another call, a budget of that call's remaining units."""
     around = _open.get()
     return Budget(CALL if around is None else around.left)
 

@@ -1,6 +1,6 @@
 """Forward differences of a positive sequence, in decimal arithmetic with enough digits for their cancellation.
 
-``D_l = sum_i (-1)^(l-i) C(l, i) a_i`` loses about as many digits as D_l is smaller than ``2^l a_l``, hundreds where a
+``D_l = sum_i (-1)^(l-i) C(l, i) a_i`` loses about ``log10 (2^l a_l / D_l)`` digits by cancellation, hundreds where a
 law is close to another. For moments ``a_i = E X^i`` with ``E X = 1`` it is ``E (X - 1)^l``, hence at least
 ``D_2^(l/2)`` for even l, which determines how many digits are needed. A bound on the rounding is always added.
 """
@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from hockeystick.numerics.rounding import next_up
 
-DIGITS = 40  # beyond those that cancel
+DIGITS = 40  # decimal digits beyond those that cancel
 MOST_DIGITS = 1280  # decimal digits, however many cancel: beyond, rounding makes the bounds wide, not wrong
-SHORT = Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)  # for logarithms, which are only wanted as doubles
+SHORT = Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)  # for logarithms, which are needed only as doubles
 
 
 def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -> list[float]:
@@ -24,7 +24,7 @@ def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -
 
     Args:
         terms: ``a_0, ..., a_n`` for a given n in the current decimal context, each to ``2 (i + 1)^2`` units in the last
-            place plus the error that the exponent of an exponential passes on; increasing from ``a_0 = 1`` on, with
+            place plus the error due to the exponent of an exponential. They increase from ``a_0 = 1`` on, with
             non-negative even differences.
         most: the last order, even, at least 2.
 

@@ -1,8 +1,8 @@
 """Measurements of the machine: elementary functions and arithmetic, whose accuracy every certificate assumes.
 
-An elementary function may err by ``ULPS`` units in the last place (``numerics/rounding.py``); two kinds are charged
-otherwise where they are used: ``logaddexp`` as many units of its larger argument, or of 1, and the normal distribution
-function ``64 + 8 x^2`` roundings at argument x, relative to itself, its logarithm as many roundings of 1.
+An elementary function may err by ``ULPS`` units in the last place (``numerics/rounding.py``). Two kinds are charged
+differently where they are used. ``logaddexp`` may err by as many units of its larger argument, or of 1. The normal
+distribution function may err by ``64 + 8 x^2`` roundings of itself at argument x; its logarithm, by as many of 1.
 
 True values come from Python's decimals, whose ``exp``, ``ln`` and ``sqrt`` are correctly rounded to the digits of the
 context (Python's library reference, module decimal); the other functions are made of these and of series.
@@ -38,21 +38,21 @@ Draw = Callable[[Random, int], Array]
 POINTS = 200
 """Default number of points of each range: some hundred thousand values, and about a second."""
 
-BRIEF = 3  # points of each range of the check whose result goes into a report: some milliseconds
-MOST_POINTS = 1_000_000  # of each range: minutes, and some GB
+BRIEF = 3  # points of each range in the check for a report: some milliseconds
+MOST_POINTS = 1_000_000  # most points of each range: minutes, and some GB
 
 NOT_WITHIN = "NOT within what is assumed"
 """First words of the summary of a machine that does not meet an assumption of the certificate."""
 
-DIGITS = 70  # of true values: those of a double three times over, and twenty more for what cancels
-SMALL = Decimal("1e-12")  # below it five terms of a power series give 60 digits
+DIGITS = 70  # of true values: three times those of a double, and twenty more for cancellation
+SMALL = Decimal("1e-12")  # below it, five terms of a power series give 60 digits
 TURN = Decimal("6.283185307179586476925286766559005768394338798750211641949889184615632812572417997256069650684234136")
 """Two pi to 100 digits: angles of up to ``1e8`` are reduced to 60 digits after the point."""
 
 LARGEST_LOG, LEAST_LOG = 709.782712893384, -744.4400719213812  # the range in which exponentials are doubles above 0
-LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33)  # of short arrays: the end of an array has a loop of its own
-TRANSFORMS = (4096, 7200, 50_000)  # lengths 2^12, 2^5 3^2 5^2 and 2^4 5^5: each factor has a pass of its own
-INNER, OUTER = 96, 24  # terms of an entry, and rows and columns, of the product of matrices
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33)  # lengths of short arrays: the end of an array has its own loop
+TRANSFORMS = (4096, 7200, 50_000)  # lengths 2^12, 2^5 3^2 5^2 and 2^4 5^5: each factor has its own pass
+INNER, OUTER = 96, 24  # terms of an entry of the matrix product; its rows and columns
 
 
 # ---------------------------------------------------------------------------------------------------- true values
@@ -88,7 +88,7 @@ def _cosine(x: Decimal) -> Decimal:
 
 
 def _arctan2(y: Decimal, x: Decimal) -> Decimal:
-    """Angle by one step of Newton's method from the double, whose error of 1e-16 two terms reduce below 60 digits."""
+    """Return the angle by one Newton step from the double; two terms reduce its error of 1e-16 below 60 digits."""
     near = Decimal(math.atan2(float(y), float(x)))
     sine, cosine = _sine(near), _cosine(near)
     left = (y * cosine - x * sine) / (x * cosine + y * sine)
@@ -120,7 +120,7 @@ def _by_size(low: float, high: float, sign: float = 1.0, around: float = 0.0) ->
 
 
 def _beside(places: Sequence[float]) -> Draw:
-    """Draw doubles at most two places away from those at which an implementation changes its method."""
+    """Draw doubles at most two doubles away from points where implementations change their method."""
 
     def draw(random: Random, count: int) -> Array:
         at = np.array(places, dtype=np.float64)[random.integers(0, len(places), count)]
@@ -209,7 +209,7 @@ class Function:
     size: Callable[[Sequence[Array], Array, Array], Any] = lambda x, true, spacing: 1.0
 
     def ways(self) -> Iterator[tuple[str, Callable[..., Array]]]:
-        """Yield the ways of calling it, each of which may run a different loop of the library."""
+        """Yield the ways of calling the function, each of which may run a different loop of the library."""
         call = self.called
         yield "single numbers", lambda *x: np.array([call(*at) for at in zip(*(a.tolist() for a in x), strict=True)])
         if self.library == "math":
@@ -241,7 +241,7 @@ def _of_log_normal(x: Sequence[Array], true: Array, spacing: Array) -> Any:
 
 def functions() -> Iterator[Function]:
     """Yield every function whose accuracy the certificate assumes, for each library that provides it."""
-    from scipy.special import log_ndtr, ndtr  # late: SciPy takes as long to import as an answer does
+    from scipy.special import log_ndtr, ndtr  # imported late: importing SciPy takes as long as a query
 
     for name, truth, draw in (
         ("exp", Decimal.exp, EXPONENTS),
@@ -281,7 +281,7 @@ class Measured:
         assumed: largest assumed error, in units.
         unit: name of the unit.
         route: way of calling the function that had the largest error.
-        at: arguments at which it was found.
+        at: arguments at which the largest error was found.
         values: number of values compared.
     """
 
@@ -314,7 +314,7 @@ class Check:
     Attributes:
         name: name of the property.
         holds: True if the machine has it.
-        said: the assumption if it holds, else the finding.
+        said: the assumption if the property holds, else the finding.
     """
 
     name: str
@@ -328,7 +328,7 @@ class Check:
 
 
 def _truths(truth: Callable[..., Decimal], arguments: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Return the doubles nearest to the true values, the remainders in units in the last place, and these units.
+    """Return the doubles nearest to the true values, the remainders in units in the last place, and the units' sizes.
 
     The unit is the spacing of doubles just below the value (the smaller one at a power of two). The error of a double x
     in units is ``|(x - double) / unit - remainder|`` to fifteen digits, as ``x - double`` is exact if they are close.
@@ -357,7 +357,7 @@ def measured(function: Function, count: int, random: Random) -> Measured:
     size = function.size(arguments, truths[0], truths[2])
     worst, route, place, values = -1.0, "", 0, 0
     for way, call in function.ways():
-        with np.errstate(all="ignore"):  # overflow and underflow are asked for; the results are compared
+        with np.errstate(all="ignore"):  # overflow and underflow are intended; the results are compared
             errors = _errors(call(*arguments), truths) / size
         values += len(errors)
         if errors.max() > worst:
@@ -369,8 +369,8 @@ def measured(function: Function, count: int, random: Random) -> Measured:
 def transform_measured(count: int, random: Random) -> Measured:
     """Return the largest error of Fourier transforms of impulses, in roundings for each of ``log2 n`` levels.
 
-    The true outputs are points of the unit circle; each computed one is a product of the rotations that the transform
-    computes, which reveals their errors. The assumption is that of ``numerics/fourier.py``.
+    The true outputs are points of the unit circle; each computed output is a product of rotations computed by the
+    transform, and reveals their errors. The assumption is that of ``numerics/fourier.py``.
     """
     from scipy.fft import rfft
 
@@ -420,7 +420,7 @@ def _flushed() -> Iterator[str]:
 
 
 def _misdirected() -> Iterator[str]:
-    """Compute sums, one of which changes under any direction of rounding other than to nearest."""
+    """Compute sums of which at least one changes if the machine does not round to nearest."""
     u = UNIT_ROUNDOFF
     for a, b, true in ((1.0, u, 1.0), (1.0 + 2 * u, u, 1.0 + 4 * u), (1.0, 1.5 * u, 1.0 + 2 * u), (1.0, 0.5 * u, 1.0)):
         for sign in (1.0, -1.0):
@@ -452,7 +452,7 @@ def _misrounded(count: int, random: Random) -> Iterator[str]:
 
 
 def _wrong_roots(count: int, random: Random) -> Iterator[str]:
-    """A root is the nearest double if the number lies between the squares of the midpoints to its neighbours."""
+    """Find square roots that are not the nearest double: the number must lie between the squares of its midpoints."""
     x = np.abs(_numbers(count, random)[0])
     for value, root in zip(x.tolist(), np.sqrt(x).tolist(), strict=True):
         low, high = ((Fraction(root) + Fraction(math.nextafter(root, end))) / 2 for end in (0.0, math.inf))
@@ -461,7 +461,7 @@ def _wrong_roots(count: int, random: Random) -> Iterator[str]:
 
 
 def _coarse_products(random: Random) -> Iterator[str]:
-    """Find errors beyond n roundings of the sum of the products' sizes, the bound of [Hig02] (3.13) for any order."""
+    """Find errors above n roundings of the sum of the products' sizes, the bound of [Hig02] (3.13) for any order."""
     a, b = random.normal(size=(OUTER, INNER)), random.normal(size=(INNER, OUTER))
     found, bound = a @ b, INNER * UNIT_ROUNDOFF / (1 - INNER * UNIT_ROUNDOFF)
     for i in range(0, OUTER, 5):
@@ -606,5 +606,5 @@ def doctor(points: float = POINTS, seed: float = 1) -> Diagnosis:
 
 @lru_cache(maxsize=1)
 def brief() -> Diagnosis:
-    """Return a short check, made once in a process, for a report's line about the machine."""
+    """Return the result of a short check, run once per process, for a report's line about the machine."""
     return doctor(BRIEF)

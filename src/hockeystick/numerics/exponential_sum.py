@@ -1,6 +1,6 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-There are three methods, of which the cheapest that is accurate enough is used:
+There are three methods; the cheapest one that is accurate enough is used:
 
 - term by term, as ``-2 sin^2(sL/2) + i sin sL``;
 - by factors: ``s_j = a + b`` with about sqrt(n) different a and b, and ``e^(i(a+b)L) - 1 = E_a + E_b + E_a E_b`` for
@@ -20,7 +20,7 @@ There are three methods, of which the cheapest that is accurate enough is used:
 The series is cut where the remainder is a hundredth of the tolerance, or after TERMS terms.
 
 Rounding of the third method: every entry of a transform errs by at most e times the 1-norm of its input
-(``numerics/fourier.py``); a power of 2d/D and the coefficients err by 4r units each, a moment by BLOCK
+(``numerics/fourier.py``). A power of 2d/D and the coefficients err by 4r units each, a moment by BLOCK
 additions and one for each block in its cell, or by FOLD for each layer of a sum (the 1-norm after r products is at
 least that of the moments). Terms are summed from the last, a few at a time, so that term r undergoes at most r + 8
 roundings, and two for each addition to the sum so far, which is at most twice the 1-norm. ``s |L|`` times a few units
@@ -40,14 +40,14 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TERMS = 22  # of the series: (pi/2)^22 / 22! < 2e-17
-CHUNK = 1 << 18  # numbers of a transform at once
-ROWS = 8  # terms of the series at once, at most
+TERMS = 22  # most terms of the series: (pi/2)^22 / 22! < 2e-17
+CHUNK = 1 << 18  # numbers transformed at once
+ROWS = 8  # most terms of the series at once
 BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK roundings
-FOLD = 8  # terms that are added in each layer of a sum
+FOLD = 8  # terms added up in each layer of a sum
 FEWEST, FEW = 2_000, 40_000  # evaluations up to which the sum term by term, and by factors, is fastest
-STRETCH = 20.0  # of a tolerance, which is a small share of the requested width
-PATIENCE = 20_000  # evaluations for which it is stretched by once more itself
+STRETCH = 20.0  # least factor on a tolerance, which is a small share of the requested width
+PATIENCE = 20_000  # evaluations for each unit of that factor, where this makes it larger
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # points of a transform
 
@@ -104,7 +104,7 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
         values[start : start + batch] = -2 * real
         values[start : start + batch] += 2j * (shares @ cosine.reshape(blocks, BLOCK, -1)).sum(axis=0)[0]
         moved[start : start + batch] = real
-    # |sin(sL)| <= s |L|, and 2 sin^2(sL/2) <= s |L|: with the phase, 8 + BLOCK + blocks roundings of the larger
+    # |sin(sL)| and 2 sin^2(sL/2) are at most s |L|: with the phase, 8 + BLOCK + blocks roundings of the larger
     drift = float((weight * np.abs(loss)).sum())
     return values, UNIT_ROUNDOFF * (32 + BLOCK + blocks) * (2 * moved + np.minimum(s * drift, 2 * weight.sum())) + (
         8 * UNIT_ROUNDOFF * s * drift
@@ -134,7 +134,7 @@ def _padded(x: Array) -> Array:
 
 
 def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, ComplexArray]:
-    """Return ``e^(isL) - 1`` by nodes and heights, and the sums over the nodes of its weighted sizes and values."""
+    """Return ``e^(isL) - 1`` at nodes and heights, and the weighted sums over nodes of its sizes and of its values."""
     half = np.multiply.outer(loss, 0.5 * s)
     sine = np.sin(half)
     out = np.empty(half.shape, dtype=np.complex128)
@@ -219,7 +219,7 @@ class _CellMoments:
 
 
 def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
-    """Return ``weight factor^r`` for r < rows, and that for r = rows."""
+    """Return ``weight factor^r`` for r < rows, and separately for r = rows."""
     out = np.empty((rows, len(weight)))
     out[0] = weight
     for r in range(1, rows):
@@ -228,7 +228,7 @@ def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
 
 
 def layered_sum(x: Array) -> tuple[Array, int]:
-    """Return sums along the last axis, computed by repeated folding; and the number of layers.
+    """Return sums along the last axis, computed by repeated folding, and the number of layers.
 
     A term undergoes at most FOLD additions in each layer, whatever their order.
     """
@@ -242,6 +242,6 @@ def layered_sum(x: Array) -> tuple[Array, int]:
 
 
 def blocked_sum(x: Array) -> float:
-    """Return the sum to ``BLOCK`` roundings of the sum of the sizes: NumPy sums blocks, whose sums add up exactly."""
+    """Return the sum, to ``BLOCK`` roundings of the sum of sizes: NumPy sums each block, ``fsum`` adds the blocks."""
     whole = len(x) // BLOCK * BLOCK
     return math.fsum([*np.add.reduce(x[:whole].reshape(-1, BLOCK), axis=1).tolist(), *x[whole:].tolist()])

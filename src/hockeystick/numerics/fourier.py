@@ -6,8 +6,8 @@ most c roundings for each of log2 n levels (a complex product by a twiddle that 
     |fl(X_j) - X_j| <= e ||x||_1,       e = (1 + c u)^(log2 n) - 1
 
 entry by entry (Higham 2002 [Hig02], Section 24.1, kept entrywise instead of in norm). A complex product errs by
-sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u for radix 2; c = 6 also covers the larger radices, a
-level of which counts for log2(radix) levels. Lengths are 5-smooth, so that Bluestein's algorithm is not used.
+sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u in all for radix 2. c = 6 also covers larger radices,
+with one level counted as log2(radix) levels. Lengths are 5-smooth, so that Bluestein's algorithm is not used.
 
 The heaviest entry x_m of a vector with sum 1 is treated separately: with the vector rotated so that m = 0, ``X_j = 1 +
 w_j``, ``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law
@@ -15,7 +15,7 @@ that rarely leaves its mode (a small sampling rate on a coarse grid) loses no ac
 
 A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform
 turns a bound on every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of
-``|Y_j|``. A negligible Y_j is replaced by 0, which errs by all of it; likewise one of the two parts of any Y_j.
+``|Y_j|``. A negligible Y_j is replaced by 0, with an error of its full size; so is a negligible part of any Y_j.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ConvolutionPower:
     Attributes:
         values: shape (n,), the convolution divided by ``exp(log_scale)``, with a relative error ``scale_error`` common
             to all entries and an absolute error ``error`` of each, which may make entries negative.
-        origin: entry p is that at the sum of positions ``origin + p`` modulo n.
+        origin: entry p belongs to position ``origin + p`` modulo n of the sum.
         error: bound on the absolute error of every entry of ``values``.
         log_scale: log of the product of ``||x||_1^k``.
         scale_error: bound on the error of ``log_scale``.
@@ -108,7 +108,7 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
     relative += 4 * UNIT_ROUNDOFF * np.abs(log_abs)
     kept = log_abs > LEAST_LOG
     size = np.exp(np.where(kept, log_abs, -np.inf))
-    most = np.exp(np.clip(log_abs + relative, LEAST_LOG, 700.0))  # of |P|, where it is taken for 0
+    most = np.exp(np.clip(log_abs + relative, LEAST_LOG, 700.0))  # largest |P| where it is replaced by 0
     least = math.exp(LEAST_LOG)
     bound = np.where(kept, size * np.expm1(np.minimum(relative, 700.0)), most) + 2 * least
     product = size * np.exp(2j * math.pi * np.remainder(turns, 1.0))
@@ -123,9 +123,9 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
 
 
 def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
-    """Return the transform of x minus 1, with x rotated so that its mode is at 0; and the mass away from the mode.
+    """Return the transform minus 1 of x, rotated so that its mode is at 0, and the mass away from the mode.
 
-    The entry at 0 is not used: it is implied by the sum of 1.
+    The entry at 0 is not used: it follows from the sum being 1.
     """
     from scipy.fft import rfft
 

@@ -22,11 +22,11 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LEAST = 16.0  # size from which on the series is summed
+LEAST = 16.0  # least size at which the series is summed
 SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 """Coefficients ``B_2j / (2j (2j - 1))``, j = 1, ..., 8."""
 
-LEFT_OUT = 1e-18  # bound on what the series leaves out, for the least size
+LEFT_OUT = 1e-18  # bound on the remainder of the series at the least size
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)  # the constant of the series
 
 

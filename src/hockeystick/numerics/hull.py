@@ -21,9 +21,9 @@ Numbers = list[float]
 
 MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 100_000  # knots that may be dropped one by one before giving up
-CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
+CARE = 64 * UNIT_ROUNDOFF  # error of p - q, relative to the masses summed
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
-SAFE = 1 - 1e-12  # pays for the rounding of a repair
+SAFE = 1 - 1e-12  # factor that covers the rounding of a repair
 
 
 class Lending:
@@ -45,7 +45,7 @@ class Lending:
 
         Args:
             p: shape (n,), the mass merged around each knot.
-            d: shape (n,), its excess ``int p (1 - e^(g - L))`` over that of the knot's loss g, from below.
+            d: shape (n,), lower bounds on its excess over the knot's loss g, ``int p (1 - e^(g - L))``.
         """
         rise, fall = np.maximum(d, 0.0) / self._up, np.maximum(-d, 0.0) / self._down
         held, lent, lifted = p + rise + fall, rise / self._scale[:-1], scaled(fall, self._scale[1:])
@@ -74,7 +74,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
         t: tilt of the masses.
 
     Returns:
-        Masses of the same shape, all non-negative; ``None`` if that takes too long or fails.
+        Masses of the same shape, all non-negative; ``None`` if the repair takes too long or fails.
 
     In the interior, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve.
     At either end it is merged with as many knots as necessary, and the resulting outcome is moved onto the grid.
@@ -86,7 +86,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     lowest, highest = int(held[0]), int(held[-1])
     masses: Numbers = mass.tolist()  # list items are read ten times faster than array items
     losses: Numbers = at.tolist()
-    before, after = dict[int, int](), dict[int, int]()  # of knots whose neighbour was dropped
+    before, after = dict[int, int](), dict[int, int]()  # neighbours of knots next to dropped ones
     for _ in range(MAX_REPAIRS):
         if masses[highest] < 0:
             highest = _settle_top(masses, highest, lowest, losses, t)
@@ -152,9 +152,9 @@ def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> 
 
 
 def _settle_bottom(mass: Numbers, bottom: int, top: int, at: Numbers, t: float) -> int:
-    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and move that onto the grid.
+    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and move it onto the grid.
 
-    It is merged with enough mass of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
+    The outcome gets enough mass of knot m + 2 to have loss g_m+1, or is rounded down to g_m if there is too little.
 
     Returns:
         The new lowest knot, -1 if there is none.

@@ -35,7 +35,7 @@ Array = npt.NDArray[np.float64]
 
 FADE = 60.0  # f is summed up to x = FADE / t + peak; beyond, it is below e^-60 and charged whole
 SUM_ERROR = 1e-13  # pairwise summation of up to 2^23 products, each with three elementary functions
-TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tried for Markov's bound, of the largest extra tilt
+TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tilts tried for Markov's bound, relative to the largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class GridLaw:
 
     def log_moment(self, theta: float) -> float:
         """Return ``log sum mass e^(theta g)``, the cumulant generating function of tilted masses; may be infinite."""
-        with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite: no bound, as it is used
+        with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite, and gives no bound
             exponent = theta * self.losses
             top = float(exponent[self.mass > 0].max(initial=-math.inf))
             if math.isinf(top):
@@ -140,7 +140,7 @@ class Tail:
     def log_beyond_each(self, b: Array) -> Array:
         """Return :meth:`log_beyond` at several places, ignoring the last atom."""
         b = self._sign * b
-        with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double, or infinite, is none
+        with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double is no bound
             bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
         least: Array = np.minimum(np.fmin.reduce(bounds), 0.0)
         return np.where(np.isnan(least), 0.0, least)
@@ -164,7 +164,7 @@ def log_markov(laws: Counted, theta: float) -> float:
     sizes = [count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws]
     try:
         return math.fsum(parts) + 64 * UNIT_ROUNDOFF * math.fsum(sizes)
-    except OverflowError:  # which is no bound
+    except OverflowError:  # no bound
         return math.inf
 
 
@@ -201,12 +201,12 @@ class GridSum:
 
     @property
     def seen(self) -> float:
-        """Upper bound on the number of places that enter one value of delta."""
+        """Upper bound on the number of grid places used for one value of delta."""
         return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
 
     @property
     def noise(self) -> float:
-        """Bound on the error of delta at epsilon 0 from the Fourier transform, on a grid with little tilt."""
+        """Bound on the error that the Fourier transform causes in delta at epsilon 0, on a grid with little tilt."""
         return 0.0 if self._empty else len(self._values) * self._error * math.exp(min(self.log_norm, 700.0))
 
     @property
@@ -228,7 +228,7 @@ class GridSum:
         slip = 32 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
         epsilon -= self.side * slip
         first = math.floor((epsilon - self._origin) / h) + 1 - self.start
-        below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
+        below_window = first < 0  # epsilon lies below the window: no place with f = 0 absorbs wrapped mass
         first = min(max(first, 0), n)
         last = min(n, first + math.ceil(self._reach / h) + 1)
         total, weight, size = self._weighed(epsilon, first, last)
@@ -252,7 +252,7 @@ class GridSum:
         return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip
 
     def _weighed(self, epsilon: float, first: int, last: int) -> tuple[float, float, float]:
-        """Return sums over places ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
+        """Return three sums over places ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
 
         They are computed block by block, and the sums of blocks are added without rounding.
         """
@@ -269,7 +269,7 @@ class GridSum:
         return total, weight, size
 
     def slope(self, epsilon: float) -> float:
-        """Approximate ``-d log delta / d eps`` by a difference; 0 if no positive delta is certified one step ahead."""
+        """Approximate ``-d log delta / d eps`` by a difference; 0 if no positive delta is certified a step farther."""
         step = max(2 * self.h, 1e-4 * epsilon)
         high, low = self.log_delta(epsilon), self.log_delta(epsilon + step)
         return (high - low) / step if low > -math.inf else 0.0

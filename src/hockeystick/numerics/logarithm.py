@@ -32,7 +32,7 @@ def exp_beyond_first(x: Array) -> Array:
     if not len(x):
         return np.zeros_like(x)
     least, most = float(x.min()), float(x.max())
-    if least >= 0.5 or most <= -0.5:  # the series is not for any of them
+    if least >= 0.5 or most <= -0.5:  # no argument needs the series
         with np.errstate(over="ignore"):
             return np.expm1(x) - x
     near = np.minimum(np.maximum(x, -0.5), 0.5)

@@ -9,7 +9,7 @@ from functools import cache
 from hockeystick.numerics.roots import root
 
 FARTHEST = 1e18  # largest epsilon of the search
-NEARLY = 1.02  # of the step that the slope tells
+NEARLY = 1.02  # factor on the step predicted by the slope
 
 
 def upper_end(
@@ -22,10 +22,10 @@ def upper_end(
 ) -> float:
     """Return an epsilon >= 0, near the least, at which a certified upper bound on log delta is at most the target.
 
-    Its states: *outward*, from the guess by doubling steps, up while the bound is above the target or down while it is
-    not; *at an end*, the supremum of the loss (infinite if there is none) or 0, which is the answer if it is reached;
-    *between*, where the root of the bound is found; *beside*, up from that root until the bound itself is at most the
-    target, since roots are found only to a tolerance.
+    The search has these states. *Outward*: from the guess by doubling steps, up while the bound is above the target, or
+    down while it is not. *At an end*: the supremum of the loss (infinite if there is none) or 0 is reached, and is the
+    answer. *Between*: the root of the bound is bracketed and found. *Beside*: up from that root until the bound itself
+    is at most the target, since roots are found only to a tolerance.
     """
     log_delta = cache(log_delta)  # each state begins where the previous one ended
     low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
@@ -50,9 +50,9 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
     """Return an epsilon >= 0, near the greatest, at which a certified lower bound exceeds the target; 0 if none.
 
     The bound is on log delta. The search goes down from an upper end, since far from it a lower bound may be useless.
-    The slope gives the first step: if it is within the gap and certifies, it is the answer. Else the states mirror
-    those of the upper end: *outward*, down by doubling steps until the bound is above the target; *at an end*, 0;
-    *between*; *beside*, down from the root until the bound itself exceeds the target.
+    The slope gives the first step: if it is within the gap and reaches a certified epsilon, that is the answer. Else
+    the states mirror those of the upper end: *outward*, down by doubling steps until the bound is above the target;
+    *at an end*, 0; *between*; *beside*, down from the root until the bound itself exceeds the target.
     """
     log_delta = cache(log_delta)  # as above
     first = max(NEARLY * (target - log_delta(guess)) / slope, 0.0) + 2 * math.ulp(guess)

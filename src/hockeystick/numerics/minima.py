@@ -20,13 +20,13 @@ ITERATIONS = 500
 
 
 def least_place(function: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
-    """Return the place of a minimum between two places, to about ``xtol``; one of them if there are several.
+    """Return the place of a minimum between two places, to about ``xtol``; any one of several minima.
 
     >>> abs(least_place(lambda x: (x - 0.3) ** 2, 0.0, 1.0, xtol=1e-9) - 0.3) < 1e-8
     True
     """
     a, b = float(low), float(high)
-    best = second = third = a + GOLDEN * (b - a)  # the places with the least two values, and the previous second
+    best = second = third = a + GOLDEN * (b - a)  # places with the two least values, and the previous ``second``
     f_best = f_second = f_third = float(function(best))
     step = last = 0.0
     for _ in range(ITERATIONS - 1):

@@ -16,7 +16,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-SUMMED = 128  # nodes of one product of matrices
+SUMMED = 128  # nodes in one matrix product
 EXACT = 53  # binary digits of a double
 
 
@@ -25,7 +25,7 @@ def phased_sum(
 ) -> tuple[ComplexArray, Array]:
     """Return ``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as matrix products over blocks of nodes.
 
-    Also return the errors of the phases; if ``s_j v_k`` has few enough binary digits, only those of the sines.
+    Also return the errors of the phase factors; if ``s_j v_k`` has few enough binary digits, only sine and cosine err.
 
     Args:
         terms: shape (nodes,).

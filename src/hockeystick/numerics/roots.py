@@ -48,7 +48,7 @@ def root(function: Callable[[float], float], low: float, high: float, *, xtol: f
         tried = math.nan
         if abs(last) > delta and abs(f_at) < abs(f_before):
             tried = _interpolated((before, f_before), (at, f_at), (other, f_other))
-        good = 2 * abs(tried) < min(abs(last), 3 * abs(half) - delta)  # which nan is not
+        good = 2 * abs(tried) < min(abs(last), 3 * abs(half) - delta)  # false if ``tried`` is NaN
         last, step = (step, tried) if good else (half, half)
         before, f_before = at, f_at
         at += step if abs(step) > delta else (delta if half > 0 else -delta)

@@ -2,7 +2,7 @@
 
 A bound is *certified* when it is proved under the assumption that each function below returns a value within ``ULPS``
 units in the last place of the true one over the ranges used. ``tests/numerics/test_elementary_accuracy.py`` measures
-this against ball arithmetic, and ``hockeystick doctor`` on the machine on which it runs (``numerics/doctor``).
+this against ball arithmetic; ``hockeystick doctor`` measures it on the machine on which it runs (``numerics/doctor``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def next_down(x: float, steps: int = 1) -> float:
 def exp_above(x: float) -> float:
     """Return a double not below ``e^x``, at least :data:`TINY`; 0 at minus infinity.
 
-    :data:`ULPS` units of the true value are twice as many doubles if a power of two lies in between.
+    :data:`ULPS` units of the true value span twice as many doubles if a power of two lies in between.
     """
     if x == -math.inf:
         return 0.0

@@ -19,7 +19,7 @@ def log_power(c: Array, t: int) -> Array:
 
 
 def log_roundings(n: int, t: int) -> float:
-    """Return the roundings of :func:`log_power`, like :func:`roundings`, but with sums not in groups."""
+    """Return the roundings of :func:`log_power`, like :func:`roundings`, but for sums without groups."""
     return max(roundings(n, t), float(n * (n + 16)))
 
 
@@ -60,8 +60,8 @@ def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) 
 def power(c: Series, t: int) -> Series:
     """Return coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
 
-    By J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, all of whose weights are
-    non-negative for n <= t + 1; else by squaring, which has no weights at all. Either way a coefficient is a sum of
+    For n <= t + 1, by J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, whose
+    weights are then all non-negative; else by squaring, which has no weights. Either way a coefficient is a sum of
     products, each formed with fewer than :func:`roundings` roundings, so that its error is at most that many units of
     the result of the same steps on ``|c|``.
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-FEW = 64  # terms that are added up exactly, one by one
+FEW = 64  # at most so many terms are added up exactly
 
 
 def accurate_sum(x: Array) -> float:
