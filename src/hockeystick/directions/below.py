@@ -41,7 +41,7 @@ def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
 
 
 def instances(directions: Directions) -> list[Instance]:
-    """Return the instances, each in both orders; the adjacency must have both directions.
+    """Return the instances, each in both orders; the adjacency must cover both orders.
 
     An instance that is another instance with its two laws exchanged is left out.
     """

@@ -126,7 +126,7 @@ def _bound(worst: Direction, found: Interval) -> Bound:
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
 ) -> tuple[Direction, Interval]:
-    """Interval of one composition if it has both ends or there is no lower bound; else between two compositions.
+    """Interval of the dominating pairs if they give both ends or no lower bound exists; else between two compositions.
 
     The upper end is that of the dominating pairs in the worst direction. The lower end is the largest lower end of the
     attained compositions in any direction: each end has its own maximum.

@@ -122,7 +122,7 @@ class Directions:
         return all(isinstance(known, sides) for known in self._run())
 
     def _run(self) -> Iterator[Known | None]:
-        """Pairs of each kind that is run at least once, in every direction."""
+        """Yield, for every direction, the pairs of each kind that is run at least once."""
         for direction in self.adjacency.directions:
             for known, (_, count) in zip(self._found(direction), self.kinds, strict=True):
                 if count:
@@ -159,7 +159,7 @@ class Directions:
         ]
 
     def together(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """Return :meth:`pairs`, with several rounds as one pair if it is known to be less than their composition.
+        """Return :meth:`pairs`, with one pair for several rounds if it is known to be smaller than their composition.
 
         Raises:
             UnsupportedError: a round has no proved dominating pair.

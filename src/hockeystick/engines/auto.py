@@ -101,7 +101,7 @@ class AutoEngine:
 
     def _first(self, ask: Ask, place: Place, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
-        why = ""  # the refusal to report: the work limit, else the last one except the grid's about moments
+        why = ""  # the refusal to report: that of the work limit, else the last, ignoring the grid's about moments
         for engine in ENGINES:
             if engine in (smoothed, grid) and best is not None and _narrow(best):
                 break

@@ -1,9 +1,9 @@
 """Certified log delta of one direction at many epsilons, at little more than the cost of one.
 
-Most of an engine's work depends on epsilon only in where it is sharp: a contour suits the epsilons whose saddle points
-are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified ends at every
-epsilon, and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are kept for the
-next query; the results of several sections at one epsilon are intersected.
+Most of an engine's work serves many epsilons: a contour suits those whose saddle points are near its tilt, a pair of
+composed grid laws those in its window. Such a *section* gives certified ends at every epsilon, and narrow ones near the
+epsilon for which it was laid. Sections are laid where the interval is not narrow yet, and are kept for the next query;
+the results of several sections at one epsilon are intersected.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float
         return value, 2 * UNIT_ROUNDOFF * (smooth.loss_error(x) + np.abs(value) + abs(epsilon))
 
     def on_both_sides(widths: Array) -> tuple[Array, Array]:
-        """Evaluate all widths and the threshold itself in one call, which dominates the cost for so few outcomes."""
+        """Evaluate all widths and the threshold itself in one call; for so few outcomes, calls dominate the cost."""
         return off(np.concatenate([[threshold], threshold - widths, threshold + widths]))
 
     widths = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low) * DOUBLINGS

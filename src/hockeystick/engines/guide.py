@@ -270,9 +270,9 @@ class Guide:
         return out
 
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
-        """Return the t where a function of log t, in units of log delta, turns positive, by many points at a time.
+        """Return the t where a function of log t, in units of log delta, turns positive, evaluated at many t at once.
 
-        The last step is interpolation, unless the function still jumps there: a mode in the tail takes over in a step.
+        The last step is interpolation, unless the function still jumps where a mode in the tail takes over.
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
         shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False

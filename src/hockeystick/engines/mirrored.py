@@ -6,7 +6,7 @@ Let delta' be the delta after exchanging P and Q of every round. As ``(P - aQ)_+
 
 A contour of the mirror image at -eps gives delta' with a relative error near the rounding of its terms, which becomes
 an absolute error of delta: answers are narrow as long as delta is far above it. Both laws must be complete: pairs given
-by numbers may lack a rounding of their mass, and those with infinite losses more.
+as tables of numbers may lack a rounding of their mass, and pairs with infinite losses lack more.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ class Function:
         called: the function on arrays, or on single numbers if the library is Python's.
         assumed: largest assumed error, in units.
         unit: name of the unit.
-        size: size of a unit in units in the last place, from the arguments, the true value and the spacing of doubles.
+        size: function of arguments, true value and spacing of doubles that gives a unit's size in last-place units.
     """
 
     name: str
@@ -452,7 +452,7 @@ def _misrounded(count: int, random: Random) -> Iterator[str]:
 
 
 def _wrong_roots(count: int, random: Random) -> Iterator[str]:
-    """Find square roots that are not the nearest double: the number must lie between the squares of its midpoints."""
+    """Find wrong square roots: x must lie between the squares of the midpoints from its root to the next doubles."""
     x = np.abs(_numbers(count, random)[0])
     for value, root in zip(x.tolist(), np.sqrt(x).tolist(), strict=True):
         low, high = ((Fraction(root) + Fraction(math.nextafter(root, end))) / 2 for end in (0.0, math.inf))

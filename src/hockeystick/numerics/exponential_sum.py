@@ -53,7 +53,7 @@ LONGEST = 1 << 21  # points of a transform
 
 
 def cost(terms: int, count: int) -> float:
-    """Approximate number of elementary evaluations of the cheaper method."""
+    """Approximate number of elementary evaluations, term by term or by transforms, whichever is cheaper."""
     return min(float(terms) * count, TERMS * (4.0 * count + terms))
 
 

@@ -1,9 +1,9 @@
 """Laws of a loss on a grid, and their sum on the relevant window, with every error charged to one side.
 
 The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S -
-eps)`` with ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S: exact for every t > 0, while the
-rounding of a Fourier transform, relative to the total mass, is relative to a delta of any size. The window [low, high)
-contains eps and most of the tilted law. A circular sum misses or adds three amounts, each charged:
+eps)`` with ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S. This is exact for every t > 0. The
+rounding of a Fourier transform is relative to the total mass, and thus to a delta of any size. The window [low, high),
+of width W, contains eps and most of the tilted law. A circular sum misses or adds three amounts, each charged:
 
 - mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, as f is past its peak there (upper bound
   only);
@@ -153,7 +153,7 @@ class Tail:
         return self._least(b)
 
     def _least(self, b: float) -> float:
-        """Return the least of the bounds; a NaN, from two infinite terms, is ignored."""
+        """Return the least of the bounds, ignoring NaN (the difference of two infinite terms)."""
         bounds = [log - float(theta) * b + 8 * UNIT_ROUNDOFF * abs(float(theta) * b) for theta, log in self._moments]
         return min((bound for bound in bounds if not math.isnan(bound)), default=math.inf)
 

@@ -61,7 +61,7 @@ def beyond_first(x: float) -> float:
 def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
     """Return ``w (e^x - 1 - x)``, where w may underflow and e^x overflow, and the size of its terms.
 
-    An error of log w moves the value by the same share of that size.
+    An error e of log w moves the value by about e times that size.
     """
     weight = np.exp(log_weight)
     out = weight * exp_beyond_first(np.minimum(x, 1.0))

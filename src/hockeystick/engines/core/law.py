@@ -141,11 +141,11 @@ class Law(Columns):
         return np.log1p(self.gain(x)), math.log(dx) - HALF_LOG_TWO_PI - 0.5 * x * x
 
     def variance(self) -> Array:
-        """Approximate variance of the untilted loss: a choice."""
+        """Approximate variance of the untilted loss, for choices only."""
         return self.rate**2 * np.expm1(np.minimum(self.mu**2, 600.0))
 
     def last_tilt(self) -> Array:
-        """Approximate tilt from which on the hump dominates: a choice."""
+        """Approximate tilt from which on the hump dominates, for choices only."""
         linear = 0.5 * self.mu**2 - np.log(self.rate)
         end = (linear + np.sqrt(linear**2 + 2 * self.mu**2 * HUMP_SEEN)) / self.mu**2 - 1
         return np.where(self.add, np.inf, end)

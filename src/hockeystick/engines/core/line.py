@@ -138,7 +138,7 @@ class Line(Columns):
         doubt: bound on the relative rounding of each of the weights.
         outside: bound on the share of m(t) that lies beyond the nodes.
         upper: upper bound on K(y).
-        variance: approximate variance of L under the tilted law: a choice.
+        variance: approximate variance of L under the tilted law, for choices only.
     """
 
     law: Law

@@ -1,10 +1,10 @@
 """Grids of a composition: one for all rounds if that is small enough, else several in stages.
 
-If a round has few atoms, these must lie on its grid, as they have no neighbours to merge with. Two atoms lie on any
-lattice that divides their distance; its offset is free. A pair may provide a lattice of all its atoms (``spacing``);
-on that grid nothing needs to be spread or merged. Many atoms without such a lattice are dense, and are treated like
-densities. If the distances of several kinds of rounds have no useful common divisor, or a grid that holds them all
-would be too fine, each kind is composed on its own lattice, and the resulting block is put on the common grid
+If a round has few atoms, these must lie on its grid, as they have no neighbours to merge with. Two atoms fit any
+lattice whose spacing divides their distance; its offset is free. A pair may provide a lattice of all its atoms
+(``spacing``); on that grid nothing needs to be spread or merged. Many atoms without such a lattice are dense, and are
+treated like densities. If the distances of several kinds of rounds have no useful common divisor, or a grid that holds
+them all would be too fine, each kind is composed on its own lattice, and the resulting block is put on the common grid
 (``stages.py``).
 """
 

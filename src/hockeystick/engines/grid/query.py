@@ -46,7 +46,7 @@ class DeltaQuery:
         return Interval.weighted(min(low, high), high)
 
     def width(self, interval: Interval) -> float:
-        """Return the width in log delta, which is relative in delta."""
+        """Return the absolute width in log delta, which is the relative width in delta."""
         return interval.upper - interval.lower
 
     def anything(self) -> Interval:
@@ -78,9 +78,9 @@ class KeepingQuery(DeltaQuery):
 
 @dataclass(frozen=True, slots=True)
 class EpsilonQuery:
-    """Query for epsilon at a log delta given as an interval; width is relative. ``slope``: about -d log delta / d eps.
+    """Query for epsilon at a log delta given as an interval; width is relative.
 
-    No answer is above ``supremum``, the largest loss.
+    No answer is above ``supremum``, the largest loss. Arguments ``slope`` are about ``-d log delta / d eps``.
     """
 
     log_delta: tuple[float, float]

@@ -171,7 +171,7 @@ class Run:
         return (POINT * laws * width + 2 * self.target.looks * SEEN * seen) / h
 
     def slope(self, saddle: float) -> float:
-        """Approximate slope -d log delta / d eps: the saddle, but no less than a floor from the law's deviation."""
+        """Approximate slope -d log delta / d eps: the saddle point, or a floor from the law's deviation if larger."""
         return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
 
     def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:

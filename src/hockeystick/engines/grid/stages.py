@@ -3,22 +3,22 @@
 Both operations of ``laws.py`` apply again to a composed law, because a block of rounds is one factor of the likelihood
 ratio and ``(x prod Lambda_j - alpha)_+`` is convex in it: splitting the block's atoms between the points of a coarser
 grid with the mean of Lambda kept raises delta at every epsilon, merging them lowers it (the certified form of evolving
-discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022 [GKKM22]). A block that stands k' times in the
-composition occurs only k' times, so its grid may have ``sqrt(k / k')`` times the gap that k rounds require: memory and
-time grow with a root of the number of rounds whose order is the number of stages. Atoms of different rounds that fit no
-common grid are composed on their own lattices first; a block is then moved once instead of each of its rounds.
+discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022 [GKKM22]). If the composition contains a block only k' times, the
+grid of the block may have ``sqrt(k / k')`` times the gap that k rounds require: with S stages, memory and time grow
+with a root of order S of the number of rounds. Atoms of different rounds that fit no common grid are composed on their
+own lattices first; then only the block is moved, not each of its rounds.
 
 The errors of a composed law are charged at once to its masses, so that later stages need not track them. With v
 the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a window [low, high) of n places,
 
 - every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; v is at
   most Markov's bound on the tail that begins at its place, which is the smaller of the two in the tails;
-- mass outside [low, high) has wrapped around. That only adds to V: the lower side subtracts its bound at every place,
+- mass outside [low, high) has wrapped around. That only adds to V: the lower side subtracts a bound on it everywhere,
 
       out = E_t e^(theta (S - high)) + E_t e^(theta' (low - S))      (Markov);
 
-- the upper side misses it at its own place. Below the window it is raised to ``low``, where it weighs at most
-  ``sum_{g < low} v e^(t (low - g)) <= E_t e^(theta (low - S))`` for any ``theta >= t``; above, it counts as infinite
+- the upper side lacks that mass at its own place. Mass below the window is raised to ``low``, where it weighs at most
+  ``sum_{g < low} v e^(t (low - g)) <= E_t e^(theta (low - S))`` for any ``theta >= t``; mass above counts as infinite
   loss, and its P-mass ``sum_{g >= high} v e^(kappa - t g) <= e^(kappa - t high) E_t e^(theta (S - high))`` is charged
   to delta once for every time the block stands in the composition.
 
@@ -127,7 +127,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     """Return the law on one mesh. Losses are used as computed; the result is moved to the safe side by their rounding.
 
     A tilted mass at a loss that errs by ``slip`` stands for a P-mass off by a factor ``e^(t slip)``, also charged.
-    The offset of the law may be far larger than its losses, whose error is the rounding of their sum with it.
+    The offset of the law may be far larger than its losses; each then errs by the rounding of its sum with the offset.
 
     Raises:
         NotApplicableError: a mass or a loss left the range of a double.

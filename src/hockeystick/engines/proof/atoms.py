@@ -125,7 +125,7 @@ class DiscreteNoise:
 
 
 def _paired(with_: list[Ball], without: list[Ball], rate: Fraction, direction: Direction | None) -> list[Outcome]:
-    """Return the finite losses of a round whose batch has law ``with_`` at a rate (``pairs/sampled/poisson.py``)."""
+    """Return a round's finite losses; its output has law ``with_`` at a rate, else ``without`` (``pairs/sampled``)."""
     q = ball(rate)
     p = with_ if direction is None else [(1 - q) * out + q * in_ for in_, out in zip(with_, without, strict=True)]
     pairs = zip(without, p, strict=True) if direction is Direction.ADD else zip(p, without, strict=True)

@@ -154,7 +154,7 @@ def _logs(tails: list[int], bits: int) -> npt.NDArray[np.float64]:
 
 
 def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Kind:
-    """Return rounds without the outcomes that are negligible relative to a mass of logarithm ``cut``."""
+    """Return rounds of one law without the outcomes of negligible mass compared with ``e^cut``."""
     least = arb(cut).exp() / len(outcomes)
     kept = [outcome for outcome in outcomes if not outcome.p < least]
     left_out += sum((outcome.p for outcome in outcomes if outcome.p < least), arb(0))
