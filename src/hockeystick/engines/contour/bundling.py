@@ -42,7 +42,7 @@ class Bundled(NamedTuple):
 
 
 def bundled(composition: Composition) -> Bundled | None:
-    """Return the composition with its sampled Gaussians bundled; ``None`` if they are few, or too many rounds."""
+    """Return the composition with its sampled Gaussians bundled; ``None`` if kinds are few or rounds too many."""
     split = composition.bundle
     if split is None:
         return None
