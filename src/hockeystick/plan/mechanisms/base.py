@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Quality of a dominating pair, or its substitute.
+    """Quality of a dominating pair, or of what replaces it.
 
     ``tight``: no smaller pair dominates, so lower bounds hold, too. ``between``: one pair dominates and another is
     dominated, so the ends of an answer belong to two pairs. ``upper``: the pair dominates but may not be the smallest,
@@ -96,11 +96,11 @@ class Property(StrEnum):
 
     ``gaussian``: normal noise on a sum to which a record adds a vector of bounded norm, any such vector, so that
     ``with_against_without`` is a ``GaussianPair``. ``guarantee``: only a guarantee for the plan's own adjacency is
-    known. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement is
+    known. ``sum``: noise on a sum to which a record adds any vector of bounded norm; the pair under replacement is
     that of two opposite vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss,
-    and then no Renyi divergence is finite. ``joint``: a round is several releases at once, and its pair a product,
-    which is not sampled. ``run``: a round is a whole run of steps with correlated normal noise, which schemes for the
-    steps of a run sample. ``laws``: the two laws themselves are given, to within an upper and a lower pair.
+    and then no Renyi divergence is finite. ``joint``: a round is several releases at once; its pair is a product, and
+    it cannot be sampled. ``run``: a round is a whole run of steps with correlated normal noise; only schemes for the
+    steps within a run sample it. ``laws``: the two laws themselves are given, bracketed by an upper and a lower pair.
     """
 
     GAUSSIAN = "gaussian"
@@ -123,8 +123,7 @@ class Mechanism(metaclass=NamedArguments):
         name: name in plan files.
         claims: claims about its unsampled pair when a record is removed, added or replaced.
         zeroed: claim when a record's contribution is set to zero: :data:`AS_ABSENT`, :data:`AS_GIVEN`, or a refusal
-            with
-            the reason, which is the default. It is not inherited.
+            with the reason. A refusal is the default. The attribute is not inherited.
         properties: further properties; none by default, which permits the fewest theorems.
         not_monotone: parameters in which privacy is not monotone, with reasons; they cannot be calibrated.
 
@@ -177,17 +176,18 @@ class Mechanism(metaclass=NamedArguments):
         raise AssertionError(f"{type(self).__name__} has no pair under {direction.value!r}")
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair of one unsampled round with its side; overridden if the claim is ``between``.
+        """Return the pair of one unsampled round, marked as tight or as an upper pair.
 
-        Never called if the claim is ``renyi`` or ``refused``.
+        Overridden if the claim is ``between``; never called if it is ``renyi`` or ``refused``.
         """
         pair = self.pair(direction)
         return Tight(pair) if self.claims[direction].status is Status.TIGHT else Above(pair)
 
     def with_against_without(self) -> DominatingPair:
-        """Return the pair (law with the record, law without it), from which sampling builds its own in both directions.
+        """Return the pair (law with the record, law without it), from which sampling builds its own pairs.
 
-        If both are claimed, it dominates when a record is removed, and its mirror image when one is added.
+        If the mechanism claims both directions, this pair dominates when a record is removed, and its mirror image
+        when one is added.
         """
         raise AssertionError(f"{type(self).__name__} claims a pair in both directions and does not give it")
 
@@ -196,7 +196,7 @@ class Mechanism(metaclass=NamedArguments):
         return self.pair(direction)
 
     def exact(self, direction: Direction) -> ExactRound | None:
-        """Return one unsampled round in exact numbers, the pair of :meth:`pair`; ``None`` if proofs know none."""
+        """Return the pair of :meth:`pair` in exact numbers, for a proof; ``None`` if no exact form is implemented."""
         return None
 
     def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
@@ -227,7 +227,7 @@ class Mechanism(metaclass=NamedArguments):
 
 
 class SymmetricMechanism(Mechanism):
-    """Mechanism with one pair for every direction that it claims, which is its own mirror image."""
+    """Mechanism with one pair, its own mirror image, for every direction that it claims."""
 
     @abstractmethod
     def with_against_without(self) -> DominatingPair:

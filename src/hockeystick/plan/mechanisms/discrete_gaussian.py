@@ -62,7 +62,7 @@ class DiscreteGaussian(NoiseOnSum):
             )
 
     def at(self, distance: int) -> DiscreteGaussianPair:
-        """Return the noise around a distance against the noise around 0."""
+        """Return the pair of noise centred at a distance against noise centred at 0."""
         return DiscreteGaussianPair(
             distance * self.sensitivity, (decimal(self.noise_multiplier) * self.sensitivity) ** 2
         )

@@ -69,11 +69,11 @@ class DiscreteLaplace(NoiseOnSum):
             )
 
     def at(self, distance: int) -> DominatingPair:
-        """Return the noise around a distance against the noise around 0, or a pair that dominates it."""
+        """Return the pair of noise centred at a distance against noise centred at 0, or one that dominates it."""
         return self._at(distance).above
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair, or those that bound it from both sides (``pairs/discrete.py``)."""
+        """Return the pair, or else an upper and a lower pair (``pairs/discrete.py``)."""
         return self._at(self.distance(direction))
 
     def _at(self, distance: int) -> Tight | Between:
@@ -86,7 +86,7 @@ class DiscreteLaplace(NoiseOnSum):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason to refuse sampling beyond the resolved distance, besides those for all noise on sums."""
+        """Reason to refuse sampling: a distance that is not resolved, or any reason valid for all noise on sums."""
         if 2 * self.sensitivity > RESOLVED:
             return "a sensitivity above 100000 cannot be combined with sampling: count in larger units"
         return super().unsampled_only
@@ -106,7 +106,7 @@ class DiscreteLaplace(NoiseOnSum):
         return self._at(distance)
 
     def exact(self, direction: Direction) -> ExactFinite | None:
-        """Return the masses of the losses, up to a factor: 1 at one end, and differences of powers between."""
+        """Return the masses of the losses, up to a common factor: powers at both ends, and differences between them."""
         distance, rate = self.distance(direction) * self.sensitivity, 1 / decimal(self.scale)
         if distance > RESOLVED:
             return None

@@ -43,7 +43,7 @@ class GaussianThreshold(KeyThreshold):
         threshold: smallest noisy count that is released, at least 1.
         keys: largest number of keys of one person in one release.
         noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
-            adds 1 or 0. At a whole threshold whole-number noise releases a person's own key more often.
+            adds 1 or 0. At a whole threshold, whole-number noise releases a key that only one person has more often.
 
     Raises:
         InvalidInputError: a value is outside its domain.
@@ -67,7 +67,7 @@ class GaussianThreshold(KeyThreshold):
     }
 
     def check_integer(self) -> None:
-        """Refuse also noise whose outcomes are not resolved.
+        """Check integer noise, and also refuse noise whose outcomes are not resolved.
 
         Raises:
             InvalidInputError: noise_multiplier is outside the domain of integer noise, or nearly zero.
@@ -85,7 +85,7 @@ class GaussianThreshold(KeyThreshold):
         return DiscreteGaussianPair(1, decimal(self.noise_multiplier) ** 2)
 
     def alone(self) -> tuple[float, float]:
-        """Bounds on ``Phi(-(T - 1) / sigma)``, or for integer noise on the sum of its law from ``T - 1`` on."""
+        """Lower and upper bound on ``P(Z >= T - 1)``; for continuous noise this is ``Phi(-(T - 1) / sigma)``."""
         x = -float(self.gap / decimal(self.noise_multiplier))
         if self.noise == INTEGER:
             log, units = self._log_sum(), SUM_UNITS
@@ -97,7 +97,7 @@ class GaussianThreshold(KeyThreshold):
         return exp_below(log - slack), min(exp_above(log + slack), 1.0)
 
     def _log_sum(self) -> float:
-        """Logarithm of ``P(Z >= T - 1)`` under the discrete law, by its terms over the first one."""
+        """Logarithm of ``P(Z >= T - 1)`` under the discrete law, summed from its terms divided by the first one."""
         start, sigma = float(self.gap), self.noise_multiplier
         j = np.arange(math.ceil(REACH * sigma) + 2)
         terms = math.fsum(np.exp(-0.5 * (j / sigma) * ((2 * start + j) / sigma)))

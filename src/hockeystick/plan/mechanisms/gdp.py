@@ -44,7 +44,10 @@ class GDP(SymmetricMechanism):
         return GaussianPair(self.mu)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair of ``records`` times mu, the least for groups (Dong, Roth, Su 2022 [DRS22], Theorem 2.14)."""
+        """Return the pair with ``records`` times mu, the least mu for groups.
+
+        (Dong, Roth, Su 2022 [DRS22], Theorem 2.14.)
+        """
         return Tight(GaussianPair(records * self.mu))
 
     def exact(self, direction: Direction) -> ExactGaussian:

@@ -2,14 +2,14 @@
 
 Every key of some person in the dataset gets a noisy count: its count, to which a person adds at most 1, plus
 independent noise Z of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key whose noisy
-count is at least the threshold T is released with it; the others are not released. Keys that nobody has are ignored,
-which the threshold makes private. A person has at most L keys in one release; a person with more keeps L of them,
-chosen independently of other people's data.
+count is at least the threshold T is released with it; the others are not released. Keys that nobody has are ignored;
+the threshold makes this private. A person has at most L keys in one release; a person with more keeps L of them, chosen
+independently of other people's data.
 
 Integer noise is for counts that are whole numbers: a person adds 1 or 0 to a count. A noisy count is then at least T if
 it is at least T rounded up, which is called T below. ``P(Z >= T - 1)`` is then more than for a density, as the law has
-an atom at T - 1; a threshold between whole numbers may have the opposite effect, and the losses of A are smaller:
-neither kind of noise can replace the other.
+an atom at T - 1. A threshold between whole numbers may have the opposite effect, and the losses of the pair A (below)
+are smaller. So neither kind of noise can replace the other.
 
 **Two kinds of keys.** Remove a person. Keys of other people only do not change. The person's own keys are of two kinds:
 
@@ -157,16 +157,16 @@ class KeyThreshold(Mechanism):
 
     @property
     def null_record(self) -> bool:
-        """True: replacing a person removes keys and adds others, a removal and an addition, in one run or two."""
+        """True: replacing a person is a removal of keys and an addition of other keys, in one run or in two."""
         return True
 
     def pair(self, direction: Direction) -> JointPair:
-        """Return the pair of all keys, of either kind."""
+        """Return the upper pair, for keys of both kinds."""
         keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys
         return JointPair(((self.shared, keys), (OwnKeyPair(0.0, max(self.alone()[1], TINY)), keys)))
 
     def known(self, direction: Direction) -> Between:
-        """Return keys of either kind above; all of the first kind, or all of the second, below."""
+        """Return the upper pair, for keys of both kinds, and two lower pairs: all keys of the first kind, or second."""
         p, keys = Fraction(self.alone()[0]), self.keys
         gone = OwnKeyLaws((1 - p, p), (Fraction(1), Fraction(0)))
         if direction is Direction.REPLACE_ONE:

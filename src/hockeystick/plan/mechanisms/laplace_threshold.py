@@ -28,7 +28,7 @@ class LaplaceThreshold(KeyThreshold):
         threshold: smallest noisy count that is released, at least 1.
         keys: largest number of keys of one person in one release.
         noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
-            adds 1 or 0. At a whole threshold whole-number noise releases a person's own key more often.
+            adds 1 or 0. At a whole threshold, whole-number noise releases a key that only one person has more often.
 
     Raises:
         InvalidInputError: a value is outside its domain.
@@ -58,12 +58,15 @@ class LaplaceThreshold(KeyThreshold):
         return DiscreteLaplacePair(1, decimal(self.scale)) if self.noise == INTEGER else LaplacePair(1.0, self.scale)
 
     def alone(self) -> tuple[float, float]:
-        """Bounds on ``a^(T - 1) / 2``, ``a = e^(-1 / scale)``, or for integer noise on ``a^(T - 1) / (1 + a)``."""
+        """Lower and upper bound on ``a^(T - 1) / 2``, or for integer noise on ``a^(T - 1) / (1 + a)``.
+
+        Here ``a = e^(-1 / scale)``.
+        """
         low, high = self._decay(self.gap)
         least, most = self._decay(Fraction(1)) if self.noise == INTEGER else (1.0, 1.0)
         return max(next_down(low / next_up(1 + most)), 0.0), min(next_up(high / next_down(1 + least)), 1.0)
 
     def _decay(self, gap: Fraction) -> tuple[float, float]:
-        """``a^gap``, from below and above."""
+        """Lower and upper bound on ``a^gap``, where ``a = e^(-1 / scale)``."""
         exponent = -float(gap / decimal(self.scale))  # to half a unit in the last place
         return exp_below(next_down(exponent)), exp_above(next_up(exponent))

@@ -155,7 +155,7 @@ class MatrixGaussian(Mechanism):
 
     @property
     def markov(self) -> tuple[float, float] | None:
-        """lambda, exactly, and c, to a rounding, if ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD)."""
+        """(lambda, c) if ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD): lambda is exact, c rounded."""
         given = np.trim_zeros(np.array(self.inverse_coefficients or ()), "b").tolist()
         if self.norm == COLUMNS or len(given) != 2 or not given[0]:
             return None
@@ -191,11 +191,11 @@ class MatrixGaussian(Mechanism):
         return GaussianPair(high * (1 + 2 * UNIT_ROUNDOFF))
 
     def _distance(self, direction: Direction) -> int:
-        """Largest change of a gradient by a record, in norm bounds."""
+        """Largest change of a gradient by one record, in units of the gradient's norm bound."""
         return 2 if direction is Direction.REPLACE_ONE else 1
 
     def with_against_without(self) -> GaussianPair:
-        """Return the pair that dominates, with the record against without it."""
+        """Return the dominating pair: the law with the record against the law without it."""
         return self.pair(Direction.REMOVE)
 
 
@@ -212,7 +212,8 @@ def sensitivity(
         strategy: one of the strategies of :class:`MatrixGaussian`, lists or NumPy arrays.
 
     Returns:
-        The value attained by some steps, a certified bound, these steps, a flag that both are equal, and the theorem.
+        A value that a record in certain steps attains, a certified upper bound, these steps, True if value and bound
+        are equal, and the theorem.
 
     Raises:
         InvalidInputError: as :class:`MatrixGaussian`.
@@ -234,7 +235,9 @@ def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivi
 def _strategy(
     steps: int, norm: str, key: str, value: Any, scale: tuple[float, ...] | None, *, absolute: bool
 ) -> Strategy:
-    """Return the strategy for a key and its value, with the scales of a BLT, or that of its absolute values.
+    """Return the strategy for a key and its value; with ``absolute``, that of the absolute values of its entries.
+
+    The scales are those of a BLT.
 
     Raises:
         InvalidInputError: the value gives no strategy.

@@ -124,7 +124,7 @@ class MixtureGaussian(Mechanism):
         rest, terms = self._terms()
         noise = decimal(self.noise_multiplier)
         shifts: dict[float, Fraction] = {}
-        for sensitivity, probability in terms.items():  # equal once rounded: their weights add up
+        for sensitivity, probability in terms.items():  # shifts that are equal once rounded: their weights add up
             shift = float(sensitivity / noise)
             shifts[shift] = shifts.get(shift, Fraction(0)) + probability
         weights = tuple(float(weight) for weight in shifts.values())

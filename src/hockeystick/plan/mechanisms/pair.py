@@ -64,16 +64,17 @@ PREMISE = (
 class Pair(Mechanism):
     """Mechanism given by its two laws, p with the record and q without it, cell by cell.
 
-    :meth:`from_densities`, :meth:`from_cdfs` and :meth:`from_tradeoff` make the cells. Answers lie between those of a
-    pair that dominates the two laws and of one that they dominate; the width falls with the square of the cell width.
+    :meth:`from_densities`, :meth:`from_cdfs` and :meth:`from_tradeoff` make the cells. One pair dominates the two laws,
+    and they dominate another; answers lie between those of the two pairs, at a distance that falls with the square of
+    the cell width.
 
     Args:
         p: mass of each cell with the record.
         q: mass of each cell without it, equally many.
         p_error: error of each of p; 0 by default.
         q_error: error of each of q; 0 by default.
-        least: the least likelihood ratio p / q in each cell. By default the cells are along a line on which the ratio
-            does not decrease.
+        least: the least likelihood ratio p / q in each cell. By default the cells are taken as consecutive intervals
+            of a line along which the ratio does not decrease.
         reverse: the least reverse ratio q / p in each cell; 0 where p / q is not bounded. It requires ``least``, and
             vice versa.
         replaced: True if the laws are those for two values of a record, for adjacency ``replace-one``.
@@ -142,7 +143,7 @@ class Pair(Mechanism):
             p: density with the record, as a function of an array of places or of one place; or the distance by which
                 the record shifts q.
             q: density without the record.
-            knots: places near the mass, and where a density has a corner or jumps.
+            knots: places near most of the mass, and places where a density has a corner or a jump.
             accuracy: relative error of each value.
             replaced: as in the class.
 
@@ -174,7 +175,7 @@ class Pair(Mechanism):
             p: distribution function with the record; or its values at increasing places; or the distance by which the
                 record shifts q.
             q: distribution function without the record, or its values at the same places.
-            knots: places near the mass.
+            knots: places near most of the mass.
             accuracy: absolute error of each value.
             replaced: as in the class.
 
@@ -198,7 +199,7 @@ class Pair(Mechanism):
     def from_tradeoff(
         cls, beta: Callable[[Array], npt.ArrayLike], *, accuracy: float = 2.0**-52, replaced: bool = False
     ) -> Pair:
-        """Return the laws with a trade-off function, given as a function; :class:`Tradeoff` takes its corners.
+        """Return two laws with the trade-off function ``beta``; :class:`Tradeoff` takes one that is given by corners.
 
         Args:
             beta: convex function from the rate of false alarms on absent records, 0 to 1, to the rate of missed present

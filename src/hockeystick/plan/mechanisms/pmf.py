@@ -29,7 +29,7 @@ _REPLACED = Claim(
 class Pmf(FiniteMechanism):
     """Mechanism with finitely many outcomes whose law is p with the record and q without it.
 
-    Each probability is read as the decimal or the quotient that it is written as; those of a law add up to 1 exactly.
+    Each probability is read exactly, as the decimal or quotient written; those of each law must add up to 1 exactly.
 
     Args:
         p: probability of each outcome with the record.

@@ -30,7 +30,7 @@ class PrivacyCurve(SymmetricMechanism):
 
     Args:
         epsilons: 0, or from 1e-6 to 100, as numbers or as text.
-        deltas: the delta at each of them.
+        deltas: the delta at each epsilon.
 
     Raises:
         InvalidInputError: a value is outside its domain, or the lists differ in length.

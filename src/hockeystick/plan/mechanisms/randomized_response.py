@@ -35,9 +35,9 @@ pair of two answers a bound; but not for any law, and there is no bound for sile
 class RandomizedResponse(SymmetricMechanism):
     """Response that gives the true one of several answers with odds e^epsilon to 1 against each of the others.
 
-    The guarantee is for the plan's own adjacency, so the pair is the same under every adjacency, without a factor 2. It
-    compares the laws of the response for two true answers, which by symmetry are the same for any two: mass
-    ``e^epsilon`` at loss epsilon, 1 at -epsilon and 1 at 0 for each answer that is neither, over their sum.
+    The guarantee is for the plan's own adjacency, so the pair is the same under every adjacency, without a factor 2.
+    The pair compares the laws of the response for two true answers, and by symmetry is the same for any two. Its masses
+    are ``e^epsilon`` at loss epsilon, 1 at -epsilon, and 1 at 0 for each other answer, all divided by their sum.
 
     Args:
         epsilon: log of the odds; 0, or from 1e-6 to 100.

@@ -37,14 +37,14 @@ class NoiseOnSum(Mechanism):
 
     @abstractmethod
     def at(self, distance: int) -> DominatingPair:
-        """Return the noise around a distance against the noise around 0, in units of one record's bound."""
+        """Return the pair of noise centred at a distance (in units of one record's bound) against noise at 0."""
 
     def distance(self, direction: Direction) -> int:
         """Return the largest change between neighbours, in units of one record's bound."""
         return int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Return the noise around the largest change against the noise around 0."""
+        """Return the pair of noise centred at the largest change against noise centred at 0."""
         return self.at(self.distance(direction))
 
     def with_against_without(self) -> DominatingPair:
@@ -57,7 +57,7 @@ class NoiseOnSum(Mechanism):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason to refuse sampling with only a bound on the distance, which does not give the mixture pair."""
+        """Reason to refuse sampling if only the distance under replacement is bounded, which gives no mixture pair."""
         if self.null_record:
             return None
         return (

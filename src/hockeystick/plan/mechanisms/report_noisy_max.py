@@ -1,4 +1,4 @@
-"""Report-noisy-max, the candidate with the largest noisy utility, by pure epsilon."""
+"""Report-noisy-max, which releases the candidate with the largest noisy utility, accounted by its pure epsilon."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ReportNoisyMax(NoisySelection):
     """Release of the candidate whose utility with noise of scale ``2 sensitivity / epsilon`` is the largest.
 
     Laplace, exponential or Gumbel noise; half that scale suffices if all utilities change in one direction at a time.
-    With Gumbel noise it is the exponential mechanism, for which more is known (:class:`Exponential`), with exponential
-    noise :class:`PermuteAndFlip`. The sensitivity is that under the plan's own adjacency.
+    With Gumbel noise it is the exponential mechanism, for which more is known (:class:`Exponential`); with exponential
+    noise it is :class:`PermuteAndFlip`. The sensitivity is that under the plan's own adjacency.
 
     Args:
         epsilon: pure epsilon of one choice; 0 or greater.

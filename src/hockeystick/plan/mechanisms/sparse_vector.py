@@ -17,8 +17,8 @@ composition is known (Kairouz, Oh, Viswanath 2015 [KOV15]), and is below both pu
 epsilon and that of advanced composition.
 
 Several published variants are not private at all (Lyu, Su, Li 2017 [LSL17]). Fresh noise must be added to each query,
-and only above and below may be released. If the threshold keeps its noise, the scales must grow with c (Algorithm 7
-there); such a guarantee can be given as ``approximate-dp`` with delta 0.
+and only the words "above" and "below" may be released. If the threshold keeps its noise, the scales must grow with c
+(Algorithm 7 there); such a guarantee can be given as ``approximate-dp`` with delta 0.
 """
 
 from __future__ import annotations
@@ -68,5 +68,5 @@ class SparseVector(Mechanism):
     properties = frozenset({Property.JOINT})
 
     def pair(self, direction: Direction) -> JointPair:
-        """Return as many worst pairs with this epsilon as there are searches."""
+        """Return the product of the worst pairs with this epsilon, one for each search."""
         return JointPair(((BlackBoxPair(self.epsilon), self.cutoff),))

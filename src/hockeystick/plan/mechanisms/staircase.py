@@ -50,7 +50,7 @@ class Staircase(SymmetricMechanism):
     Args:
         epsilon: pure epsilon of the mechanism; 0 or greater.
         sensitivity: largest change of the number between neighbours.
-        gamma: high share of each stair, from 0 to 1; by default that of the smallest expected noise,
+        gamma: share of each stair at its higher level, from 0 to 1; by default that of the smallest expected noise,
             ``1 / (1 + e^(epsilon / 2))``.
 
     Raises:
@@ -94,7 +94,7 @@ class Staircase(SymmetricMechanism):
         return ThreeLossPair(self.epsilon, math.log1p(-0.5 * fall / total), log_rest - self.epsilon, exact)
 
     def exact(self, direction: Direction) -> ExactFinite:
-        """Return the three masses, up to a factor."""
+        """Return the three masses, up to a common factor."""
         epsilon = decimal(self.epsilon)
         if self._binary:
             return black_box(epsilon)

@@ -13,8 +13,9 @@ them and at least b apart, with vectors u of norm at most 1, so that with ``G = 
   of a path, by dynamic programming over the last place and the number of places. It is attained: along a path signs
   can be chosen so that every ``s_i s_{i+1} G[p_i, p_{i+1}]`` is positive.
 
-**Below.** The norm of the columns at any places, with any signs, is attained by gradients along one direction. Tried
-are the places 0, b, 2 b, .. and those of the path. For ``C >= 0`` whose coefficients do not increase both ends meet.
+**Below.** The norm of the sum of the columns at any places, with any signs, is attained by gradients along one
+direction. The places 0, b, 2 b, .. and those of the path are tried. If ``C >= 0`` and its coefficients do not increase,
+both ends meet.
 
 Sums of products err relative to the norms of both computed columns (Cauchy, Schwarz): ``|dG[p, q]| <= e |c_p| |c_q|``.
 The sum over the places then errs by at most ``e (sum_i |c_{p_i}|)^2 <= e k sum_i |c_{p_i}|^2``, and that is at most
@@ -40,14 +41,14 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 
-MOST_ERROR = 1e-3  # of a strategy that is taken
+MOST_ERROR = 1e-3  # largest error of a strategy that is accepted
 EXACT = 1e-9  # relative width below which both ends count as one number
 ANY, PATH = "bound for any strategy", "dynamic program for at most twice as many bands as the separation"
 MOST_WORK = 4e8  # operations of the path: a few seconds
 
 
 class Sensitivity(NamedTuple):
-    """Ends of a sensitivity.
+    """Lower and upper end of a sensitivity.
 
     Attributes:
         lower: value attained by the places.
@@ -70,9 +71,9 @@ class Strategy:
 
     Attributes:
         steps: number n of steps.
-        bands: number of diagonals of C with entries; products of columns at that distance or more are 0.
+        bands: number of diagonals of C with nonzero entries; products of columns at that distance or more are 0.
         products: for each distance d < bands, ``G[p, p + d]`` for p < n - d.
-        error: bound e on the error of each of them, relative to the norms of both columns as computed.
+        error: bound e on the error of each product, relative to the product of the computed norms of both columns.
         nonnegative: True if no entry of C is negative, so that no product is.
     """
 
@@ -92,7 +93,7 @@ class Strategy:
             sums = np.cumsum(c[: len(c) - d] * c[d:])
             return np.concatenate([np.full(steps - d - len(sums), sums[-1]), sums[::-1]])
 
-        # the errors of the coefficients of a column against its norm, each column being the first m of them
+        # errors of the coefficients of a column relative to its norm; each column is the first m coefficients
         sizes, doubts = (np.sqrt(np.cumsum(np.square(each))) for each in (c, doubt[:steps]))
         off = float((doubts / sizes).max()) * (1 + (bands + 4) * UNIT_ROUNDOFF)
         error = (bands + 4) * UNIT_ROUNDOFF + (2.1 + off) * off
@@ -121,15 +122,15 @@ class Strategy:
     def of_unit_columns(self) -> Strategy:
         """Return the strategy with each column divided by its norm."""
         norm = np.sqrt(self.products(0))
-        # e / (1 - e) of a product, and as much of both norms: at most 2.1 e, as e is below MOST_ERROR
+        # a product errs by e / (1 - e), and both norms together by as much: at most 2.1 e, as e is below MOST_ERROR
         error = 2.1 * self.error + 8 * UNIT_ROUNDOFF
         return replace(self, products=lambda d: self.products(d) / (norm[: len(norm) - d] * norm[d:]), error=error)
 
     def of_bins(self, bins: int) -> tuple[Array, Array]:
         """Return the products of the sums of columns 0, b, .., of columns 1, b + 1, .. and so on, and their errors.
 
-        A sum of products errs by ``e |c_p| |c_q|`` for each, and by a rounding for each distance and each of the
-        places p that it adds up.
+        A sum of products errs by ``e |c_p| |c_q|`` for each product, and by one rounding for each distance and each
+        place p that it covers.
         """
         gram, places = np.zeros((bins, bins)), np.arange(self.steps) % bins
         for d in range(self.bands):
@@ -157,8 +158,8 @@ class Strategy:
         return Sensitivity(low, high, tuple(places), low >= high * (1 - EXACT), theorem)
 
     def _bound(self, b: int, k: int) -> float:
-        """Return the sum of the maxima, for any C."""
-        most = np.zeros(k)  # over larger distances: of each place i, from i b on
+        """Return the upper bound for any C, the sum of the maxima."""
+        most = np.zeros(k)  # for each place number i: maximum over larger distances and p >= i b
         total = 0.0
         for d in range(self.bands - 1, -1, -1):
             beyond = np.maximum.accumulate(np.abs(self.products(d))[::-1])[::-1][::b][:k]  # max over p >= i b
@@ -170,13 +171,13 @@ class Strategy:
         raise AssertionError("a strategy has a diagonal")
 
     def _path(self, b: int, k: int) -> tuple[float, list[int]]:
-        """Return the maximum for at most 2 b bands, with its places."""
+        """Return the maximum over places if C has at most 2 b bands, with the places that attain it."""
         n, own = self.steps, self.products(0)
         meeting = [(d, 2 * np.abs(self.products(d))) for d in range(b, self.bands)]
         best, came = [own], []
         for _ in range(1, k):
             before, value, source = best[-1], np.full(n, -math.inf), np.full(n, -1)
-            far = max(self.bands, b)  # places at this distance have product 0: the best of those up to p - far
+            far = max(self.bands, b)  # places at this distance or more have product 0: take the best up to p - far
             if far < n:
                 top = np.maximum.accumulate(before[: n - far])
                 at = np.maximum.accumulate(np.where(before[: n - far] == top, np.arange(n - far), 0))
@@ -197,7 +198,7 @@ class Strategy:
         return float(best[number].max()), places[::-1]
 
     def _attained(self, places: list[int]) -> tuple[float, list[int]]:
-        """Return the squared norm of the columns at these places, with signs chosen one after the other."""
+        """Return the squared norm of the sum of the columns at these places, with signs chosen one by one."""
         rows = {d: self.products(d) for d in {q - p for p in places for q in places if 0 <= q - p < self.bands}}
         signs: list[float] = []
         total = 0.0

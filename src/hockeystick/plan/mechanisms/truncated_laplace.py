@@ -22,7 +22,7 @@ class TruncatedLaplace(NoiseOnSum):
     """Noise of density proportional to ``e^(-|x| / scale)`` on ``|x| <= bound``, on each coordinate of a vector.
 
     An outcome within the sensitivity of an end is possible only with the record, or only without it. Delta is at least
-    the mass of these at every epsilon.
+    the mass of such outcomes at every epsilon.
 
     Args:
         scale: scale of the noise before the cut, in the units of the vector; greater than 0.
@@ -60,7 +60,7 @@ class TruncatedLaplace(NoiseOnSum):
             )
 
     def at(self, distance: int) -> WindowPair:
-        """Return the noise around a distance against the noise around 0.
+        """Return the pair of noise centred at a distance against noise centred at 0.
 
         Raises:
             UnsupportedError: replacing a record may move the vector so far that the laws have no common outcome.

@@ -61,5 +61,8 @@ class ZCDP(Mechanism):
         return ConcentratedCurve(self.rho)
 
     def of_many(self, direction: Direction, records: int) -> RenyiCurve:
-        """Return the curve of ``records`` squared times rho (Bun, Steinke 2016 [BS16], Proposition 1.9), rounded up."""
+        """Return the curve with rho times ``records`` squared, rounded up.
+
+        (Bun, Steinke 2016 [BS16], Proposition 1.9.)
+        """
         return ConcentratedCurve(next_up(float(records) * records * self.rho, 4))
