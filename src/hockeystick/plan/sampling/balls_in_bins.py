@@ -32,9 +32,9 @@ one with the least ``log E Lambda^2`` is taken,
 
     c / s^2 + log(1 + (e^((d - c) / s^2) - 1) / floor(b / L)) .
 
-Larger is also ``c + (d - c) lambda^|i - j|``, a Gaussian round and a Markov chain (``markov_law.py``), for the least
-lambda that there is for each c; of all bins, or of the half that is revealed. Of all these the least second moment is
-taken again.
+Another larger G is ``c + (d - c) lambda^|i - j|``, that of a Gaussian round and a Markov chain (``markov_law.py``),
+with the least lambda possible for each c. It is formed for all bins, or for one half of them if the half is revealed.
+Of all these, the one with the least second moment is taken again.
 
 **Below**, of C itself: the outcome along ``sum_i m_i`` is a mixture of ``N((G 1)_i / sqrt(1 G 1), s^2)`` (if none of
 these is negative, rounded down to at most MOST_SHIFTS of them, which makes it smaller); and a smaller G, which is made
@@ -81,11 +81,11 @@ MOST_BINS = 2000  # largest sizes whose products fit in memory
 MOST_RATE, MOST_EPOCHS, MOST_ONCE, MOST_KEPT = 0.99, 16, 1024, 256
 """Largest lambda, epochs, and bins of one epoch and of several, with the exact law for lambda-CGD: a minute."""
 
-SHARES = np.linspace(0.0, 0.98, 50)  # of c, tried
-LEAST_RATE, SPARE = 1e-6, 1 + 1e-12  # of lambda; and relative, for the roundings of the upper pair
+SHARES = np.linspace(0.0, 0.98, 50)  # values of c that are tried, as shares of d
+LEAST_RATE, SPARE = 1e-6, 1 + 1e-12  # least lambda; relative margin for the roundings of the upper pair
 
-MOST_SHIFTS = 32  # of the lower mixture
-CLOSE = 1 - 4 * UNIT_ROUNDOFF  # of a distance: a quotient and a root
+MOST_SHIFTS = 32  # of different shifts in the lower mixture
+CLOSE = 1 - 4 * UNIT_ROUNDOFF  # factor on a distance, for the roundings of a quotient and a root
 
 _PROVED = Claim(Status.BRACKET, "proof in plan/sampling/balls_in_bins.py, by Kahane's inequality")
 
@@ -109,7 +109,7 @@ WHY = (
 
 @dataclass(frozen=True)
 class BallsInBins(Sampling):
-    """Balls in bins: every record is in one of ``bins``, which the steps of a run visit in turn, in all epochs.
+    """Balls in bins: every record keeps one of ``bins`` bins in all epochs, and the steps visit the bins in turn.
 
     Args:
         bins: number of bins, the ``min_separation`` of the run.
@@ -187,7 +187,7 @@ class BallsInBins(Sampling):
 def _markov(run: MatrixGaussian, bins: int, side: int) -> MarkovLaw | None:
     """Exact law of lambda-CGD, with steps rounded up (side 1) or down (-1) to whole epochs; None out of range.
 
-    With fewer rows and columns no product of ``C >= 0`` is larger.
+    Rounding down gives a lower law: with fewer rows and columns no product of ``C >= 0`` is larger.
     """
     known, epochs = run.markov, -(-run.steps // bins) if side > 0 else run.steps // bins
     if known is None or bins < 2 or not 1 <= epochs <= MOST_EPOCHS or bins > (MOST_KEPT if epochs > 1 else MOST_ONCE):
@@ -206,7 +206,7 @@ class _Products(NamedTuple):
         most_between: the largest product of two bins at a distance of 0, 1, .., at least 0.
         least: the least product of a bin with itself, for C, rounded down.
         least_between: the least product of two bins; 0 if there is one bin.
-        along: lengths of all sums along their own sum, rounded down; None if one is not positive.
+        along: length of each bin's sum along the total of all bins, rounded down; None if one is not positive.
     """
 
     most: float
@@ -247,10 +247,10 @@ def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
 
 
 def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None:
-    """Return ``log E Lambda^2``, the square c of a Gaussian round, and the least chain that dominates with it.
+    """Return ``log E Lambda^2``, the squared distance c of a Gaussian round, and the least chain to dominate with it.
 
-    Products are at most ``c + (own - c) lambda^d`` at a distance d. Either all bins are distinguished, or those of one
-    half.
+    Products are at most ``c + (own - c) lambda^d`` at a distance d. The chain is that of all bins, or of one half of
+    them if the half is revealed.
 
     Args:
         own: the largest product of a bin with itself, over the variance of the noise.
@@ -275,7 +275,7 @@ def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None
 
 
 def _mixture(shifts: Array, add: bool) -> DominatingPair:
-    """Return the pair of a mixture with these shifts, where close ones are merged into the smallest."""
+    """Return the pair of a mixture with these shifts; shifts close to each other are rounded down to one."""
     low, high = float(shifts.min()), float(shifts.max())
     if len(set(shifts.tolist())) > MOST_SHIFTS:
         step = (high - low) / MOST_SHIFTS
@@ -288,7 +288,10 @@ def _mixture(shifts: Array, add: bool) -> DominatingPair:
 
 
 def _equal(bins: int, own: float, shared: float, noise: float, side: int, add: bool) -> DominatingPair:
-    """Return the pair of equal products own of a bin and shared by two, at distances rounded up (1) or down (-1)."""
+    """Return the pair if all bins have the product ``own``, and any two of them the product ``shared``.
+
+    Distances are rounded up (side 1) or down (-1).
+    """
     spare, shared = 1 + side * 8 * UNIT_ROUNDOFF, min(shared, own)
     parts: list[tuple[DominatingPair, int]] = []
     if shared > 0:

@@ -30,7 +30,9 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
 
 
 def own_known(mechanism: Mechanism, direction: Direction) -> Known:
-    """Return the pair of a mechanism run on every record, with its side; a record set to zero counts as absent.
+    """Return the pair, or the upper and lower pairs, of a mechanism run on every record.
+
+    A record whose contribution is set to zero counts as absent.
 
     Raises:
         UnsupportedError: no pair is proved, or only a Renyi curve is known.
@@ -70,7 +72,7 @@ LAWS_SAMPLED = Claim(
 def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
     """Return the mechanism's claim about the pair that a theorem on sampling starts from.
 
-    A product has none, nor do two user-defined laws when a record is replaced.
+    A product has no such pair, nor do two user-defined laws when a record is replaced: the claim is then a refusal.
     """
     base = mechanism.claims[direction]
     if base.status is Status.REFUSED:
@@ -81,15 +83,15 @@ def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
 
 
 def inherited(base: Claim, theorem: Claim) -> Claim:
-    """Return the claim after a theorem that maps tight pairs to tight ones, and dominating to dominating ones.
+    """Return the claim for a sampled pair by a theorem that maps tight pairs to tight, and dominating to dominating.
 
     Args:
         base: claim of the mechanism about the pair that the theorem starts from.
         theorem: claim if that pair is tight.
 
     Returns:
-        A refusal unchanged; for a pair that only dominates, the claim that the new one dominates, even if lower pairs
-        are known, which would need their own theorem.
+        A refusal unchanged. For a pair that only dominates, the claim that the sampled pair dominates: any known lower
+        pairs are ignored, since they would need a theorem of their own.
     """
     if base.status is Status.TIGHT:
         return theorem
@@ -200,9 +202,9 @@ class Sampling(metaclass=NamedArguments):
         """
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pair of one round with its side: tight or above, by the claim.
+        """Return the pair of one round, marked as tight or as an upper pair according to the claim.
 
-        A scheme whose claim is ``between`` overrides this with lower pairs; :meth:`pair` is the upper one.
+        A scheme whose claim is ``between`` overrides this to add lower pairs; :meth:`pair` is then the upper one.
 
         Raises:
             UnsupportedError: a round has only a Renyi curve.
@@ -222,22 +224,22 @@ class Sampling(metaclass=NamedArguments):
         return None
 
     def participations(self, steps: int) -> int:
-        """Return the largest number of ``steps`` of one kind of rounds that may include a record.
+        """Return the largest number of steps that may include one record, of ``steps`` steps of one kind of round.
 
-        Such a kind is composed as that many rounds of :meth:`pair`.
+        The kind is composed as that many rounds of :meth:`pair`.
         """
         return steps
 
     def same_for_all(self, steps: int) -> bool:
-        """Return True if every record may be in equally many of ``steps`` of one kind of rounds.
+        """Return True if every record may be in equally many of ``steps`` steps of one kind of round.
 
-        If this fails for several kinds at once, possibly no single record is in :meth:`participations` steps of each,
-        and there is no lower bound.
+        If this fails for several kinds of a plan, there may be no record that is in :meth:`participations` steps of
+        each, and then there is no lower bound.
         """
         return True
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return one round in exact numbers, the pair of :meth:`pair`; ``None`` if proofs know none."""
+        """Return the pair of :meth:`pair` in exact numbers, for a proof; ``None`` if no exact form is implemented."""
         return None
 
     def keys(self) -> dict[str, Any]:
@@ -253,15 +255,15 @@ class Sampling(metaclass=NamedArguments):
 
     @property
     def caution(self) -> str | None:
-        """Caveat of every answer, whatever its delta, or ``None``."""
+        """Caveat that every answer carries, whatever its delta; ``None`` if there is none."""
         return None
 
     @property
     def steps_per_round(self) -> int:
-        """Number of the program's steps in one round, more than 1 if a theorem covers many at once.
+        """Number of the program's steps in one round, more than 1 if a theorem covers many steps at once.
 
-        For a pair of a whole epoch of 1,000 steps it is 1,000. ``count`` of a round counts rounds, as
-        pairs are composed; ``Plan.steps``, the stepped accountant and calibration count steps.
+        It is 1,000 if the pair is that of a whole epoch of 1,000 steps. ``Round.count`` counts rounds, since pairs are
+        composed by round; ``Plan.steps``, the stepped accountant and calibration count steps.
         """
         return 1
 
@@ -281,20 +283,21 @@ class Sampling(metaclass=NamedArguments):
 
 
 def claimed(scheme: type[Sampling], mechanism: type[Mechanism], direction: Direction) -> Claim:
-    """Return the claim of a combination in any direction, whatever its parameters, as in the table of support."""
+    """Return the claim of a combination in a direction, independent of parameters, as the table of support shows it."""
     return _gated(scheme, mechanism, direction, lambda asked: scheme.claim(mechanism, asked))
 
 
 def claimed_of(scheme: Sampling, mechanism: Mechanism, direction: Direction) -> Claim:
-    """Return the claim of a round in any direction, with its own parameters."""
+    """Return the claim of a round in a direction, given its own parameters."""
     if not direction.zeroes:
         return scheme.claim_of(mechanism, direction)
     return _gated(type(scheme), type(mechanism), direction, lambda asked: scheme.claim_of(mechanism, asked))
 
 
 def asked(scheme: Sampling, direction: Direction) -> Direction:
-    """Return the direction whose pairs a scheme uses: for zero-out that of add-or-remove if it is ``as-absent``. The
-    claim must not be a refusal.
+    """Return the direction whose pairs a scheme uses; its claim there must not be a refusal.
+
+    For a direction of zero-out this is that of add-or-remove if the scheme is ``as-absent``; else the given direction.
     """
     return direction.order if direction.zeroes and vars(type(scheme)).get("zeroed") is Zeroed.AS_ABSENT else direction
 
@@ -302,10 +305,10 @@ def asked(scheme: Sampling, direction: Direction) -> Direction:
 def _gated(
     scheme: type[Sampling], mechanism: type[Mechanism], direction: Direction, claim: Callable[[Direction], Claim]
 ) -> Claim:
-    """The claim in a direction. Zero-out requires a declaration of both mechanism and scheme.
+    """Return the claim in a direction; for zero-out, both mechanism and scheme must declare ``zeroed``.
 
-    Otherwise a mechanism or a scheme might return a plausible claim for a direction that it does not handle. An
-    inherited declaration does not count: the class may treat the records differently.
+    Without the declaration, a mechanism or a scheme might return a plausible claim for a direction that it does not
+    handle. An inherited declaration does not count: the class may treat the records differently.
     """
     if not direction.zeroes:
         return claim(direction)

@@ -11,9 +11,9 @@ consecutive numbers at most ``ceil(T / b)`` have the remainder that is g's. So t
 that of as many pairs, and of steps that reveal nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 
 **Tight**: some record is in as many steps. With several kinds of rounds, no record need be in as many steps of each,
-since a plan does not state the group with which each kind begins. An exception is that at most one kind has a number of
-steps that is no multiple of b: then the record that is most often in this kind is in as many of each. Otherwise answers
-are upper bounds only (``Sampling.same_for_all``).
+since a plan does not state the group with which each kind begins. There is an exception: if at most one kind has a
+number of steps that is not a multiple of b, a record that is in the most steps of this kind is also in the most of
+every other. Without it, answers are upper bounds only (``Sampling.same_for_all``).
 
 **Setting a record's contribution to zero** leaves it and all others in their groups: the same steps, each of which
 has the pair of Poisson sampling under that relation, which for noise on a sum is that of ``remove`` or ``add``.
@@ -38,11 +38,11 @@ from hockeystick.values.adjacency import Direction
 
 @dataclass(frozen=True)
 class CyclicPoisson(Sampling):
-    """Cyclic Poisson sampling: every record is in one of ``groups``, from which the steps sample in turn.
+    """Cyclic Poisson sampling: every record is in one of ``groups`` groups, from which the steps sample in turn.
 
     Args:
         groups: number of groups: each record may be in every ``groups``-th step.
-        sample_rate: probability with which a record of the group enters its step, in (0, 1].
+        sample_rate: probability with which a record enters each step of its group, in (0, 1].
 
     Raises:
         InvalidInputError: a value is outside its domain.

@@ -98,7 +98,7 @@ def allocated(run: MatrixGaussian, steps_per_epoch: int, sampled: Sampled) -> Be
 
 
 def _squares(run: MatrixGaussian, groups: int) -> Array:
-    """Squares of the norms of the columns, a column for each group; 0 where a group has no step."""
+    """Squared norms of the columns of C, as an array with a column for each group; 0 where a group has no step."""
     found = run.strategy.products(0)
     out = np.zeros((-(-len(found) // groups), groups))
     out.ravel()[: len(found)] = found

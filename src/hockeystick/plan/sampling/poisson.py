@@ -135,7 +135,7 @@ class Poisson(Sampling):
         return self.mixed(mechanism.with_against_without(), direction)
 
     def mixed(self, base: DominatingPair, direction: Direction) -> DominatingPair:
-        """Return the mixture pair of the pair of a batch with a record against one without it."""
+        """Return the mixture pair, from the pair of a batch with a record against the batch without it."""
         rate = self.sample_rate
         assert rate is not None  # derived from the sizes, if these are given
         if rate == 1 and isinstance(base, GaussianPair):  # a record is in every batch, or is replaced in every one
@@ -150,7 +150,7 @@ class Poisson(Sampling):
         return PoissonSubstitutionPair(base.mu, rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixture pair with its side; for two laws known to within two pairs, both mixtures."""
+        """Return the mixture pair; for two user-defined laws, the mixtures of their upper and of their lower pairs."""
         rate = self.sample_rate
         if Property.LAWS not in mechanism.properties or direction is Direction.REPLACE_ONE or rate is None:
             return super().known(mechanism, direction)
@@ -165,9 +165,9 @@ class Poisson(Sampling):
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
         """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.
 
-        See ``plan/users.py``; the binomial law is cut as for draws with replacement. If a batch holds more than 20 of a
-        user's records on average, the upper pair has all of them in every batch, the largest law, and the lower one is
-        that of a user with fewer records.
+        See ``plan/users.py``; the tail of the binomial law is cut as for draws with replacement. If a batch holds more
+        than 20 of a user's records on average, the upper pair has all of the user's records in every batch, the worst
+        case, and the lower pair is that of a user with fewer records.
         """
         if self.sample_rate == 1:
             return mechanism.of_many(direction, records)
@@ -190,7 +190,7 @@ class Poisson(Sampling):
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the contribution of one record, that of removing it, under the rate as it is written."""
+        """Return the pair of removing a record in exact numbers, sampled at the rate as it is written."""
         from hockeystick.pairs.exact import sampled
 
         return sampled(mechanism.exact(Direction.REMOVE), self.exact_rate)

@@ -203,7 +203,11 @@ class RandomAllocation(Sampling):
         object.__setattr__(self, "dataset_size", records)
 
     def _check_proven(self) -> None:
-        """Refuse combinations without a theorem: several participations, or a kept assignment whose last epoch ends."""
+        """Refuse combinations without a theorem.
+
+        These are several participations per epoch with unequal, missing or interrupted steps, and an assignment kept
+        over several epochs that are interrupted.
+        """
         if self.participations_per_epoch > 1:
             for key, plain in (
                 ("last_batch_size", self.last_batch_size in (None, self.batch_size)),
@@ -273,7 +277,10 @@ class RandomAllocation(Sampling):
 
     @property
     def _probabilities(self) -> tuple[tuple[tuple[Fraction, int], ...], Fraction]:
-        """Probability of each step taken and their number, with the last one apart; and the probability of none."""
+        """Groups of steps taken (probability of each step, number of steps), and the probability of no such step.
+
+        The last step of a full epoch is a group of its own.
+        """
         present = Fraction(1) if self.check_in is None else self.check_in
         first = last = present / self.steps
         if self.batch_size is not None:
@@ -296,23 +303,24 @@ class RandomAllocation(Sampling):
         if Property.RUN in mechanism.properties:
             return self.known(mechanism, direction).above
         mu = self._mu(mechanism)
-        if 1 < self.participations_per_epoch == self.steps:  # all of several steps: nothing is sampled
+        if 1 < self.participations_per_epoch == self.steps:  # a record takes part in every step: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
         if self.participations_per_epoch > 1:
             return JointPair(tuple(self._blocks(mu, direction is Direction.ADD)))
         return epoch(mu, *self._probabilities, direction is Direction.ADD)
 
     def _blocks(self, mu: float, add: bool) -> Iterator[tuple[DominatingPair, int]]:
-        """Blocks of steps with one participation each, equal ones together."""
+        """Yield the pair of a block of steps with one participation, and the number of such blocks, for each size."""
         short, longer = divmod(self.steps, self.participations_per_epoch)
         for steps, blocks in ((short, self.participations_per_epoch - longer), (short + 1, longer)):
             if blocks:
                 yield epoch(mu, ((Fraction(1, steps), steps),), Fraction(0), add), blocks
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return blocks and the sum of all steps if a record takes part several times; otherwise the tight pair.
+        """Return the tight pair if a record takes part once per epoch; otherwise an upper and a lower pair.
 
-        For correlated noise: those of its run.
+        The upper one is the product of blocks, the lower one is the sum of all steps. For correlated noise, both are
+        those of the run.
         """
         if Property.RUN in mechanism.properties:
             add = direction is Direction.ADD

@@ -252,7 +252,10 @@ class Shuffled(Sampling):
         return _ANOTHER_NUMBER if (self.dataset_size - 1) % self.batch_size == 0 else found
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return one unsampled round per epoch: the record in its place, and the last batch if one is added."""
+        """Return one unsampled round per epoch, for the changed batches.
+
+        These are the record's batch and, if a record is added or removed and the last batch is kept, the last batch.
+        """
         if direction.keeps_places:
             return own_pair(mechanism, direction)
         mu = _mu(mechanism.with_against_without())
@@ -275,7 +278,7 @@ class Shuffled(Sampling):
     def _instance(self, mu: float, add: bool) -> DominatingPair:
         """Pair of one dataset: an epoch in which the record is in each step with the probability of its batch.
 
-        The other records are opposed to it, or contribute zero, at the distance ``mu``.
+        The other records contribute the opposite vector, or zero; ``mu`` is the resulting distance.
         """
         if not self.dropped:
             return _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)
@@ -333,7 +336,7 @@ def _allocated(mu: float, groups: tuple[tuple[Fraction, int], ...], add: bool) -
 
     Args:
         mu: distance of the two laws of a step.
-        groups: probability of a step and number of steps, for one group.
+        groups: exactly one group, as the probability of each of its steps and their number.
         add: True if the law with the record is the second.
     """
     ((weight, steps),) = groups

@@ -1,7 +1,7 @@
 """Sampling with replacement: every round makes independent draws from the records.
 
-Let m draws be made, each of which is the record in question with probability w: 1/n for equal weights. Given that a
-draw is not that record it is one of the others, by a law independent of the record. The released sum has normal noise
+Let m draws be made, each of which is the record in question with probability w: 1/n for equal weights. A draw that is
+not that record is one of the others, by a law independent of the record. The released sum has normal noise
 of s clipping norms; K, the number of draws that are the record, has the law Bin(m, w).
 
 **Adding or removing the record** (n is the size of the larger dataset). Draw the others first: r_1, ..., r_m, for which
@@ -193,7 +193,10 @@ class WithReplacement(Sampling):
         return self.known(mechanism, direction).above
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixture with the binomial law cut on either side; for a replaced record the two pairs."""
+        """Return the mixtures with the cut tail of the binomial law moved up and down.
+
+        For a record that is replaced or set to zero: the upper and the lower pairs.
+        """
         base = mechanism.with_against_without()
         assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
         law = binomial(self.draws, self.weight_of_record)

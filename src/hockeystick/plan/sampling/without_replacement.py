@@ -205,7 +205,7 @@ class WithoutReplacement(Sampling):
         return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the upper pair and those of instances, for replacing a record or setting it to zero."""
+        """Return the pair; for replacing a record or setting it to zero, an upper pair, and lower ones of instances."""
         if not direction.keeps_places:
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
@@ -217,7 +217,7 @@ class WithoutReplacement(Sampling):
         return Between(above, (PoissonRemovePair(base, self.rate), PoissonAddPair(base, self.rate)), _WHY)
 
     def _opposite(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Pair of the instance with all other records opposite to the one, or zero."""
+        """Pair of an instance in which all other records contribute the vector opposite to the record's, or zero."""
         mu, restored = _mu(mechanism), direction is Direction.RESTORE
         if LEAST <= mu <= MOST:
             opposed = opposed_draws((mu,), (self.rate,), 1 - self.rate, 0.0)
@@ -225,7 +225,8 @@ class WithoutReplacement(Sampling):
         return (PoissonAddPair if restored else PoissonRemovePair)(GaussianPair(mu), self.rate)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of the pair; for replacing a record with finite moments, the published bound on them.
+        """Return the Renyi curve of the pair; for replacing a record, if moments are finite, a published bound on them.
+
         The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
         """
         if direction is Direction.REPLACE_ONE and Property.INFINITE_LOSS not in mechanism.properties:
