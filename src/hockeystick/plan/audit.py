@@ -1,14 +1,14 @@
-"""Auditing: tests if an attacked run is compatible with the filed plan.
+"""Auditing: a test of whether an attacked run is compatible with the filed plan.
 
 Canaries are records, each of which is put into the data or left out by its own fair coin; under ``zero-out`` each is in
-the data, and the coin decides if it contributes or its contribution is set to zero. From the release, an attacker
-guesses for any number of canaries if they are in; v of r guesses are right. Many right guesses are evidence against the
-plan, under which they are improbable.
+the data, and the coin decides if it contributes or its contribution is set to zero. An attacker sees the release,
+chooses any number of canaries, and guesses for each of them if it is in; v of the r guesses are right. Many right
+guesses are improbable under the plan, and so are evidence against it.
 
 **The bound** (Steinke, Nasr, Jagielski 2023 [SNJ23], the main result, for approximate differential privacy). Let the
-run be (epsilon, delta)-differentially private where a record is added or removed, in both orders, m the number of
-canaries, ``f(v)`` the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at
-least v. Then v or more guesses are right with probability at most
+run be (epsilon, delta)-differentially private under adding and removing a record, m the number of canaries, and
+``f(v)`` the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at least v.
+Then v or more guesses are right with probability at most
 
     f(v) + 2 m delta max_{1 <= i <= m} (f(v - i) - f(v)) / i ,
 
@@ -16,7 +16,7 @@ whatever the attacker does, in one run, and however the canaries influence each 
 
 The proof needs one property of the two outcomes of a coin: given all other coins, the laws of the release are (epsilon,
 delta)-close in both orders. Under ``zero-out`` a coin decides between the contribution and none, the two data sets are
-neighbours in that relation, and both of its directions are in the plan's delta: the same bound.
+neighbours in that relation, and the plan's delta covers both of its directions: the same bound holds.
 
 A plan has such a guarantee at every epsilon, with the delta of its own certified curve. A second bound takes the whole
 curve at once (Mahloujifar, Melis, Chaudhuri 2025 [MMC25]; ``audit_recursion.py`` has the recursion and its proof). All
@@ -143,7 +143,7 @@ def _tails(least: npt.NDArray[np.int64], trials: int, chance: float) -> Array:
 
 @dataclass(frozen=True)
 class Audit:
-    """Evidence of an attack on one run about a plan.
+    """Evidence about a plan from an attack on one run.
 
     Attributes:
         canaries: number of canaries.
@@ -153,7 +153,7 @@ class Audit:
         p_value: an upper bound on the probability of so many right guesses if the run followed the plan.
         epsilon: the single point of the plan's certified curve with the strongest evidence against the run.
         delta: the plan's delta at that point.
-        whole_curve: True if the p-value needs the whole curve; else that point alone gives it.
+        whole_curve: True if the p-value needs the whole curve; False if the point (epsilon, delta) alone gives it.
     """
 
     canaries: int
@@ -189,7 +189,7 @@ class Audit:
         return "not rejected: the guesses do not contradict this plan, which does not prove that the run followed it"
 
     def epsilon_below(self, delta: float) -> float:
-        """Return the largest epsilon rejected at a delta, an empirical lower bound at the significance; 0 if none.
+        """Return the largest epsilon that is rejected at a delta, an empirical lower bound; 0 if none is rejected.
 
         It concerns the run alone, not the plan. It holds with confidence ``1 - significance`` for one delta chosen
         beforehand.
@@ -240,7 +240,7 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
 
 
 def rejects(plan: Plan, found: Audit) -> bool:
-    """Return True if the guesses of an audit, of this plan or another one, reject a plan.
+    """Return True if the guesses recorded in an audit, whether of this plan or of another, reject a plan.
 
     One descent of the recursion decides if the p-value is at most the significance, without computing it.
     """
@@ -276,7 +276,7 @@ def _searched(
 
 
 def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
-    """Return a function of upper bounds on delta, and True if many are cheap, as with a profile."""
+    """Return a function from epsilons to upper bounds on delta, and True if many are cheap, as with a profile."""
     try:
         profile = plan.profile()
         profile.delta(np.zeros(1))

@@ -2,9 +2,9 @@
 
 The setting is that of ``audit.py``: m canaries, each in the data by its own fair coin, and c guesses, of which C are
 right. Let every pair of neighbouring data sets satisfy ``P(A) <= fbar(Q(A))`` for all events A and both orders, fbar
-concave and increasing: one less the trade-off function of the run. Mahloujifar, Melis and Chaudhuri 2025 [MMC25] bound
-the law of C by a recursion over fbar; the inequality, for two values per canary, and the optimality of the recursion
-are proved here.
+concave and increasing: fbar is 1 minus the trade-off function of the run. Mahloujifar, Melis and Chaudhuri 2025 [MMC25]
+bound the law of C by a recursion over fbar; the inequality, for two values per canary, and the optimality of the
+recursion are proved here.
 
 **The inequality.** Write ``p_j = P(C = j)``, and for i from c down to 0
 
@@ -28,11 +28,11 @@ beta``. For every i (both sides are sums over ``j >= i``, and ``sum_(j >= i) (j 
 
     (c - i) R_i = i H_i + c sum_(l > i) S_l ,   c S_i = R_i + H_i .
 
-All signs are positive: from numbers below S_l for l > i, below R_(i+1), and below H_i follow numbers below R_i and S_i.
-One begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` for H_i. All three rise as i falls:
-where nothing better is known, each keeps its bound. (Nothing is known of H_v: an attacker that is right so often may
-always be right.) Where a number below some S_i exceeds 1, so many right guesses do not have the probability beta,
-whatever the attack.
+All signs are positive, so lower bounds on S_l for l > i, on R_(i+1) and on H_i give lower bounds on R_i and S_i. The
+recursion begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` as the bound on H_i. S, R and
+H all rise as i falls, so each keeps its bound where nothing better is known. (Nothing is known of H_v: an attacker that
+is right so often may always be right.) If the lower bound on some S_i exceeds 1, v or more right guesses do not have
+the probability beta, whatever the attack.
 
 Steps may be skipped (the bounds on S, R and H are then weaker), and the descent may end anywhere: to take at most
 :data:`MOST_STEPS` steps, each is ``sqrt(c) / RESOLUTION`` guesses long.
@@ -104,13 +104,13 @@ class WrongGuesses:
         self._lines, self._starts = kept, starts
 
     def __call__(self, r: float) -> float:
-        """Return g(r), at least 0; each line is a bound, so roundings of their crossings do no harm."""
+        """Return g(r), at least 0; each line is a bound everywhere, so rounding where two lines cross does no harm."""
         slope, root = self._lines[max(bisect(self._starts, r) - 1, 0)]
         return max(slope * (r - root) * DOWN, 0.0)
 
 
 def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, beta: float) -> bool:
-    """Return True if the recursion shows that so many right guesses have a probability below beta.
+    """Return True if the recursion shows that ``correct`` or more right guesses have a probability below beta.
 
     Args:
         canaries: m.
@@ -138,7 +138,7 @@ def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGues
 
 
 def recursion_p_value(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, most: float = 1.0) -> float:
-    """Upper bound on the probability of so many right guesses, by the recursion; at most a known bound.
+    """Upper bound by the recursion on the probability of ``correct`` or more right guesses; at most ``most``.
 
     Args:
         canaries: m.

@@ -1,8 +1,8 @@
 """The assumptions and warnings of an answer.
 
 A number for one sampling scheme does not apply to another, and a delta of 1/n or more protects nobody in a dataset of n
-records. Both follow from how the rounds of a plan are sampled; every answer carries them, so that they are still there
-where the number has left the program that computed it.
+records. Such assumptions and warnings follow from how the rounds of a plan are sampled. Every answer carries them, so
+that they stay with the number when it leaves the program that computed it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def records_of(samplings: Iterable[Sampling]) -> int | None:
 def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str, ...]:
     """Return the warnings on the sampling schemes (``Sampling.caution``), and on a delta if one is given.
 
-    Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private: no delta from there on
+    Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private, so no delta of 1/n or more
     rules it out (Dwork, Roth 2014 [DR14], Section 2.3).
     """
     samplings = tuple(samplings)
@@ -44,7 +44,7 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
 
 
 def told(found: Found, about: Plan | Iterable[Sampling], delta: float | None) -> Found:
-    """Return an answer with its assumptions and warnings, which its logarithm repeats.
+    """Return an answer with its assumptions and warnings, also on its ``log_delta`` if it has one.
 
     Args:
         found: answer of an accountant.
@@ -59,7 +59,7 @@ def told(found: Found, about: Plan | Iterable[Sampling], delta: float | None) ->
     assumptions = tuple(f"{label}: {text}" for label, text in premises.items())
     warnings = warnings_of(samplings, delta)
     said = replace(found, assumptions=assumptions, warnings=warnings)
-    log: Any = getattr(said, "log_delta", None)  # which each kind of answer on delta has, and none on epsilon
+    log: Any = getattr(said, "log_delta", None)  # every answer about delta has one, no answer about epsilon does
     if log is None:
         return said
     changes: dict[str, Any] = {"log_delta": replace(log, assumptions=assumptions, warnings=warnings)}

@@ -58,7 +58,7 @@ def dp_sgd(
             must make up whole epochs; ``"random-allocation"`` accepts a partial last epoch, as a round of its own.
         batch_size: expected batch size; exact batch size if the sampling scheme fixes it.
         dataset_size: number of records.
-        steps_per_epoch: for ``"shuffled"`` and ``"random-allocation"``, which also accept both sizes.
+        steps_per_epoch: for ``"shuffled"`` and ``"random-allocation"``; both sizes can replace it.
         last_batch_size: for ``"random-allocation"`` with ``batch_size`` and ``steps_per_epoch``: expected size of the
             last batch.
         check_in: for ``"random-allocation"``: probability that a record takes part in an epoch at all.
@@ -140,7 +140,7 @@ def dp_sgd(
 
 
 def noised(noise_multiplier: float) -> Gaussian | Pmf:
-    """Return the mechanism of a noise multiplier; without noise, the one that tells two datasets apart with certainty.
+    """Return the mechanism of a noise multiplier; at 0, the one whose outcome reveals the dataset with certainty.
 
     >>> print(dp_sgd(0, sample_rate=0.01, steps=10).epsilon(1e-5))
     inf (certified)

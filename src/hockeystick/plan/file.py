@@ -1,4 +1,4 @@
-"""Plan files: TOML, or JSON with the same keys, read whole and refused in one line that names file, round and key.
+"""Plan files: TOML, or JSON with the same keys; a refusal is one line that names the file, the round and the key.
 
 The keys themselves are in ``schema.py``, derived from the dataclasses. A plan that is written and read again is the
 same plan: floats are written with the shortest digits that give the same double.
@@ -152,10 +152,10 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
 
 
 def rounds_in_order(items: list[Any]) -> list[Round]:
-    """Return the rounds of ``[[round]]`` tables one by one, in order, where a plan merges and sorts.
+    """Return the rounds of ``[[round]]`` tables in their order, without the merging and sorting that a plan does.
 
     Raises:
-        InvalidInputError: no round, or something invalid in a plan file; one line that names round and key.
+        InvalidInputError: there is no round, or one is invalid in a plan file; one line that names round and key.
 
     >>> [item.count for item in rounds_in_order([{"mechanism": "laplace", "scale": 10, "count": 2}] * 2)]
     [2, 2]
@@ -175,7 +175,9 @@ def rounds_to_dicts(rounds: Iterable[Round]) -> list[dict[str, Any]]:
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
-    """Return the keys of the plan file: epochs if the plan has them, else counts; other keys unless at their default.
+    """Return the keys of the plan file.
+
+    A round is given by its epochs if it has them, else by its count. Optional keys are left out at their default.
 
     >>> plan_to_dict(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]}))
     {'adjacency': 'add-or-remove', 'round': [{'mechanism': 'laplace', 'scale': 10.0, 'count': 1}]}
@@ -196,15 +198,16 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
 
 
 def save_plan(plan: Plan, path: str | Path) -> None:
-    """Write a plan to a ``.toml`` or ``.json`` file, whole or not at all; see
-    :func:`hockeystick.values.files.write_bytes`.
+    """Write a plan to a ``.toml`` or ``.json`` file, completely or not at all.
+
+    See :func:`hockeystick.values.files.write_bytes`.
 
     Raises:
         InvalidInputError: another file name ending, a plan that could not be read again (no rounds, too many kinds of
             them, lists too long for a file, or ``published`` with keys that files do not have), or a place that
             cannot be written.
     """
-    import json  # late: most plans are read, and from TOML
+    import json  # imported late: most programs only read plans, from TOML
 
     syntax = _syntax_of(path)
     keys = {"format": FORMAT, **plan_to_dict(plan)}
@@ -220,7 +223,7 @@ def save_plan(plan: Plan, path: str | Path) -> None:
 
 
 def plan_text(plan: Plan) -> str:
-    """Return the plan as TOML, as :func:`save_plan` writes it, with non-printing characters as their numbers.
+    """Return the plan as TOML, as :func:`save_plan` writes it, with non-printing characters escaped.
 
     Raises:
         InvalidInputError: a text in ``published`` that TOML cannot hold.
@@ -261,7 +264,7 @@ def _round_keys(item: Round) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """Return a value with lists in place of tuples, as in a file that is read, and numbers in place of fractions."""
+    """Return a value with lists in place of tuples, as a parsed file has them, and with fractions as written."""
     if isinstance(value, Fraction):
         return written(value)
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
@@ -378,7 +381,7 @@ def _toml_value(value: str | float | list[Any]) -> str:
         return "[\n" + "".join(f"    {line},\n" for line in lines) + "]"
     if isinstance(value, str):
         return '"' + "".join(_toml_character(character) for character in value) + '"'
-    # not NumPy's, which names the type
+    # not the repr of a NumPy number, which names its type
     return int.__repr__(value) if isinstance(value, int) else short_exponent(float.__repr__(value))
 
 

@@ -8,7 +8,7 @@ noise, which a record moves by at most
     sqrt(sum_i 1 / s_i^2) = 1 / s,
 
 since the squares of the norms of the parts add up. That is the Gaussian mechanism with noise multiplier s (Dong, Roth,
-Su 2022 [DRS22], Theorem 2.7), attained where a record moves each part by C_i. Where S_2 is chosen after the first
+Su 2022 [DRS22], Theorem 2.7), attained where a record moves each part by C_i. If S_2 is chosen after the first
 release is seen, the composition on a *given* batch is dominated by the same pair (their Corollary 3.3). The batch being
 the same, a sampled round is the sampled pair of that one mechanism: **one** round with noise multiplier s, and not two
 sampled rounds, which would draw two batches. For adaptive clipping this is Andrew, Thakkar, McMahan, Ramaswamy 2021
@@ -16,7 +16,8 @@ sampled rounds, which would draw two batches. For adaptive clipping this is Andr
 its standard deviation.
 
 **Clips of parts.** A record whose gradient is clipped layer by layer, to norms C_1, ..., C_d, has a gradient of norm at
-most ``sqrt(sum C_l^2)``, attained where all are: the clipping norm that a noise multiplier is relative to.
+most ``sqrt(sum C_l^2)``, attained if every layer attains its norm: the clipping norm that a noise multiplier is
+relative to.
 """
 
 from __future__ import annotations
@@ -39,16 +40,17 @@ def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
     """Return the noise multiplier of the one round equivalent to several releases about one batch; rounded down.
 
     Args:
-        noise_multipliers: for each release, its standard deviation over the largest change by one record in L2 norm.
+        noise_multipliers: for each release, the standard deviation of its noise divided by the largest change in L2
+            norm that one record makes.
 
     Returns:
-        The largest double that is at most ``(sum of 1/s^2)^(-1/2)``, or the one below it.
+        The largest double that is at most ``(sum of 1/s^2)^(-1/2)``, or the double before that one.
 
     Raises:
         InvalidInputError: a number outside [0.01, 1e6], or none at all.
 
-    A gradient with noise multiplier 1, and the share of clipped records, a sum of 0 and 1 less 1/2, with noise of
-    standard deviation 5, which is a multiplier of 10:
+    A gradient with noise multiplier 1 is released together with the share of clipped records. The share is a sum to
+    which each record adds -1/2 or 1/2, so noise of standard deviation 5 on it is a multiplier of 10:
 
     >>> import hockeystick as hs
     >>> noise = hs.joint_noise_multiplier([1.0, 2 * 5.0])
@@ -66,13 +68,13 @@ def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
 
 
 def clipping_norm(norms: Iterable[float]) -> float:
-    """Return the norm bound of a record's contribution whose parts are clipped separately, as by layer; rounded up.
+    """Return the norm bound of a contribution whose parts are clipped separately (layer by layer); rounded up.
 
     Args:
         norms: clipping norm of each part.
 
     Returns:
-        A double that is at least ``sqrt(sum of C^2)``, and within two of it.
+        A double that is at least ``sqrt(sum of C^2)``, and at most two doubles above it.
 
     Raises:
         InvalidInputError: a number outside [1e-6, 2^20], or none at all.

@@ -1,4 +1,4 @@
-"""Unknown argument names of a function or a class: refused in one line that suggests the intended name."""
+"""Refusal of unknown argument names of functions and classes, in one line that suggests the intended name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ T = TypeVar("T")  # its return type
 def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Return a function that refuses unknown argument names, as a plan file refuses unknown keys.
 
-    The suggested name is the one here for another tool's name, or else the one that is closest in spelling. A correct
-    call is not examined.
+    The refusal suggests the argument that corresponds to another tool's name, or else the one closest in spelling.
+    Correct calls are not examined.
 
     >>> @named_arguments
     ... def noisy(noise_multiplier: float) -> float:
@@ -44,13 +44,14 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
 class NamedArguments(ABCMeta):
     """Metaclass of the parts of a plan: their classes refuse unknown names as :func:`named_arguments` does.
 
-    A decorator would not work: the ``__init__`` of a dataclass is made after anything that a base class can do to it.
+    A decorator in a base class would not work: ``dataclass`` makes the ``__init__`` of a subclass after every hook of
+    the base class has run.
     """
 
     if not TYPE_CHECKING:  # a type checker takes the arguments from ``__init__``
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-            """An instance, or the refusal."""
+            """Return an instance, or refuse an unknown name."""
             try:
                 return super().__call__(*args, **kwargs)
             except TypeError:
@@ -59,7 +60,7 @@ class NamedArguments(ABCMeta):
 
         @property
         def __signature__(cls) -> Any:
-            """The arguments of ``__init__``, which ``help`` would otherwise look for in what calls it."""
+            """Signature of ``__init__`` without ``self``; otherwise ``help`` would show that of ``__call__`` above."""
             own = signature(cls.__init__)
             return own.replace(parameters=list(own.parameters.values())[1:])
 
@@ -68,7 +69,7 @@ def refuse(function: Callable[..., object], given: Iterable[str]) -> None:
     """Refuse the first name that is not an argument of the function.
 
     Raises:
-        InvalidInputError: there is one; the message has the likely name, or all valid ones.
+        InvalidInputError: there is such a name; the message suggests the likely one, or lists all valid ones.
     """
     known = [name for name in signature(function).parameters if name not in ("self", "others")]
     for name in given:

@@ -32,7 +32,8 @@ def checked_label(value: object, key: str) -> str:
         key: one of :data:`LABELS`.
 
     Raises:
-        InvalidInputError: something else, an empty or overlong text, half a character, or an invalid date.
+        InvalidInputError: the value is something else, an empty or overlong text, a text with an unpaired surrogate,
+            or an invalid date.
 
     >>> checked_label(datetime.date(2026, 11, 22), "date")
     '2026-11-22'

@@ -43,7 +43,7 @@ def plan_html(plan: Plan) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """Return the plan, with the advantage and true-positive rates of the best attack, or why there are none."""
+    """Return the plan, with advantage and true-positive rates of the best attack, or the reason why there are none."""
     try:
         rates = profile.tpr(list(RATES))
     except UnsupportedError as error:

@@ -1,7 +1,7 @@
-"""Names that other tools use for mechanisms, sampling schemes and keys, with the names here.
+"""Names that other tools use for mechanisms, sampling schemes and keys, with the corresponding names of this library.
 
-Only exact synonyms are listed, not names that others use for several things. They serve the message that refuses an
-unknown name and are never accepted, so that plan files have one spelling for each thing.
+Only exact synonyms are listed, not names that other tools use for several things. They appear only in messages that
+refuse an unknown name. They are never accepted, so that plan files have one spelling for each thing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ KEY_NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 def key_meant(key: object, known: Iterable[str]) -> str | None:
-    """Return the known key that stands for a key of another tool; ``None`` if there is none.
+    """Return the known key with the meaning of another tool's key; ``None`` if there is none.
 
     >>> key_meant("sigma", ["noise_multiplier", "count"]), key_meant("sigma", ["scale"])
     ('noise_multiplier', None)

@@ -58,11 +58,11 @@ class Plan(metaclass=NamedArguments):
         partitions_per_unit: largest number of partitions with records of one unit, if every round is run on each
             partition separately; 1 for single records. By default the data are not split.
         best_of: the law of the number of runs, if only the best of a random number of runs of all rounds is released.
-        delta_target: the field that holds ``delta``, under its own name, as ``dataclasses.replace`` passes it.
+        delta_target: the field that holds ``delta``; an argument only so that ``dataclasses.replace`` can pass it.
 
     Raises:
-        InvalidInputError: an unknown adjacency or unit, users without a number of records or records with one, or delta
-            outside (0, 1).
+        InvalidInputError: an unknown adjacency or unit, ``records_per_unit`` missing for users or given for single
+            records, or delta outside (0, 1).
 
     >>> import hockeystick as hs
     >>> training = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
@@ -100,7 +100,7 @@ class Plan(metaclass=NamedArguments):
                 raise InvalidInputError(_no_round(item), "round")
             key = (item.mechanism, item.sampling, item.epochs is None, *item.labels.items())
             joined = merged[key].joined(item) if key in merged else item
-            assert joined is not None  # the key has all that joining needs
+            assert joined is not None  # rounds with equal keys can be joined
             merged[key] = joined
         canonical = [item for item in merged.values() if item.count] or list(merged.values())
         if len(canonical) > 1:
@@ -146,7 +146,7 @@ class Plan(metaclass=NamedArguments):
         return replace(self, rounds=both, delta_target=delta, published=self.published or other.published)
 
     def __radd__(self, other: Round | Literal[0]) -> Plan:
-        if type(other) is int and other == 0:  # with which sum() begins
+        if type(other) is int and other == 0:  # sum() begins with 0
             return self
         if not isinstance(other, Round):
             return NotImplemented
@@ -178,7 +178,7 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def kinds(self) -> list[tuple[Round, int]]:
-        """A round of each mechanism with each sampling, in canonical order, with its count in steps or from epochs."""
+        """For each pair of mechanism and sampling, in canonical order: its first round, and the total count."""
         if len(self.rounds) == 1:
             return [(self.rounds[0], self.rounds[0].count)]
         kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
@@ -219,7 +219,7 @@ class Plan(metaclass=NamedArguments):
     def by_group(self) -> bool:
         """True if the plan protects users, and some round has no proven pair for their records.
 
-        Rounds that are refused for so many records do not count: their refusal is the answer.
+        Rounds that are refused for ``records_per_unit`` records do not count: their refusal is the answer.
         """
         if self.records_per_unit == 1:
             return False
@@ -243,7 +243,7 @@ class Plan(metaclass=NamedArguments):
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds that can include a record, in each direction, in the form that accountants take.
+        """The rounds that can include any one record, in each direction, in the form that accountants take.
 
         Raises:
             UnsupportedError: the plan is answered as a whole.
@@ -303,7 +303,7 @@ class Plan(metaclass=NamedArguments):
 
         Returns:
             A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
-            accountant that only has an upper bound: an :class:`UpperBound`; from one without any: an
+            accountant that only has an upper bound: an :class:`UpperBound`; from one without any bound: an
             :class:`Estimate`.
 
         Raises:
@@ -354,7 +354,7 @@ class Plan(metaclass=NamedArguments):
         Returns:
             A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
             of a double (the upper end is then 5e-324). From an accountant that only has an upper bound: a
-            :class:`DeltaUpperBound`; from one without any: a :class:`DeltaEstimate`.
+            :class:`DeltaUpperBound`; from one without any bound: a :class:`DeltaEstimate`.
 
         Raises:
             InvalidInputError: a value outside its domain.
@@ -442,8 +442,8 @@ class Plan(metaclass=NamedArguments):
 
         Raises:
             InvalidInputError: a number outside its domain, more guesses than canaries, or more right ones than guesses.
-            UnsupportedError: another adjacency than ``add-or-remove`` and ``zero-out``, or a round of which nothing is
-                proven.
+            UnsupportedError: the adjacency is neither ``add-or-remove`` nor ``zero-out``, or nothing is proven for some
+                round.
 
         >>> import hockeystick as hs
         >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
@@ -463,7 +463,8 @@ class Plan(metaclass=NamedArguments):
             others: plans that are drawn into the same figure.
             kind: ``"curve"`` (delta against epsilon), ``"steps"`` (epsilon against rounds), ``"tradeoff"`` (errors of
                 attacks) or ``"compare"`` (several accountants).
-            options: of that function of ``hockeystick.plot``: ``delta``, ``labels``, ``title``, ``width``, ...
+            options: options of the function of ``hockeystick.plot`` that draws the kind: ``delta``, ``labels``,
+                ``title``, ``width``, ...
 
         Raises:
             InvalidInputError: an unknown kind or option, or a value outside its domain.
@@ -474,7 +475,7 @@ class Plan(metaclass=NamedArguments):
         >>> one, other = (hs.dp_sgd(noise, 0.01, 1000, delta=1e-5) for noise in (1.0, 2.0))
         >>> figure = one.plot(other, labels=["noise 1", "noise 2"], title="Two runs")  # doctest: +SKIP
         """
-        figure: Figure = found("hockeystick.plot.shown:plotted")(kind, self, *others, **options)  # above this floor
+        figure: Figure = found("hockeystick.plot.shown:plotted")(kind, self, *others, **options)  # a layer above
         return figure
 
     def compare(self, delta: float | None = None, *, epsilon: float | None = None) -> Any:
@@ -485,14 +486,14 @@ class Plan(metaclass=NamedArguments):
             epsilon: epsilon at which deltas are compared instead.
 
         Raises:
-            InvalidInputError: both, no delta anywhere, or a value outside its domain.
+            InvalidInputError: both are given, there is no delta anywhere, or a value is outside its domain.
 
         >>> import hockeystick as hs
         >>> rows = hs.dp_sgd(1.0, 0.01, 1000).compare(delta=1e-5)
         >>> print(rows["rdp"].answer, rows["auto"].answer, sep="; ")
         at most 2.10133 (upper bound); 1.82823 to 1.82824 (certified)
         """
-        return found("hockeystick.report.comparison:compared")(self, delta, epsilon)  # above this floor
+        return found("hockeystick.report.comparison:compared")(self, delta, epsilon)  # a layer above this one
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
@@ -541,7 +542,7 @@ def _no_round(item: object) -> str:
 
 
 def _without_pair(item: Round, direction: Direction, records: int) -> bool:
-    """Return True if a round has no proven pair for so many records and is not refused for them."""
+    """Return True if a round has no proven pair for this number of records, but is not refused for it either."""
     try:
         return item.of_many(direction, records) is None
     except UnsupportedError:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 GAP = 1e-4  # target relative width of error rates
-BEYOND = 1e-6  # of the least rate: delta at which the nodes may end
+BEYOND = 1e-6  # factor on the least rate: the delta at which the nodes may end
 LEAST_RATE = 1e-12  # error rates below it are bounded, not narrowed
 
 
@@ -142,7 +142,7 @@ class Profile:
         at = checked(prior, PRIORS.of("prior probability of one of the two datasets"), "prior")
         flat = at.ravel()
         odds = np.abs(np.log(flat) - np.log1p(-flat))
-        # delta moves by at most its own size times the rounding of epsilon: 1 - delta by no more than that
+        # rounding of epsilon changes delta, and so 1 - delta, by at most delta times that rounding
         delta, least = self._deltas(odds), np.minimum(flat, 1 - flat)
         slip = SLIP * (4 + odds)
         lower = np.maximum(least * (1 - delta.upper) * (1 - SLIP) - least * slip, 0.0)
@@ -152,8 +152,8 @@ class Profile:
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
         """Return the bound ``1 - f(baseline)`` on the success of reconstruction; the safe end is the upper one.
 
-        ``baseline`` is the success without the record (of guessing from the prior alone). It bounds re-identification,
-        attribute inference and reconstruction alike (Kulynych et al. 2025 [KGK+25]).
+        ``baseline`` is the success without the record (of guessing from the prior alone). The bound covers
+        re-identification, attribute inference and reconstruction alike (Kulynych et al. 2025 [KGK+25]).
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -165,8 +165,8 @@ class Profile:
         """Return the tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
 
         Args:
-            least_rate: ``f >= G_mu`` is claimed where both error rates are at least this; the tail of a sampled
-                mechanism beyond may look like the unsampled one.
+            least_rate: ``f >= G_mu`` is claimed where both error rates are at least this. At smaller rates, the tail of
+                a sampled mechanism may look like that of the unsampled one.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -200,7 +200,7 @@ class Profile:
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
 
     def _band(self, ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
-        """Return the ends in the shape of the input, with the reason for their distance."""
+        """Return the ends in the shape of the input, with the reason why they are far apart."""
         lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
         return Band(lower, estimate, upper, safe, self._reason)
 
@@ -209,7 +209,7 @@ class Profile:
         return told(replace(bound, reason=self._reasons(bound.reason)), self.plan, None)
 
     def _reasons(self, other: str | None) -> str | None:
-        """Return the reasons for a wide interval: two pairs, and any other one."""
+        """Return the reasons for a wide interval: that its ends come from two pairs, and the given other reason."""
         why = self.plan.directions.why
         return "; ".join(filter(None, (width_of(why) if why else None, other))) or None
 
@@ -220,7 +220,7 @@ class Profile:
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)
-        # plus one double each way: where doubles lose digits SLIP is rounded away
+        # plus one double each way, since SLIP is rounded away in the range where doubles lose digits
         upper = np.where(log.upper > -math.inf, np.nextafter(np.exp(log.upper) * (1 + SLIP), 2.0), 0.0)
         lower = np.maximum(np.nextafter(np.exp(log.lower) * (1 - SLIP), -1.0), 0.0)
         return Ends.of(lower, np.exp(log.estimate), np.minimum(upper, 1.0))

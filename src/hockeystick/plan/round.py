@@ -34,7 +34,7 @@ class Round(metaclass=NamedArguments):
         mechanism: mechanism of the round.
         sampling: scheme that selects its records; all of them by default.
         count: number of runs, 0 to 10^12; 0 costs nothing. Leave it out if ``epochs`` is given. A round is one step,
-            unless it is several in the sampling scheme (``steps_per_round``).
+            unless the sampling scheme makes it several (``steps_per_round``).
         epochs: passes over the data, in place of ``count``; the sampling scheme determines the steps of each.
         name: name of the round; kept with the plan and, like the next two, never used in a computation.
         note: anything worth knowing about it.
@@ -103,7 +103,7 @@ class Round(metaclass=NamedArguments):
         object.__setattr__(self, "count", count)
 
     def _refuse_broken_epochs(self) -> None:
-        """Refuse epochs that are not a whole number, and state their steps, so that adding plans loses none."""
+        """Refuse a number of epochs that is not whole, and name its steps, so that adding plans loses no steps."""
         said, each = self.epochs, self.sampling.steps_per_epoch
         if isinstance(said, float) and 0 < said < domains.MAX_COUNT and not said.is_integer() and each is not None:
             from hockeystick.values.exact import decimal
@@ -145,7 +145,7 @@ class Round(metaclass=NamedArguments):
 
     @property
     def steps_per_round(self) -> int:
-        """Number of steps of the program in one round, by the scheme; a run of correlated noise is one."""
+        """Number of steps of the program in one round, by the scheme; a run of correlated noise is one step."""
         return 1 if self.of_run else self.sampling.steps_per_round
 
     def participations(self, count: int) -> int:
@@ -153,7 +153,10 @@ class Round(metaclass=NamedArguments):
         return count if self.of_run else self.sampling.participations(count)
 
     def same_for_all(self, count: int) -> bool:
-        """Return True if every record can be in equally many of ``count`` rounds; groups of a run differ in columns."""
+        """Return True if every record can be in equally many of ``count`` rounds.
+
+        False for runs of correlated noise, in which groups of records differ in their columns.
+        """
         return not self.of_run and self.sampling.same_for_all(count)
 
     def changed(self, **changes: Any) -> Round:
@@ -171,7 +174,10 @@ class Round(metaclass=NamedArguments):
         return replace(self, **changes)
 
     def joined(self, other: Round) -> Round | None:
-        """Return both rounds in a row as one; ``None`` if they differ in more than their count, or in its unit."""
+        """Return one round equal to this one followed by the other; ``None`` if more than the number of runs differs.
+
+        A round with a count and a round with epochs are not joined.
+        """
         if (self.mechanism, self.sampling, self.labels) != (other.mechanism, other.sampling, other.labels):
             return None
         if self.epochs is not None and other.epochs is not None:
@@ -192,7 +198,7 @@ class Round(metaclass=NamedArguments):
         return self.sampling.samples_runs and Property.RUN in self.mechanism.properties
 
     def _scheme(self, direction: Direction) -> Sampling:
-        """Return the scheme whose claims and pairs the round has."""
+        """Return the scheme whose claims and pairs apply to the round."""
         return self.sampling if self.of_run else self.sampling.effective(direction)
 
     def claim(self, direction: Direction) -> Claim:
@@ -215,8 +221,8 @@ class Round(metaclass=NamedArguments):
         """Return the pair of one round for a user with at most ``records`` records; see ``plan/users.py``.
 
         Args:
-            direction: direction, which determines the dataset that holds them.
-            records: most records of a user.
+            direction: direction, which determines the dataset that holds the user's records.
+            records: largest number of records of a user.
 
         Returns:
             ``None`` if only group privacy from a single record is known.

@@ -1,12 +1,12 @@
-"""The keys of the plan file, derived from the dataclasses, by which tables are read and the JSON Schema is written.
+"""The keys of plan files, derived from the dataclasses; tables are read, and the JSON Schema is written, by them.
 
-A round is one flat table: the keys of its mechanism and those of its sampling scheme side by side, which the keys
-``mechanism`` and ``sampling`` choose. Each number is checked by the dataclass field's own
+A round is one flat table that holds the keys of its mechanism and those of its sampling scheme side by side; the keys
+``mechanism`` and ``sampling`` determine which. Each number is checked by the dataclass field's own
 :class:`~hockeystick.values.domains.Domain`, so that a file and a constructor refuse the same values in the same words.
 
-A table is refused for its first fault: an unknown key, which may be misspelt, comes before the key that is missing
-because of it; then the keys follow in their own order. Keys of the plan itself come before its rounds, in their order,
-and these before the table of published claims.
+A table is refused for its first fault. Unknown keys are reported first, since a misspelt key also makes another one
+missing; then the keys are checked in their own order. Keys of the plan itself come first, then its rounds in their
+order, then the table of published claims.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def kinds_of(item: Any) -> tuple[type[Mechanism], type[Sampling]]:
     """Return the mechanism and the sampling scheme of a parsed round.
 
     Raises:
-        InvalidInputError: no table, or an unknown name.
+        InvalidInputError: it is no table, or the name of its mechanism or scheme is unknown.
     """
     if not isinstance(item, dict):
         raise InvalidInputError(f"a round must be a table of keys; received {shown(item)}", "round")
@@ -191,7 +191,7 @@ def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
 
 
 def _tag(name: str, default: str | None) -> Key:
-    """Return the key for the kind of round, which was read when the keys were chosen."""
+    """Return the key for a name that was already read and checked in order to choose the keys of the table."""
     missing = f"the round is not a {name} round" if default is None else None
     return Key(lambda value, key: value, _with_default({"const": name, "type": "string"}, default), missing)
 
@@ -206,7 +206,7 @@ def _with_default(schema: Mapping[str, Any], default: Any) -> dict[str, Any]:
 def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{key} must be a string; received {shown(value)}", key)
-    return str.__str__(value)  # of a special type, such as an enumeration: the text alone
+    return str.__str__(value)  # the plain text of a special type, such as an enumeration
 
 
 def _table(value: object, key: str) -> dict[Any, Any]:
@@ -370,5 +370,5 @@ def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sam
 
 
 def within(place: str, error: InvalidInputError) -> InvalidInputError:
-    """Return an error with the place of another one before its message."""
+    """Return an error like the given one, with the place before its message."""
     return InvalidInputError(f"{place}: {error}", error.field)

@@ -297,7 +297,7 @@ class Selection:
         return sides
 
     def epsilon(self, delta: float, gap: float | None = None) -> Answer:
-        """Return the least epsilon at a delta, 0 or from 1e-100 to 1; ``gap`` is ignored, that of a run's curve holds.
+        """Return the least epsilon at a delta, 0 or from 1e-100 to 1; ``gap`` is ignored: one run's curve has its own.
 
         Raises:
             InvalidInputError: a delta outside its domain.
@@ -330,7 +330,7 @@ class Selection:
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
-        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, in each ordering; empty if there is only one."""
+        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, in both orderings; empty if there is only one."""
         if self.plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
             return []
         higher = 1 - FIRST[1:]

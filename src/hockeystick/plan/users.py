@@ -8,7 +8,7 @@ user with a single contribution of norm K: a plan of records.
 
 **Noise on a sum, unsampled.** K records of norm at most C move the sum by at most K C (triangle inequality), which K
 equal ones do: the mechanism's pair at K times the distance, tight as it is for one record. Replacing a user by another
-moves it by at most K times what replacing a record does.
+moves the sum by at most K times as much as replacing one record.
 
 **Poisson-sampled normal noise**, a user added or removed (``Poisson.of_many``). Of k <= K records each enters the
 batch by itself with probability q: their number has the law Bin(k, q), and given which ones, the sum moves by a vector
@@ -109,11 +109,11 @@ WHY = (
 )
 """Reason for different ends."""
 
-SLIP = 16 * UNIT_ROUNDOFF  # relative error that pays for some roundings of a number read off delta
+SLIP = 16 * UNIT_ROUNDOFF  # relative margin for the roundings of a number derived from delta
 MOST_STEPS = 200  # steps of a group, with one evaluation of the trade-off function each
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # where delta of a larger group is tried
 PLACES = 17  # epsilons evaluated at once, each time
-TOLERANCE = 1e-7  # relative, of the epsilon: a tenth of the default width of intervals
+TOLERANCE = 1e-7  # relative tolerance of the epsilon: a tenth of the default width of intervals
 FARTHEST = 1e6  # largest epsilon searched: a larger one promises nothing, and takes seconds to find
 
 
@@ -287,7 +287,7 @@ def as_whole(plan: Plan) -> ByGroup | Selection:
 
 
 def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, float]) -> None:
-    """Raise unless the question leaves the choice of the route to the plan.
+    """Refuse a question that prescribes how to answer it, since the plan has only one route.
 
     Raises:
         UnsupportedError: another accountant, a proof, or options.
@@ -302,7 +302,7 @@ def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, 
 
 
 def refusal(plan: Plan) -> UnsupportedError:
-    """Return the refusal of a question that needs the pairs of such a plan."""
+    """Return the refusal of a question that needs pairs, about a plan that is answered as a whole."""
     if plan.best_of is not None:
         return UnsupportedError(
             "a plan with a selection supports only epsilon, delta and calibration of noise to them; leave out the "
@@ -382,8 +382,8 @@ class GroupProfile:
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """Return ``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: one record's inequality, k times.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are cached: if the work limit is reached, a bound
-        depends on the others computed with it.
+        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are cached. So if the work limit is reached, a
+        bound may depend on which other points were computed with it.
         """
         single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
@@ -429,9 +429,9 @@ class GroupProfile:
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """Return the largest true-positive rate: k steps of that for a single record ([DRS22], Theorem 2.14).
 
-        Each step needs an evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
-        dataset then has a rate of at most ``T`` on the one m records away; for the remaining n = k - m records, as
-        groups of n are ``(eps, delta_n(eps))``-private both ways for every eps,
+        Each step needs an evaluation, so :data:`MOST_STEPS` limits the number m of steps taken one by one. A test with
+        rate ``fpr`` on the first dataset then has a rate of at most ``T`` on the dataset m records away. Groups of the
+        remaining n = k - m records are ``(eps, delta_n(eps))``-private both ways for every eps, so
 
             tpr <= e^eps T + delta_n(eps)      and      1 - tpr >= e^-eps (1 - delta_n(eps) - T) .
         """
