@@ -6,18 +6,18 @@ every moment. Only proved rules are included:
 
 - ``pure``: the largest losses of the rounds add up to at most epsilon [RRUV16];
 - ``rdp``: the Renyi divergences of one fixed order add up to at most the budget (Feldman, Zrnic 2021 [FZ21]);
-- ``zcdp``: likewise rho ([FZ21]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]);
+- ``zcdp``: the rhos add up to at most the budget ([FZ21]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]);
 - ``gdp``: ``sum mu_i^2 <= mu^2`` (Koskela, Tobaben, Honkela 2023 [KTH23]);
 - ``approximate-dp``: ``sum delta_i <= delta''``, and the largest losses add up to at most epsilon, or the rhos to one
   that implies epsilon at delta' ([RRUV16, WRRW23]; either suffices, as proved in :class:`ApproximateDpFilter`).
 
-- ``currency``: whole rounds of a reference, in which every other round has a certified price, given what is left
-  [RHL+26]; proof in ``currency.py``.
+- ``currency``: the budget is a number of rounds of a reference round, and every other round has a certified price in
+  reference rounds, which depends on what is left [RHL+26]; proof in ``currency.py``.
 
 *Spent* and *budget* are separate. Every filter counts in a ``currency`` and has ``spent``, ``budget`` and ``remaining``
-in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows together. No filter has an ``epsilon``:
-with adaptively chosen parameters, the part spent so far has in general no epsilon that follows from the filter
-[RRUV16]. :class:`Odometer` has one, ``epsilon(delta)``, which is the part spent.
+in it; ``budget_epsilon(delta)`` is the epsilon of everything together that the filter allows. No filter has an
+``epsilon``: with adaptively chosen parameters, the filter in general implies no epsilon for the part spent so far
+[RRUV16]. :class:`Odometer` has such a method: its ``epsilon(delta)`` is that of the part spent.
 
 A filter that composes the realised curves (trade-off functions or loss distributions) and stops where they cross the
 budget is refused, since it is invalid in general [TKRH26, RHL+26]. The separation of filters and odometers is that of

@@ -1,4 +1,4 @@
-"""Approximate differential privacy: largest losses, or rhos, add up; so do deltas."""
+"""Approximate differential privacy: the largest losses (or the rhos) add up, and so do the deltas."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hockeystick.values.outward import six_digits
 
 
 class Guarantees(Spending):
-    """Rounds given by a delta and a largest loss, a rho, or both: sums of each.
+    """Rounds that have a delta, and a largest loss, a rho, or both; each of the three numbers is added up.
 
-    The deltas add up to at most ``delta'' = delta - delta'``; delta', the slack, is reserved for finite losses.
+    The deltas add up to at most ``delta'' = delta - delta'``. The slack delta' is reserved for finite losses.
     """
 
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
@@ -80,13 +80,14 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     1. *The losses.* Given the past, round i is a post-processing of its dominating pair (``costs.py``), or only its
        moments are known. Add the outcomes of the pairs to the outputs, which the choice of rounds does not see; let L_n
        be the sum of the losses of the first n rounds, and ``L = L_T``. Then ``delta_{P||Q} (epsilon) <= E_P (1 -
-       e^(epsilon - L))_+``. 2. *Infinite losses.* The delta_i are known before round i is run, and ``sum_{i <= T}
-       delta_i <= delta''`` on every path. So ``P(some loss up to T is infinite) <= delta''``. 3. *Finite losses if A
-       meets epsilon at T.* ``L <= A <= epsilon`` for certain, so they add nothing. 4. *Finite losses if it does not.*
-       Then ``R_T <= rho``. For the t > 0 of rho, fixed beforehand, ``M_n = exp(t L_n - t (1 + t) R_n)``, and 0 once a
-       loss was infinite, is a non-negative supermartingale with ``M_0 = 1``: ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 +
-       t) rho_i)`` for every past that chose round i (Bun, Steinke 2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023
-       [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+
+       e^(epsilon - L))_+``.
+    2. *Infinite losses.* The delta_i are known before round i is run, and ``sum_{i <= T} delta_i <= delta''`` on every
+       path. So ``P(some loss up to T is infinite) <= delta''``.
+    3. *Finite losses if A <= epsilon at T.* ``L <= A <= epsilon`` for certain, so they add nothing.
+    4. *Finite losses if A > epsilon at T.* Then ``R_T <= rho``. For the t > 0 of rho, fixed beforehand,
+       ``M_n = exp(t L_n - t (1 + t) R_n)``, and 0 once a loss was infinite, is a non-negative supermartingale with
+       ``M_0 = 1``: ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 + t) rho_i)`` for every past that chose round i (Bun, Steinke
+       2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+
        <= e^(t x) t^t / (1 + t)^(1 + t)`` (``pairs/renyi.py``), ``(1 - e^(epsilon - L))_+ <= M_T e^(t (1 + t) rho - t
        epsilon) t^t / (1 + t)^(1 + t) <= M_T delta'``, whose mean is at most delta'.
 
@@ -135,7 +136,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         return "epsilon"
 
     def spent_of(self, sums: Amounts) -> float:
-        """Return epsilon by the better of the two compositions, rounded up. Deltas are in ``spent_delta``."""
+        """Return epsilon by the better of the two compositions, rounded up; ``spent_delta`` has the deltas."""
         _, loss, rho = sums
         basic = rounded_up(loss)
         if not Fraction(0) < rho <= self.limits[2]:
@@ -148,11 +149,11 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         return self._epsilon
 
     def remaining_of(self, sums: Amounts) -> float:
-        """Return the target epsilon less that of sums, rounded down."""
+        """Return the target epsilon minus the epsilon of sums, rounded down."""
         return rounded_down(decimal(self._epsilon) - decimal(self.spent_of(sums)))
 
     def budget_epsilon(self, delta: float) -> float:
-        """Return the target at its delta or a larger one; infinity below."""
+        """Return the target epsilon if delta is the target delta or larger; otherwise infinity."""
         return self._epsilon if domains.TARGET_DELTA.check(delta, "delta") >= self._delta else math.inf
 
     def said(self) -> str:

@@ -2,8 +2,9 @@
 
 A round costs a few rational numbers in each direction (its epsilon, or its rho and its delta), exact or rounded up. The
 state is the list of declared rounds and the exact sums of their costs, direction by direction: the theorems concern an
-ordered pair of neighbouring datasets. The worst direction decides, number by number. Testing if a round fits computes
-the sums with it, and these are kept if it does, so the tested and the recorded costs cannot differ.
+ordered pair of neighbouring datasets. The worst direction decides, number by number. To test if a round fits, the sums
+that include it are computed; when the round is recorded, these sums become the state. So tested and recorded costs
+cannot differ.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Spending(ABC):
     Attributes:
         name: name in messages and for :func:`hockeystick.filters.privacy_filter`.
         adjacency: neighbouring relation.
-        limits: limit of each number that adds up; :meth:`fits` says which of them must hold.
+        limits: limit of each sum; :meth:`fits` defines which of the limits must hold.
     """
 
     name: ClassVar[str]
@@ -179,7 +180,7 @@ class PrivacyFilter(Spending):
         return self.spent_of(self._spent)
 
     def spent_of(self, sums: Amounts) -> float:
-        """Return the amount, in the filter's currency, of sums that are the worst of all directions, rounded up."""
+        """Return sums, which are the worst of all directions, as an amount in the filter's currency, rounded up."""
         return rounded_up(sums[0])
 
     @property
@@ -193,12 +194,12 @@ class PrivacyFilter(Spending):
         return self.remaining_of(self._spent)
 
     def remaining_of(self, sums: Amounts) -> float:
-        """Return the budget left by sums that are the worst of all directions, rounded down."""
+        """Return the budget that is left after sums, which are the worst of all directions, rounded down."""
         return rounded_down(self.limits[0] - sums[0])
 
     @abstractmethod
     def budget_epsilon(self, delta: float) -> float:
-        """Return an epsilon at a delta for everything the filter allows together, whatever is chosen, spent or not."""
+        """Return an epsilon at a delta for everything together that the filter allows, spent or not."""
 
     def epsilon(self, delta: float) -> NoReturn:
         """Refuse: filters guarantee the epsilon of their budget, not that of the part spent.

@@ -16,8 +16,8 @@ from hockeystick.questions.filters.base import SLACK, PrivacyFilter
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
-STRIDES = (1.05, 1.001, 1.00002)  # factors of t: the search reaches 131-fold to either side, to 2e-5
-REACH = 100  # strides to either side; those of the next stride cover two of this one
+STRIDES = (1.05, 1.001, 1.00002)  # factors of t: the search covers a factor of 131 to either side, to within 2e-5
+REACH = 100  # number of strides to either side; those of the next size cover two strides of this size
 
 TARGET = domains.Domain("a number from 1e-6 to 1e4", {"minimum": 1e-6, "maximum": 1e4}, "the target epsilon")
 """Domain of the epsilon for which a budget in another currency is looked up."""
@@ -32,9 +32,9 @@ def epsilon_of(divergence: float, t: float, delta: float) -> float:
 
 
 def divergence_within(epsilon: float, t: float, delta: float) -> float:
-    """Return the divergence of order 1 + t with this epsilon at delta, rounded down; negative if there is none.
+    """Return the largest divergence of order 1 + t that implies epsilon at delta, rounded down; negative if none does.
 
-    It is low enough for :func:`epsilon_of` to return at most epsilon.
+    The result is low enough for :func:`epsilon_of` to return at most epsilon.
     """
     rest, size = _rest(t, delta)
     return epsilon - rest - 4 * SLACK * (epsilon + size)
@@ -56,7 +56,7 @@ def least(bound: Callable[[float], float], t: float) -> float:
 
 
 def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta: float) -> Budget:
-    """Return the filter of a budget, lowered until its epsilon at delta is at most the target.
+    """Return the filter that ``make`` builds, with the budget lowered until its epsilon at delta meets the target.
 
     The searches for the budget and for its epsilon both end on the safe side, so their last digits may disagree.
     """
@@ -73,6 +73,6 @@ def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta
 
 
 def _rest(t: float, delta: float) -> tuple[float, float]:
-    """Return the second summand of the conversion, besides the divergence, and the size of the rounded terms."""
+    """Return the term that the conversion adds to the divergence, and the size of the terms that are rounded."""
     peak, log = log_peak(t), math.log(delta)
     return (peak - log) / t, (abs(peak) + abs(log)) / t

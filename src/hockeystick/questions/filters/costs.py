@@ -51,8 +51,8 @@ class Costs(NamedTuple):
 def costs_of(item: Round, direction: Direction) -> Costs:
     """Return the costs of one run of a round.
 
-    A sampled round with unbounded losses has no rho here: that of the unsampled round is valid, but would charge a
-    batch as the whole dataset.
+    A sampled round with unbounded losses gets no rho here: the rho of the unsampled round is valid, but would charge as
+    much for a batch as for the whole dataset.
 
     Raises:
         UnsupportedError: nothing is proven for the combination.
@@ -107,7 +107,7 @@ def _of_guarantee(curve: ConcentratedCurve, item: Round) -> Costs:
 
 
 def square_of(pair: GaussianPair, item: Round) -> Fraction:
-    """Return mu^2 of one round: by the noise as written, so that budgets add up, or by the pair, rounded up."""
+    """Return mu^2 of one round: exact from the noise as written (so budgets add up), or from the pair, rounded up."""
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:
         for distance in (1, 2):

@@ -1,8 +1,8 @@
 """The currency filter: a budget of whole rounds of one reference, in which other rounds have certified prices.
 
-Fix a reference round R, a number N of them, and a slack. The state is how many rounds and how much slack are left, s
-and d. A round M (with its count, its noise and its rate chosen in any way from the past) may be run at a price of c
-rounds and slack x, if for neighbouring datasets in both orders and all ``a >= 0``
+Fix a reference round R, a number N of such rounds, and a slack. The state (s, d) is the number of rounds and the slack
+that are left. A round M (with its count, its noise and its rate chosen in any way from the past) may be run at a price
+of c rounds and slack x, if for neighbouring datasets in both orders and all ``a >= 0``
 
     H_a(M and R^(s - c)) <= H_a(R^s) + x,      H_a(P || Q) = sup_A P(A) - a Q(A),                                (1)
 
@@ -13,9 +13,9 @@ the end: let the rest, given the output y of M, have ``H_a <= H_a(R^(s - c)) + d
 have ``H_a = int p(y) H_(a q(y) / p(y)) (rest | y) dy <= H_a(M and R^(s - c)) + d - x <= H_a(R^s) + d`` by (1). If
 nothing is run, ``H_a = max(1 - a, 0) <= H_a(R^s)``. It is an instance of the residue filters of [RHL+26], with slack.
 
-*Hypotheses.* R, N and the slack are fixed beforehand; price and slack of a round before its noise is drawn, at the s of
-that moment: a price holds at every larger s (both sides of (1) composed with R), not at a smaller one. Rounds that
-interact with each other while they run are not covered, nor are prices that depend on an output.
+*Hypotheses.* R, N and the slack are fixed beforehand. The price c and the slack x of a round are fixed before its noise
+is drawn, at the s of that moment: a price holds at every larger s (both sides of (1) composed with R), not at a smaller
+one. Rounds that interact with each other while they run are not covered, nor are prices that depend on an output.
 
 **Only a >= 1.** For a < 1 the identity ``H_a(P || Q) = 1 - a + a H_(1/a)(Q || P)`` leads to the opposite order at
 ``1/a > 1``: if (1) holds there, it holds here with a x in place of x, since the pairs of R in both orders are mirror
@@ -26,7 +26,7 @@ images.
 chords drawn out into an interval, through an upper end at the far node and a lower end at the near one (convexity
 again: the slope of a chord is at most every slope right of it), and at least its lower end at the right node. The chord
 less the largest of the three lines is concave: its maximum is at an end or where two lines cross, and is compared there
-with x. Beyond a_m ``f(a_m) <= x`` suffices. Thus x > 0, always the same share of the slack.
+with x. Beyond a_m ``f(a_m) <= x`` suffices. This needs x > 0; x is always the same share of the slack.
 
 **By structure** x = 0 and c = 1 suffice: for R itself, and for a round that R dominates, the same noise or more at the
 same rate or less. More normal or Laplace noise is a post-processing; a lower rate is a mixture with the law without the
@@ -65,10 +65,10 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 Array = npt.NDArray[np.float64]
 
 SHARES = 1000  # parts of the slack, one for each round other than the reference
-MOST_ROUNDS = 10**6  # of a budget
+MOST_ROUNDS = 10**6  # largest number of rounds of a budget
 NODES = 1000  # epsilons at which both sides are compared
 PART = 100  # default slack as a fraction of delta
-FAR = np.geomspace(1e-3, 500.0, 200)  # epsilons among which the last node is searched; no budget is larger
+FAR = np.geomspace(1e-3, 500.0, 200)  # candidates for the last node, as epsilons; no budget is larger
 
 ROUNDS = domains.whole_numbers(1, MOST_ROUNDS).of("rounds of the reference")
 """Domain of a budget."""
@@ -181,9 +181,9 @@ class CurrencyFilter(PrivacyFilter):
         return plan.epsilon(rest).upper if rest > 0 else math.inf
 
     def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
-        """Return the least known price, in rounds and slack, given what is left; above the budget if there is none.
+        """Return the least known price, in rounds and slack, given what is left; above the budget if none is known.
 
-        It is the same in every direction.
+        The price is the same in every direction.
         """
         if any(item.claim(each).status is Status.RENYI for each in self.adjacency.both):
             raise UnsupportedError("only the moments of its privacy loss are known")
@@ -237,10 +237,10 @@ def least_price(reference: Round, item: Round, left: int, share: float, adjacenc
     """Return the least price of a round, in rounds of a reference, at which the inequality is certified.
 
     Args:
-        reference: one round of it.
+        reference: the reference round; its count is ignored.
         item: the round, with its count.
-        left: rounds of the reference that are left.
-        share: slack.
+        left: number of reference rounds that are left.
+        share: slack that the price may use.
         adjacency: neighbouring relation.
 
     Returns:
@@ -275,7 +275,7 @@ def _suffices(reference: Round, item: Round, left: int, price: int, share: float
 
 @lru_cache(maxsize=64)
 def _curve_of(reference: Round, left: int, share: float, direction: Direction) -> tuple[Array, Array, Array]:
-    """Return nodes for rounds of a reference, and both ends of their curve there."""
+    """Return nodes (epsilons), and both ends of the curve of ``left`` reference rounds at each of them."""
     curve = _curve([reference.changed(count=left)], direction)
     beyond = np.exp(curve.log_delta(FAR, _enough(FAR, share)).upper) > 0.1 * share
     last = FAR[min(int(np.flatnonzero(beyond)[-1]) + 1, len(FAR) - 1)] if beyond.any() else FAR[0]
@@ -285,17 +285,17 @@ def _curve_of(reference: Round, left: int, share: float, direction: Direction) -
 
 
 def _enough(epsilon: Array, share: float) -> Array:
-    """Return the log delta below which a curve needs no more accuracy: a tenth of the slack."""
+    """Return, for each epsilon, the log delta below which no more accuracy is needed: that of a tenth of the share."""
     return np.full(len(epsilon), math.log(0.1 * share))
 
 
 def _curve(rounds: Sequence[Round], direction: Direction) -> DirectionCurve:
-    """Return the curve of rounds in one direction, composed by their plan under any relation."""
+    """Return the curve of rounds in one direction; their plan composes them, and its relation does not matter."""
     return DirectionCurve(Composition(Plan(rounds).directions.together(direction)), None)
 
 
 def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) -> bool:
-    """Return True if one convex curve is at most another one plus a share, for all arguments from 1 on.
+    """Return True if one convex curve is at most ``share`` above a second one, at all arguments from 1 on.
 
     Args:
         a: nodes, increasing from 1.

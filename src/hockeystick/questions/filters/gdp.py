@@ -17,7 +17,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-DISTANCES = (1e-6, 1000.0)  # of a budget
+DISTANCES = (1e-6, 1000.0)  # range of a budget
 
 BUDGET = domains.Domain("a number from 1e-6 to 1000", {"minimum": 1e-6, "maximum": 1000}, "mu budget")
 """Domain of a budget in Gaussian differential privacy."""

@@ -15,15 +15,15 @@ from hockeystick.values.adjacency import Adjacency
 
 
 class Odometer(Guarantees):
-    """Odometer of the privacy spent at any moment: with probability ``1 - delta`` the loss never exceeds it.
+    """Odometer of the privacy spent: with probability ``1 - delta`` the loss never exceeds its reading.
 
     With R_n the sum of the rhos of the first n rounds, L_n that of their losses, and any order ``alpha > 1`` fixed
     beforehand, ``exp((alpha - 1) (L_n - alpha R_n))`` is a supermartingale that starts at 1, however the rounds were
     chosen ([BS16]; the proof is that of :class:`ApproximateDpFilter`). By Ville's inequality ``L_n <= alpha R_n +
     log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'. This is the odometer of [WRRW23]
     that is tight at a preselected moment: the order is the best one there. Infinite losses have a total probability of
-    at most delta''. If no loss is infinite, L_n is at most the sum of the largest ones for certain, so the smaller of
-    the two holds with the same probability.
+    at most delta''. If no loss is infinite, L_n is for certain at most the sum of the largest losses. So the smaller of
+    the two bounds holds with the same probability.
 
     Args:
         delta: delta' + delta''.
@@ -66,9 +66,9 @@ class Odometer(Guarantees):
         return ((1 + self._tilt) * float(rho) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:
-        """Return the epsilon spent so far, at delta or a larger one; infinity below."""
+        """Return the epsilon spent so far if ``delta`` is at least the odometer's; otherwise infinity."""
         return self.spent if domains.TARGET_DELTA.check(delta, "delta") >= self._delta else math.inf
 
     def said(self) -> str:
-        """Return epsilon so far and the spent deltas, as text."""
+        """Return the epsilon and the deltas spent so far, as text."""
         return f"epsilon: {self.spent:.6g} spent; {super().said()}"

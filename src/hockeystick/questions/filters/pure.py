@@ -15,7 +15,7 @@ from hockeystick.values.adjacency import Adjacency, Direction
 class PureDpFilter(AdditiveFilter):
     """Filter of rounds of pure epsilon: the sum of the largest losses is at most epsilon, and delta is 0.
 
-    The loss of all rounds is the sum of their losses, so never above the sum of the largest ones, however each was
+    The loss of all rounds is the sum of their losses, and so at most the sum of their largest losses, however each was
     chosen and whenever they stop. Sums are exact.
 
     Args:

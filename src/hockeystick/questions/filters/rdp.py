@@ -20,7 +20,7 @@ ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}
 
 
 class RdpFilter(AdditiveFilter):
-    """Filter by Renyi divergences of one order, fixed beforehand; each direction has the budget to itself.
+    """Filter by Renyi divergences of one order, fixed beforehand; each direction has the full budget of its own.
 
     Divergences of rounds are certified upper bounds, and their sums are exact.
 
@@ -77,7 +77,7 @@ class RdpFilter(AdditiveFilter):
         epsilon = TARGET.check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
         t = -2 * math.log(delta) / epsilon if order is None else ORDER.check(order, "order") - 1
-        t = (1 + t) - 1  # that of the order as a double
+        t = (1 + t) - 1  # the t of the order once it is rounded to a double
         budget = divergence_within(epsilon, t, delta) if t > 0 else -1.0
         if not budget > 0:
             raise InvalidInputError(

@@ -26,8 +26,8 @@ class ZcdpFilter(AdditiveFilter):
 
     Noise of distance mu, normal or discrete, has ``rho = mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6;
     Canonne, Kamath, Steinke 2020 [CKS20]), a round of pure epsilon at most ``epsilon tanh(epsilon / 2)``, below the
-    ``epsilon^2 / 2`` of [BS16] (``pairs/concentrated.py``). Sampled noise without a largest loss is refused: its rho is
-    that of a round without sampling.
+    ``epsilon^2 / 2`` of [BS16] (``pairs/concentrated.py``). Sampled noise without a largest loss is refused: the
+    only rho known for it is that of a round without sampling.
 
     Args:
         budget: rho.
