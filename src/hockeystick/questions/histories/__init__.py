@@ -1,7 +1,7 @@
 """Many users' training histories, and one certified epsilon for each distinct history.
 
-A *history* lists the participations of one user: the number of steps for each kind of step, that is each noise
-multiplier with its sample rate. It has no order, since rounds whose parameters are fixed beforehand compose as a
+A *history* lists the participations of one user: the number of steps of each kind, a kind being a noise multiplier and
+a sample rate. It has no order, since rounds whose parameters are fixed beforehand compose as a
 product of pairs, the same in every order. Millions of users share some thousand histories, each of which is answered
 once.
 

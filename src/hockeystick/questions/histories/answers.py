@@ -89,7 +89,7 @@ def answers(
         stop: True if a history without an answer raises an error; otherwise it gets a reason in place of numbers.
 
     Raises:
-        InvalidInputError: delta, adjacency or gap is outside its domain, or, with ``stop``, a number of a history.
+        InvalidInputError: delta, adjacency or gap is outside its domain; with ``stop``, a number of a history is.
         UnsupportedError: with ``stop``, ``plan.epsilon`` does not answer a history.
 
     >>> found = answers([((1.0, 0.01, 1000),), ()], 1e-5)
@@ -125,7 +125,9 @@ def answers(
 def answered(
     histories: Sequence[History], delta: float, adjacency: Adjacency | str, gap: float | None
 ) -> Iterator[tuple[int, float, float, float, str | None] | str]:
-    """Yield, for each history, its steps, epsilon's two ends and estimate, and a reason; or why there is no answer.
+    """Yield for each history its steps, lower end, estimate and upper end of epsilon, and a reason or ``None``.
+
+    For a history without an answer, the reason is all that is yielded.
 
     >>> steps, lower, estimate, upper, reason = next(answered([((1.0, 0.01, 1000),)], 1e-5, "add-or-remove", None))
     >>> steps, round(upper, 4), reason
@@ -151,7 +153,10 @@ def _ask(
 
 
 def _refused(error: HockeystickError, number: int, reasons: list[str | None], stop: bool) -> None:
-    """Record the reason why a history has no answer, or raise it, without the index that it had as the only plan."""
+    """Record the reason why a history has no answer, or raise it.
+
+    The prefix "plan 0: ", which it has since it was the only plan of its call, is removed.
+    """
     error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])
     if stop:
         raise error

@@ -1,10 +1,10 @@
 """Conversion of rows of (user, noise, rate, steps), in any order and in pieces, to one history for each user.
 
 The rows are entries of a sparse matrix with a row for each user and a column for each kind of step. SciPy adds up the
-entries of one user and kind, each time that as many rows have come as there were entries: the memory needed is that of
-the entries of all users and about as many rows. Steps are added as doubles: sums of whole numbers below 2^53 are exact,
-and a sum that is not exact is at least 2^53, far more than the 10^12 steps that a round may have, and is refused with
-its history.
+entries of the same user and kind whenever as many new rows have arrived as there are entries. So the memory needed is
+that of the entries of all users and about as many rows. Steps are added as doubles. Sums of whole numbers below 2^53
+are exact; an inexact sum is at least 2^53, far more than the 10^12 steps that a round may have, and so its history is
+refused.
 
 A user with an invalid row gets no number, whatever the other rows are: a history without that row would be too short,
 and its epsilon too small.
@@ -125,7 +125,7 @@ class Entries:
         Args:
             users: number of each row's user.
             noise, rate, steps: noise multiplier, sample rate, number of steps; NaN for a missing value.
-            counted: mask of the rows to count; by default all. The others are ignored, but their users get answers.
+            counted: mask of the rows to count; by default all. Other rows add no steps, but their users get answers.
             wrong: mask of rows that are invalid for another reason.
             said: function from a row's index in the piece to its error; it may raise. By default :func:`refusal`.
 
@@ -172,7 +172,7 @@ class Entries:
         row = np.empty(len(known), dtype=np.int32)
         row[order] = np.arange(len(known), dtype=np.int32)
         shape = len(known), len(self._kinds)
-        # entries of one place are added up, and those of 0 steps stay
+        # entries at one place of the matrix are added up, and entries of 0 steps stay
         return known[order], sparse.coo_array((steps, (row[place], kinds)), shape=shape).tocsr()
 
     def grouped(self) -> Grouped:
@@ -185,7 +185,7 @@ class Entries:
         entries = np.empty(matrix.nnz, dtype=[("kind", np.int32), ("steps", np.float64)])
         entries["kind"], entries["steps"] = matrix.indices, matrix.data
         said, size = entries.tobytes(), entries.itemsize
-        known: dict[bytes, int] = {}  # bytes are compared: unequal histories have no number in common
+        known: dict[bytes, int] = {}  # index of each history, by its bytes: unequal ones never share an index
         history = np.empty(len(users), dtype=np.int64)
         for start in range(0, len(users), BLOCK):
             ends = (size * matrix.indptr[start : start + BLOCK + 1].astype(np.int64)).tolist()
