@@ -1,6 +1,6 @@
-"""The budget of a ledger: a filter, and its numbers as whole numbers of units.
+"""The budget of a ledger: a filter, whose limits and prices are counted in whole units.
 
-A limit is rounded down to twelve decimal digits, whose last one is the unit; a price is rounded up to whole units.
+A limit is rounded down to twelve decimal digits, the last of which is the unit; a price is rounded up to whole units.
 Decimals add up exactly as written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and added without
 rounding, also by the database.
 """
@@ -81,7 +81,7 @@ class Budget:
 
     Args:
         filter: name of a privacy filter.
-        keys: its keys, see :data:`KEYS`; ``reference`` is a round, or one in the keys of a plan file.
+        keys: keys of the filter, see :data:`KEYS`; ``reference`` is a round, or the keys of a round in a plan file.
         adjacency: neighbouring relation.
 
     Raises:
@@ -162,7 +162,7 @@ class Budget:
         return self.made.remaining_of(self.spent_at(left))
 
     def part(self, value: float) -> Whole:
-        """Return the limits of a part of the budget given in its currency, rounded down.
+        """Return the limits of a part of the budget whose size is given in its currency; rounded down.
 
         Raises:
             InvalidInputError: the value is not positive, or this kind of budget allows a release if either of two

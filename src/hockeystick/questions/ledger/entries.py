@@ -21,7 +21,7 @@ BEGIN, GRANT, RENEW, SPEND, RUN, VOID = "begin", "grant", "renew", "spend", "run
 
 @contextlib.contextmanager
 def undamaged() -> Iterator[None]:
-    """Refuse content of a ledger's tables that does not belong there."""
+    """Context in which content that does not belong in a ledger's tables is refused as damage."""
     try:
         yield
     except HockeystickError:
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
         kind: ``begin``, ``grant``, ``renew``, ``spend``, ``run`` or ``void``.
         name: id of the release, or name of the grant or the period; unique among the entries of a kind.
         body: the keys of the entry in JSON, spelled as :func:`spelled` does.
-        hash: SHA-256 of the hash before and the body, in hexadecimal.
+        hash: SHA-256 of the previous entry's hash and the body, in hexadecimal.
     """
 
     number: int
@@ -64,7 +64,7 @@ def spelled(keys: Mapping[str, Any]) -> str:
 
 
 def chained(before: str, body: str) -> str:
-    """Return the hash of an entry after another."""
+    """Return the hash of an entry from that of the previous entry and its own body."""
     return hashlib.sha256((before + body).encode()).hexdigest()
 
 

@@ -17,10 +17,10 @@ from hockeystick.values.formats import check_format
 
 
 class First(NamedTuple):
-    """Content of such a file.
+    """Content of a ledger of the first format.
 
     Attributes:
-        budget: limit.
+        budget: budget of the ledger.
         releases: releases so far, in order.
     """
 
@@ -29,7 +29,7 @@ class First(NamedTuple):
 
 
 def first_of(keys: Mapping[str, Any]) -> First:
-    """Return the ledger with the keys of a file.
+    """Return the ledger that the keys of a file describe.
 
     Raises:
         InvalidInputError: the format, a key or a value is invalid.
@@ -49,7 +49,7 @@ def first_of(keys: Mapping[str, Any]) -> First:
 
 
 def read_first(path: str | Path) -> First:
-    """Read a file.
+    """Read a ledger of the first format.
 
     Raises:
         InvalidInputError: the file cannot be read, or is not a ledger; the message names the file and the key.

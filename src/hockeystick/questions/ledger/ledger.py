@@ -160,14 +160,14 @@ class Ledger:
             adjacency: neighbouring relation.
             dataset: name of the dataset, for readers.
             unit: unit in which neighbouring datasets differ, for readers.
-            regions: names of parts of the dataset that no unit shares.
+            regions: names of disjoint parts of the dataset; no unit has data in two of them.
             spent: earlier releases that count against the budget.
             who: person who begins it; by default the user of the system.
 
         Raises:
-            BudgetError: the releases made before do not fit.
+            BudgetError: the earlier releases do not fit.
             InvalidInputError: a value is outside its domain, or the ledger exists or cannot be written.
-            UnsupportedError: one of them has no cost in this kind of budget.
+            UnsupportedError: an earlier release has no cost in this kind of budget.
         """
         relation = Adjacency.parse(adjacency)
         made = Budget(kind, budget, relation)
@@ -244,8 +244,8 @@ class Ledger:
             grant: the grant that pays; by default the ungranted part.
             region: the region that the releases use; by default the whole dataset.
             who: person who makes them; by default the user of the system.
-            reserve: True for a receipt with a token, with which :meth:`void` gives the price back before any noise was
-                drawn, or :meth:`run` confirms it.
+            reserve: True for a receipt with a token. With the token, :meth:`void` gives the price back if no noise was
+                drawn, and :meth:`run` confirms the release.
 
         Raises:
             BudgetError: they do not fit, or the id was recorded for something else, was voided or run, or belongs to an
@@ -362,8 +362,8 @@ class Ledger:
     def renew(self, name: str, *, who: str | None = None) -> Receipt:
         """Begin a period in which nothing is spent; grants stay as they are.
 
-        The budget then holds for each period separately. A person in the dataset of several periods has the weaker
-        guarantee of their composition.
+        The budget then holds for each period separately. A person whose data is in several periods has only the weaker
+        guarantee of the periods' composition.
 
         Raises:
             InvalidInputError: a period of that name began before.
@@ -435,7 +435,7 @@ class Ledger:
 
 
 def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
-    """Return the price of rounds, with a flag that they fit."""
+    """Return the price of rounds, with True if they fit."""
     prices = state.prices(rounds, grant, region)
     if state.budget.ordered:
         return Price(prices, state.affords(grant, region, prices), None)
@@ -473,7 +473,7 @@ def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
 
 
 def _asked(name: str, grant: str, region: str, rounds: Sequence[Round]) -> dict[str, Any]:
-    """Return the keys of an entry that a repeated request must share with it."""
+    """Return those keys of an entry that must be the same if its request is repeated."""
     return {"id": name, "grant": grant, "region": region, "rounds": rounds_to_dicts(rounds)}
 
 

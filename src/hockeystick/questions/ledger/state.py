@@ -3,16 +3,16 @@
 **Accounts.** The account named ``""`` is the budget itself; each grant is a part of it, with an account of its own. A
 grant is charged in full when it is made, and its releases are then limited by it alone. The total spent over all
 accounts is therefore at most the budget, whoever spends first: prices add up in these filters, in the order in which
-they were recorded. The filter of an account is that of the budget with the amount left that the account has.
+they were recorded. An account has the filter of the budget, with the amount that is left in the account.
 
-**Regions** are parts of the dataset that no record shares, named when the ledger begins. A release of a region uses its
-records only. Let W be the amount spent on the whole dataset, in one direction, and ``S_r`` that on region r. A record
+**Regions** are disjoint parts of the dataset, named when the ledger begins. A release of a region uses only its
+records. Let W be the amount spent on the whole dataset, in one direction, and ``S_r`` that on region r. A record
 that is added or removed is in one region, so that all releases cost at most ``W + max_r S_r``. A record that is
 replaced either stays in its region, which costs ``W + max_r S_r``, or moves: it is removed from a region and added to
 another, which costs ``W + max_(r != s) (removal_r + addition_s)``, as the releases of both regions use it. The larger
 of the two counts. A guarantee for replaced records alone does not cover one that moves (a region's number of records is
-private under replacement, and reveals the move), so regions accept only rounds that declare this
-(``Round.null_record``).
+private under replacement, and reveals the move), so regions accept only rounds that declare to
+cover it (``Round.null_record``).
 
 **Reservations.** A reserved release counts as run until it is given back. In additive budgets, seeing later results
 before giving back spends no more than the sum of the releases that were run. The prices of a currency hold for the
@@ -53,7 +53,7 @@ class Account:
     Attributes:
         limits: whole units that may be spent.
         spent: whole units by region and direction; :data:`WHOLE` for the whole dataset.
-        checked: stored numbers of the columns that the database checks; None if they are not stored.
+        checked: numbers stored in the columns that the database checks; None if they are not stored.
     """
 
     limits: Whole
@@ -78,7 +78,7 @@ class Account:
 
         def dearest(direction: Direction, number: int) -> list[tuple[int, str]]:
             prices = [(self.spent[name].get(direction.value, zero)[number], name) for name in regions]
-            return sorted([*prices, (0, WHOLE)])[-2:]  # or to a region without releases
+            return sorted([*prices, (0, WHOLE)])[-2:]  # also a region without releases
 
         return tuple(
             max(
@@ -165,7 +165,7 @@ class State:
         for direction in (*directions, Direction.REMOVE, Direction.ADD) if moved else directions:
             left = first = _sum(mine.limits, mine.total(direction, region), -1)
             for item in rounds:
-                # the budget's own filter, with the amount left that the account has
+                # the budget's own filter, with the amount left in the account
                 price = made.price(item, direction, self.budget.spent_at(left))
                 left = _sum(left, self.budget.whole(price), -1)
             found[direction.value] = _sum(first, left, -1)
@@ -235,7 +235,7 @@ class State:
 
 
 def columns(numbers: Whole, pad: Sequence[int]) -> Whole:
-    """Return three numbers; the database checks that the first, and the second or the third, is within its limit.
+    """Return one to three numbers as three; the database requires the first, and the second or third, within its limit.
 
     A single number becomes the first. Two numbers become the first two, with a third that is never within its limit.
     """

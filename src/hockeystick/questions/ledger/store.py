@@ -54,9 +54,9 @@ class Store(ABC):
         place: file or address, for messages.
         mark: placeholder for a value in a statement.
         reading: statements that begin a read-only transaction.
-        writing: statements that begin a writing transaction, after all other writers.
-        begins: statements that begin the transaction that makes the tables.
-        forgets: True if the database may have recorded something that it did not acknowledge.
+        writing: statements that begin a writing transaction once no other writer is active.
+        begins: statements that begin the transaction in which the tables are made.
+        forgets: True if the database may have recorded something without acknowledging it.
     """
 
     place: str
@@ -77,7 +77,7 @@ class Store(ABC):
 
     @abstractmethod
     def met(self, error: Exception) -> bool:
-        """Return True if a transaction failed because of another one, and may be retried."""
+        """Return True if a transaction failed because of a concurrent one, and may be retried."""
 
     @abstractmethod
     def said(self, error: Exception) -> str:
