@@ -61,7 +61,7 @@ class Grid:
 
     @property
     def parameters(self) -> list[str]:
-        """Names of the parameters in the order of the axes; count is steps."""
+        """Names of the parameters in the order of the axes; the parameter of ``count`` is steps."""
         return [parameter_of(name) for name in self.axes]
 
     def point(self, number: int) -> dict[str, float]:

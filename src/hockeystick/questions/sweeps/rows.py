@@ -20,7 +20,7 @@ from hockeystick.questions.sweeps.question import Question
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import one_line
 
-REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: no answer, with a reason; a bug of this library
+REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: refused with a reason; failed by a bug of this library
 
 Errors = Literal["row", "stop"]
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from hockeystick.questions.sweeps.rows import Job
 from hockeystick.values.errors import HockeystickError
 
-LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from batching, and more are never batched
+LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from the batch engine, and it takes no more at once
 SHARES = 16  # jobs per process, so that none waits long for the last one, and progress shows
 
 

@@ -61,7 +61,7 @@ def sweep(
         output: CSV file of the table, written whole at the end.
         jobs: number of processes; 1 computes in this one.
         executor: any ``concurrent.futures.Executor`` to use instead, such as ``get_executor()`` of a Dask client; it
-            gets 16 jobs for each of ``jobs``.
+            gets about 16 tasks for each of the ``jobs``.
         progress: function called with the number of finished rows and the total.
 
     Returns:

@@ -120,8 +120,8 @@ class Sweep:
         """Return the Pareto front of noise and number of gradients, from the fewest gradients on.
 
         Less noise on the averaged gradient is better, and so are fewer gradients in all; among the returned rows, less
-        of one costs more of the other. The fewest steps would be best in both and train nothing, so the choice needs a
-        number of steps.
+        of one costs more of the other. The smallest number of steps would be best in both and train nothing, so the
+        choice needs a least number of steps.
 
         Args:
             at_most: largest upper end of epsilon (or of another quantity) of an eligible row; required unless a
@@ -148,14 +148,14 @@ class Sweep:
         return replace(self, columns=chosen)
 
     def choices(self, at_most: float | None = None, least_steps: float = 0) -> list[int]:
-        """Return the numbers of the rows eligible for :meth:`pareto`.
+        """Return the indices of the rows eligible for :meth:`pareto`.
 
         Args:
             at_most: see :meth:`pareto`.
             least_steps: see :meth:`pareto`.
 
         Raises:
-            InvalidInputError: :meth:`pareto` raises it.
+            InvalidInputError: as :meth:`pareto`.
         """
         if NOISE not in self.columns:
             raise InvalidInputError(
@@ -195,7 +195,7 @@ class Sweep:
             InvalidInputError: the kind or an option is unknown, or the sweep has no such figure.
             HockeystickError: matplotlib is missing.
         """
-        figure: Figure = found("hockeystick.plot.sweeps:swept")(kind, self, **options)  # above this floor
+        figure: Figure = found("hockeystick.plot.sweeps:swept")(kind, self, **options)  # a layer above this one
         return figure
 
     def _repr_html_(self) -> str:
