@@ -83,9 +83,9 @@ class Axis:
         return inside
 
     def steps(self) -> Array:
-        """Return the quotient of each two neighbours, or 1 if no knot fits between them.
+        """Return the ratio of each two neighbouring knots, or 1 if no knot fits between them.
 
-        No number of rounds lies between two successive whole numbers.
+        None fits between two successive whole numbers of rounds.
         """
         quotient = self.knots[1:] / self.knots[:-1]
         return np.where(np.diff(self.knots) <= 1, 1.0, quotient) if self.name == "rounds" else quotient

@@ -1,7 +1,7 @@
 """Files of tables: a header line of JSON, and the numbers, with a hash over both.
 
 The first line is a JSON object with ``format``, ``version``, the properties of the table, the number of knots of each
-axis, and ``sha256``. It is the hash of the object without this key, a line break, and all bytes after the line. The
+axis, and ``sha256``, the hash of the object without this key, a line break, and all bytes after the line. The
 bytes are little-endian doubles: the knots of each axis, the lower ends, the upper ends. Nothing in a file is unpacked
 or run, and the first line determines its length.
 """

@@ -1,8 +1,8 @@
 """Knots of a table: certified ends at each, and refinement.
 
-The batch engine computes the ends at knots. Along a fine axis, a step between two knots is split if the lower end on
-its safe side is too far below the upper end on its dangerous side, for any value of the other coordinates. The new
-knots are computed, and so on.
+The batch engine computes the ends at knots. Along a fine axis, a step between two knots is split if, at some value of
+the other coordinates, the lower end on its safe side is too far below the upper end on its dangerous side. The new
+knots are computed, and the steps between them are split in turn.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Knots:
     upper: Array
 
     def corners(self) -> tuple[Array, Array]:
-        """Return the lower end at the safe corner and the upper end at the dangerous one, for each cell.
+        """Return, for each cell, the lower end at its safe corner and the upper end at its dangerous corner.
 
         Along an axis with one knot, a cell is that knot.
         """
@@ -60,7 +60,7 @@ class Knots:
 
 
 def _beside(ends: Array, number: int, axis: Axis, safe: bool) -> Array:
-    """Return ends on the side of each step of an axis where epsilon is smaller (safe), or where it is larger."""
+    """Return the ends at one side of each step of an axis: the side of smaller epsilon (safe), or of larger."""
     if len(axis) == 1:
         return ends
     left = safe == (SIGNS[axis.name] > 0)
@@ -68,7 +68,7 @@ def _beside(ends: Array, number: int, axis: Axis, safe: bool) -> Array:
 
 
 def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accuracy: float, most: int) -> Knots:
-    """Return knots through the given ones, with more along the fine axes.
+    """Return the knots of the given axes, with further ones along the fine axes.
 
     Args:
         axes: noise, rate, rounds and delta, in this order.
@@ -99,14 +99,14 @@ def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accu
 
 
 def _parts(found: Knots, number: int, share: float, first: bool) -> npt.NDArray[np.intp]:
-    """Return the number of parts of each step along an axis; 1 if it is narrow or as short as allowed."""
+    """Return the number of parts to split each step of an axis into; 1 if it is narrow or as short as allowed."""
     axis = found.axes[number]
     if len(axis) == 1:
         return np.zeros(0, dtype=np.intp)
     low, high = _beside(found.lower, number, axis, safe=True), _beside(found.upper, number, axis, safe=False)
     others = tuple(each for each in range(low.ndim) if each != number)
     with np.errstate(divide="ignore", invalid="ignore"):
-        width = np.where(high > low, np.log(high) - np.log(low), 0.0).max(axis=others)  # infinite where it falls to 0
+        width = np.where(high > low, np.log(high) - np.log(low), 0.0).max(axis=others)  # infinite if the lower end is 0
     wide = (width > -math.log1p(-share)) & (axis.steps() > 1 + MIN_STEP * share)
     wanted = np.ceil(width / (FIRST_SHARE * share)) if first else np.full(len(width), 2.0)
     wanted = np.where(np.isfinite(wanted), wanted, 2.0)
@@ -168,7 +168,7 @@ def plan_of(noise: float, rate: float, rounds: float, adjacency: Adjacency) -> P
 def _monotone(found: Knots) -> Knots:
     """Return the knots, with lower ends at least those of safer knots and upper ends at most those of less safe ones.
 
-    By monotonicity the ends of a knot bound those on one side, so ends only move towards each other.
+    By monotonicity, an end at a knot is valid at all knots on one side of it, so this only narrows intervals.
     """
     lower, upper = found.lower.copy(), found.upper.copy()
     for number, axis in enumerate(found.axes):

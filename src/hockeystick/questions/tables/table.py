@@ -31,7 +31,7 @@ class TableBand(Band):
     """Brackets of many rows by a table, in their order.
 
     Attributes:
-        asked: number of distinct rows computed by the engine, being wider than the gap or outside the table.
+        asked: number of distinct rows that the engine computed: those wider than the gap or outside the table.
 
     >>> TableBand(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper", asked=1).asked
     1
@@ -147,8 +147,8 @@ class Table:
             rate: sample rate of each row, or of all; may be left out if the table has only one.
             rounds: number of rounds of each row, or of all; may be left out if the table has only one.
             delta: target delta of each row, or of all; may be left out if the table has only one.
-            gap: widest relative width, (upper - lower) / upper: the engine computes wider rows, in a quarter of a
-                millisecond for each distinct one; by default it computes none.
+            gap: widest relative width, (upper - lower) / upper. The engine computes rows that are wider, in a quarter
+                of a millisecond for each distinct row; by default it computes none.
             outside: ``"refuse"`` rows outside the table, or ``"ask"`` the engine for them.
 
         Returns:
@@ -180,7 +180,7 @@ class Table:
         return TableBand(lower, 0.5 * (lower + upper), upper, "upper", asked=questions)
 
     def _columns(self, given: dict[str, Any]) -> list[Array]:
-        """Return the coordinates of each row, of full length, or without a stride if constant."""
+        """Return the coordinates of all rows, as arrays of full length; a constant one has stride 0."""
         values = []
         for axis in self._knots.axes:
             value = given[axis.name]
@@ -202,10 +202,11 @@ class Table:
         return [np.atleast_1d(column) if column.ndim < 2 else column.ravel() for column in together]
 
     def _inside(self, columns: list[Array], outside: str) -> npt.NDArray[np.bool_]:
-        """Return a mask of the rows within all axes; a row outside a domain is refused, or any row outside the table.
+        """Return a mask of the rows within all axes.
 
         Raises:
-            InvalidInputError: there is one; the message names the first, counted from 0.
+            InvalidInputError: a row is outside a domain, or, if ``outside`` is ``"refuse"``, outside the table; the
+                message names the first such row, counted from 0.
         """
         inside = np.ones(len(columns[0]), dtype=bool)
         for axis, column in zip(self._knots.axes, columns, strict=True):
