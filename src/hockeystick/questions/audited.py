@@ -2,7 +2,7 @@
 
 More noise promises more privacy, so the same correct guesses are stronger evidence against it. The search halves the
 ratio between a noise that the audit does not reject and one that it rejects. At unbounded noise guesses are coin
-tosses, which shows without a search if any noise is rejected.
+tosses: one test there tells, without a search, if any noise is rejected at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class UnrejectedNoise:
         value: largest value found that is not rejected; infinite if none is rejected, ``None`` if all valid ones are.
         rejected: smallest value found that is rejected, within 1e-3 of ``value`` unless the search ends early; ``None``
             if there is none.
-        limited: limit that ended the search early, if one of the two is missing, or they are farther apart.
+        limited: limit that ended the search early, if it left ``value`` or ``rejected`` missing, or the two farther
+            apart than 1e-3.
     """
 
     parameter: str
@@ -43,8 +44,8 @@ class UnrejectedNoise:
 def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     """Return the largest noise of a plan that an audit's guesses do not reject, at its significance.
 
-    With a good attack, a run with the plan's noise is rejected at larger noise. The value is the largest noise
-    compatible with the guesses, and no evidence for any noise below it.
+    If the attack on a run with the plan's noise is good, larger noise is rejected. The value is the largest noise
+    compatible with the guesses; it is no evidence that the run had any particular noise below it.
 
     Args:
         plan: audited plan.

@@ -1,7 +1,7 @@
 """Calibration: the value of one parameter that just meets a target, on the safe side.
 
-The search is that of ``questions/search.py``. The batch size or rate of a plan with epochs is searched twice: first for
-the steps of an epoch, then between the two values where these change.
+The search is that of ``questions/search.py``. For the batch size or rate of a plan with epochs there are two searches:
+the first finds the number of steps of an epoch, the second the value among those with that number of steps.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class Calibration:
         achieved: certified interval of the plan with that value.
         plan: plan with that value.
         beside: nearest tried value that does not meet the target, with its interval; ``None`` if the end of the
-            parameter's range meets it. Still larger batch sizes or rates of a plan with epochs may meet it, since an
-            epoch then has fewer steps.
-        limited: reason why the two lie farther apart than the tolerance, or why ``beside`` may meet the target (its
-            interval contains it); ``None`` otherwise. The value always meets the target, but may then not be the best.
+            parameter's range meets it. In a plan with epochs, batch sizes or rates beyond it may meet the target
+            again, since an epoch then has fewer steps.
+        limited: reason why ``value`` and ``beside`` lie farther apart than the tolerance, or why ``beside`` may meet
+            the target (its interval contains it); ``None`` otherwise. If there is a reason, ``value`` still meets the
+            target, but may not be the best.
     """
 
     parameter: str
@@ -107,7 +108,7 @@ class Calibration:
 
 
 def beside_said(found: Calibration) -> str:
-    """Return a sentence on the value next to a calibrated one, which must exist; it misses or may meet the target."""
+    """Return a sentence on ``beside``, which must exist: this value misses the target, or may meet it."""
     assert found.beside is not None
     value, bound = found.beside
     return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'could not be shown to meet it'}"
@@ -172,14 +173,14 @@ def calibrate(
 def _between_stairs(
     parameter: Parameter, stair: Callable[[float], float], build: Build, target: Target, gap: float | None
 ) -> tuple[Parameter, tuple[float, Bound] | None, str | None]:
-    """The parameter between the stair of its value and the next, and the next stair, which misses the target.
+    """Return the parameter with its range narrowed to one number of steps, and the next stair, which misses the target.
 
     The third item is the reason why the next stair may still meet the target, as in ``Calibration.limited``.
 
-    A larger batch (or rate) costs more, but an epoch has fewer steps. Privacy loss is a sawtooth in the value, monotone
-    only between two stairs, where the number of steps is constant. The search therefore first finds the fewest steps of
-    an epoch whose stair, the smallest value with so few, meets the target. It then searches the value from there to the
-    next stair.
+    A larger batch (or rate) costs more, but an epoch then has fewer steps. The privacy loss is a sawtooth in the value,
+    monotone only between two stairs, where the number of steps is constant. The stair of a number of steps is the
+    smallest value at which an epoch has at most so many. The first search finds the fewest steps whose stair meets the
+    target; the second one, by the caller, finds the value between that stair and the next.
     """
 
     def value(steps: float) -> float:

@@ -34,12 +34,12 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 Array = npt.NDArray[np.float64]
 
-BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # relations with two directions, the worse of which counts
+BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # relations with two directions, of which the worse counts
 SIDES = (*BOTH, Adjacency.REMOVE, Adjacency.ADD)  # relations whose directions the batch handles
 MOST_KINDS = 50  # largest number of kinds in a plan: the error bound of sums over them assumes few terms
-LARGEST_RATE = 0.9  # beyond it, a chord of the rounding errors is steep
+LARGEST_RATE = 0.9  # at larger rates, a chord of the rounding errors is steep
 NOISES = (0.05, 1e3)  # noise multipliers that need few nodes
-MOST_ROUNDS = 10**9  # beyond it, the engine for one plan bounds rounding more tightly
+MOST_ROUNDS = 10**9  # for more rounds, the engine for one plan bounds rounding more tightly
 DELTAS = (1e-100, 0.3)  # range in which the contour is the engine of choice
 WIDE = 1e-3  # relative width of epsilon or delta beyond which a plan is computed alone
 MANY_EXPECTED = 30.0
@@ -65,8 +65,8 @@ def epsilons(
         Certified ends as arrays, in the order of the plans, with the accountant of each.
 
     Raises:
-        InvalidInputError: an item is not a plan, or deltas are missing, of another number than the plans, or outside
-            [0, 1); the message names the plan by its index, counted from 0.
+        InvalidInputError: an item is not a plan, a delta is missing or outside [0, 1), or there are not as many deltas
+            as plans; the message names the plan by its index, counted from 0.
         UnsupportedError: ``plan.epsilon`` does not answer a plan.
 
     >>> from hockeystick import dp_sgd
@@ -99,8 +99,8 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
         Certified ends as arrays, in the order of the plans, with the accountant of each.
 
     Raises:
-        InvalidInputError: an item is not a plan, or epsilons are of another number than the plans, or outside their
-            domain; the message names the plan by its index, counted from 0.
+        InvalidInputError: an item is not a plan, an epsilon is outside its domain, or there are not as many epsilons
+            as plans; the message names the plan by its index, counted from 0.
         UnsupportedError: ``plan.delta`` does not answer a plan.
 
     >>> from hockeystick import dp_sgd
@@ -149,7 +149,7 @@ def _answered(
     gap: float | None,
     alone: Callable[[Plan, float], Any],
 ) -> PlanBand:
-    """Return the answer for every plan, by the batch or else alone, once for equal questions."""
+    """Return the answer for every plan, by the batch or else computed alone; equal questions are computed once."""
     keys: dict[int, Key] = {}
     for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
         steps = steps_of(plan) if may else None
@@ -247,7 +247,7 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None) -> dict[Key, One]
 
 
 def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None) -> Worse:
-    """Batch answers for plans of one side and equally many kinds, with a mask of those decided by adding a record."""
+    """Return the batch's answers for plans of one side and number of kinds; a mask marks where adding is the worse."""
     kept = [step for key in keys for step in key.steps if step[1] < 1]
     noise, rate, count = np.array(kept, dtype=np.float64).T.copy()
     rows = Rows(1 / noise, rate, count, np.log(rate), np.full(len(noise), side is Adjacency.ADD))
@@ -257,13 +257,13 @@ def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: fl
 
 
 def _ask_epsilons(plans: Plans, side: Adjacency, delta: Array, gap: float) -> Worse:
-    """Epsilons at deltas, whose logarithms are rounded to either side."""
+    """Return epsilons at deltas; the logarithms of the deltas are rounded to both sides."""
     targets = np.stack([_moved(np.log(delta), np.inf), _moved(np.log(delta), -np.inf)], axis=1)
     return _asked(plans, side, Asked.epsilons(targets, gap))
 
 
 def _ask_deltas(plans: Plans, side: Adjacency, epsilon: Array, gap: float) -> Worse:
-    """Deltas at epsilons, from their logarithms, the ends rounded outward."""
+    """Return deltas at epsilons, from the logarithms of the deltas; ends are rounded outward."""
     logs, adding = _asked(plans, side, Asked.log_deltas(epsilon, gap))
     with np.errstate(under="ignore"):
         upper = np.minimum(_moved(np.exp(logs.upper), np.inf), 1.0)
@@ -279,7 +279,7 @@ def _asked(plans: Plans, side: Adjacency, asked: Asked) -> Worse:
 
 
 def _moved(x: Array, towards: float) -> Array:
-    """Return the numbers moved by twice ULPS doubles, which covers a function with an error of at most ULPS units."""
+    """Return the numbers moved by 2 ULPS doubles, enough for values of a function that errs by at most ULPS units."""
     for _ in range(2 * ULPS):
         x = np.nextafter(x, towards)
     return x

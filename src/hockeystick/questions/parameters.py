@@ -62,7 +62,7 @@ class Parameter:
 
 
 def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
-    """Return a parameter of a plan, starting at its present value, and a function from another value to the plan.
+    """Return a parameter of a plan, starting at its present value, and the function from a value to the changed plan.
 
     Raises:
         InvalidInputError: the parameter is unknown, or the plan has none or several values of it.
@@ -75,9 +75,9 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
 
 
 def _last(build: Build, start: float, end: float) -> float:
-    """Return the last valid value between a valid one and an end of the range, since mechanisms have limits.
+    """Return the last valid value on the way from a valid value to an end of the range; mechanisms have own limits.
 
-    The valid values of a mechanism are a positive interval, so bisection of the logarithms finds its end.
+    The valid values of a mechanism form an interval of positive numbers, whose end bisection of the logarithms finds.
     """
     if _makes(build, end):
         return end
@@ -99,7 +99,7 @@ def _makes(build: Build, value: float) -> bool:
 
 
 def build_of(plan: Plan, name: str) -> Build:
-    """Return the function from another value to the plan, as :func:`of_plan` does, without determining the range.
+    """Return the function from a value to the changed plan, as :func:`of_plan` does, without determining the range.
 
     Raises:
         InvalidInputError: as :func:`of_plan` raises it.
@@ -108,7 +108,7 @@ def build_of(plan: Plan, name: str) -> Build:
 
 
 def noise_of(plan: Plan) -> tuple[Parameter, Build]:
-    """Return the noise parameter of a plan: the one parameter of all its noise, else a common factor.
+    """Return the noise parameter of a plan: the parameter that all its noise shares, or else a common factor.
 
     Returns:
         The parameter, starting at its present value, and the plan with another value of it.
@@ -152,7 +152,7 @@ GIVEN: Mapping[str, str] = {
 
 
 def _no_parameter(name: object) -> str:
-    """Return the message that refuses a parameter, without suggestions if it names a given quantity."""
+    """Return the message that refuses a parameter, without suggestions for a quantity that cannot be calibrated."""
     said = GIVEN.get(name.replace("_", "-")) if isinstance(name, str) else None
     if said is None:
         before = "; the parameter comes before the plan" if str(name).endswith((".toml", ".json")) else ""
@@ -190,12 +190,12 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 
 def _read(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the parameter with its present value and its range, and a function from another value to the plan."""
+    """Return the parameter with its present value and its range, and the function from a value to the changed plan."""
     return _READERS.get(parameter.name, _field)(plan, parameter)
 
 
 def _field(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return a field of the mechanism or the sampling scheme that is equal in all rounds with the field."""
+    """Return a parameter that is a field of mechanisms or schemes, with one value in all rounds that have the field."""
     key = parameter.name.replace("-", "_")
     part = "sampling" if key == "check_in" else "mechanism"
     found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
@@ -230,13 +230,13 @@ def _with(item: Round, part: str, key: str, value: float) -> Round:
 
 
 def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the sample rate; with epochs, a rate of at least 1/k gives at most k steps each."""
+    """Return the sample rate; with epochs, a rate of at least 1/k gives at most k steps per epoch."""
     schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "sample_rate")]
     value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
     parameter = replace(parameter, start=value)
 
     def build(new: float) -> Plan:
-        rate = 1.0 if new > RATE.keywords["maximum"] else new  # rates close to 1 cost no more than 1, and are not valid
+        rate = 1.0 if new > RATE.keywords["maximum"] else new  # not valid just below 1; 1 costs at least as much
         return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=rate, batch_size=None))
 
     if epochs := _epochs_of(plan, "sample_rate"):
@@ -246,7 +246,7 @@ def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the batch size, up to the dataset's; with epochs, at least N/k records give at most k steps each."""
+    """Return the batch size, at most the dataset's; with epochs, N/k records or more give at most k steps per epoch."""
     schemes: list[Any] = [
         item.sampling
         for item in plan.rounds
@@ -278,7 +278,7 @@ def _batch_of(scheme: Any) -> float:
 
 
 def _resampled(item: Round, has: str, **keys: float | None) -> Round:
-    """Return the round with other keys of its scheme, if the scheme has them; unchanged without the key ``has``."""
+    """Return the round with those of the keys that its scheme has; unchanged if the scheme lacks the key ``has``."""
     scheme: Any = item.sampling
     if not _has(scheme, has):
         return item
@@ -292,7 +292,7 @@ def _epochs_of(plan: Plan, has: str) -> int:
 
 
 def _refused_whole(plan: Plan) -> bool:
-    """Return True if a round may have a batch of some records but not of all, since a neighbour lacks one."""
+    """Return True if a round is supported as it is, but refused with batches of all records."""
     for item in plan.rounds:
         if _has(item.sampling, "batch_size") and _has(item.sampling, "dataset_size"):
             keys = dict.fromkeys(FOLLOWING) | {"batch_size": item.sampling.dataset_records}
@@ -304,7 +304,7 @@ def _refused_whole(plan: Plan) -> bool:
 
 
 def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the steps of the only kind of round; a started round of several steps counts as a whole."""
+    """Return the steps of the only kind of round; a round of several steps counts in full once it is begun."""
     item = _only(plan, "steps", plan.rounds)
     together = item.steps_per_round
     return replace(parameter, start=item.steps), lambda new: _each(

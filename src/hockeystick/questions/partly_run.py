@@ -9,11 +9,11 @@ from hockeystick.plan.plan import Plan
 
 
 def partly_run(plan: Plan, shares: Iterable[float]) -> dict[int, Plan]:
-    """Return the plan after each fraction of every kind of its rounds, rounded up, by number of steps.
+    """Return, by number of steps, the plan after each fraction of its rounds (of each kind, rounded up).
 
     Args:
         plan: the plan.
-        shares: ascending numbers above 0, at most 1; of those with equally many steps the last counts.
+        shares: ascending numbers above 0, at most 1; if several give the same number of steps, the last one counts.
 
     >>> from hockeystick import dp_sgd
     >>> list(partly_run(dp_sgd(1.0, 0.01, 10), [0.25, 0.26, 1.0]))

@@ -20,7 +20,7 @@ EPOCHS, STEPS, ROUNDS = "epochs", "steps", "rounds"
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Number of further rounds, and the costs around it.
+    """Number of further rounds, and the cost of the plan now, with them, and with one more.
 
     Attributes:
         count: largest number of further units within the target.
@@ -68,7 +68,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
     def extended(count: float) -> Plan:
         return plan.with_rounds([*plan.rounds, one * int(count)]) if count else plan
 
-    most = max((MAX_COUNT - plan.steps) // max(one.steps, 1) - 1, 0)  # leaves room for one more
+    most = max((MAX_COUNT - plan.steps) // max(one.steps, 1) - 1, 0)  # so that one more round is still valid
     own = next((item for item in plan.rounds if item.mechanism == one.mechanism), one)
     start = min(max(own.count // max(one.count, 1), 1), most)
     free = Parameter(unit, costs=True, least=0, most=most, whole=True, start=start)
@@ -79,7 +79,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
         return Remaining(0, unit, one, spent, spent, extended(1).epsilon(delta), target)
     count = int(found.value)
     beside = extended(count + 1).epsilon(delta) if found.beside is None else found.beside[1]
-    # answers found by the search, since a repeated question may have less work left
+    # the search's own answers are returned: if asked again, a question might have less work left
     return Remaining(count, unit, one, spent, found.achieved if count else spent, beside, target)
 
 

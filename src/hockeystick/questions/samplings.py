@@ -1,9 +1,9 @@
 """One training under each sampling scheme: its cost, and the noise needed to cost no more.
 
 *The same training* has the batch size, the dataset and the number of steps of the plan, with batches drawn differently.
-The keys of a scheme derive from these: a rate from the sizes, the steps of an epoch from either. A key that does not
-derive is not guessed: the scheme reports it as missing. Started epochs count as whole ones if a round is an epoch.
-Unsampled rounds stay unchanged.
+The keys of a scheme derive from these: a rate from the sizes, the steps of an epoch from the sizes or the rate. A key
+that does not derive from them is not guessed: the scheme reports it as missing. If a round is an epoch, an epoch once
+begun counts as a whole one. Unsampled rounds stay unchanged.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _resampled(item: Round, kind: type[Sampling]) -> Round:
 
 
 def known_of(sampling: Sampling) -> Mapping[str, float]:
-    """Return the batch size of a scheme, in the keys of all schemes."""
+    """Return the batch size of a scheme, expressed in the keys of all schemes as far as they derive from it."""
     said = {key: value for key, value in sampling.keys().items() if isinstance(value, int | float)}
     records, batch = sampling.dataset_records, said.get("batch_size", said.get("draws"))
     rate = getattr(sampling, "sample_rate", None)

@@ -23,11 +23,11 @@ SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measureme
 NEAR_EXCESS = 0.05  # excess below which measurements use the requested gap
 LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
-MARGIN = 0.3  # distance of the safe end beyond the root, relative to the tolerance
+MARGIN = 0.3  # aimed distance of the safe end beyond the root, relative to the tolerance
 GUESSES = 12  # largest number of quick guesses before the first measurement
 ROUGH = 0.1  # error of the logarithm of a parameter that is guessed
 GUESSED = 1e-3  # excess of a guess that suffices for a first measurement
-FAR_SIDE = 0.99  # distance of the missing end from the meeting end, relative to the tolerance
+FAR_SIDE = 0.99  # aimed distance of the end that misses from the end that meets, relative to the tolerance
 OVERSHOOT = 1.05  # factor on the step to the root while one side is missing
 STALLED = 3  # number of steps without halving the bracket after which it is bisected
 MAX_STEPS = 200  # largest number of steps, after which the bracket so far is the answer
@@ -116,7 +116,7 @@ class Search:
         return self._met, self._not
 
     def _guessed(self, start: float) -> float:
-        """Return the first value to measure: the root of a quick guess of the excess, which also gives its slope."""
+        """Return the first value to measure, the root of a quick guess of the excess, which also gives the slope."""
         value, last = start, None
         for _ in range(0 if self._parameter.whole else GUESSES):  # a guess is poor for few rounds
             excess = self._target.rough_excess(self._build(value))
@@ -167,8 +167,8 @@ class Search:
         with share(SHARE):
             bound = self._bound(plan)
         sample = Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
-        # by monotonicity, the certified bound at the meeting end holds beyond it, whatever a wide interval there
-        # contains
+        # by monotonicity, the certified bound at the end that meets also holds beyond it, even where the interval
+        # measured there is wide
         if sample.met and (self._met is None or y < self._met.y):
             self._met = sample
             self._not = None if self._not is not None and self._not.y >= y else self._not

@@ -89,7 +89,8 @@ class Accountant:
         """Record one step, or ``count`` equal ones.
 
         Args:
-            item: any round, whose count is multiplied by ``count``; or, for a step of DP-SGD, the next two arguments.
+            item: any round; its count is multiplied by ``count``. For a step of DP-SGD, give ``noise_multiplier`` and
+                ``sample_rate`` instead.
             others: must be empty; the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm; 0 for a step without noise, after which
                 epsilon is infinite.

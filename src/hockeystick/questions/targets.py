@@ -60,12 +60,12 @@ class Target(ABC):
         return found.lower > self.limit
 
     def excess(self, found: Bound) -> float:
-        """Return the excess of the safe end over the target, smooth in a parameter's logarithm; its sign counts."""
+        """Return a measure of how far the safe end exceeds the target: positive if missed, smooth in log(parameter)."""
         return _log_ratio(found.upper - self._guessing, self.limit - self._guessing)
 
     @property
     def _guessing(self) -> float:
-        """Number that an attacker reaches by guessing, over which the gain is measured; 0 for most targets."""
+        """Number that an attacker reaches by guessing; the excess compares gains over it. 0 for most targets."""
         return 0.0
 
     def rough_excess(self, plan: Plan) -> float | None:
