@@ -86,10 +86,11 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     3. *Finite losses if A <= epsilon at T.* ``L <= A <= epsilon`` for certain, so they add nothing.
     4. *Finite losses if A > epsilon at T.* Then ``R_T <= rho``. For the t > 0 of rho, fixed beforehand,
        ``M_n = exp(t L_n - t (1 + t) R_n)``, and 0 once a loss was infinite, is a non-negative supermartingale with
-       ``M_0 = 1``: ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 + t) rho_i)`` for every past that chose round i (Bun, Steinke
-       2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+
-       <= e^(t x) t^t / (1 + t)^(1 + t)`` (``pairs/renyi.py``), ``(1 - e^(epsilon - L))_+ <= M_T e^(t (1 + t) rho - t
-       epsilon) t^t / (1 + t)^(1 + t) <= M_T delta'``, whose mean is at most delta'.
+       ``M_0 = 1``: ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 + t) rho_i)`` for every past that chose round i (Bun,
+       Steinke 2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping;
+       by Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+ <= e^(t x) t^t / (1 + t)^(1 + t)``
+       (``pairs/renyi.py``), ``(1 - e^(epsilon - L))_+ <= M_T e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t) <= M_T
+       delta'``, whose mean is at most delta'.
 
     Together delta'' + delta' = delta. The slack is reserved under basic composition, too, since the rule that holds at
     the end is not known beforehand.
