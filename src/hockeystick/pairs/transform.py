@@ -42,7 +42,7 @@ class Envelope(Protocol):
         ...
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``; edges increase."""
+        """Upper bounds, non-positive, on ``log |m(t + is) / m(t)|`` for all ``s >= edges[i]``; edges increase."""
         ...
 
 

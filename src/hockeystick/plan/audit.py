@@ -281,10 +281,5 @@ def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
         profile = plan.profile()
         profile.delta(np.zeros(1))
     except UnsupportedError:
-        return (lambda epsilons: np.array([_delta(plan, each, len(epsilons)) for each in epsilons.tolist()])), False
+        return (lambda epsilons: np.array([plan.delta(each).ends["upper"] for each in epsilons.tolist()])), False
     return (lambda epsilons: profile.delta(epsilons).upper), True
-
-
-def _delta(plan: Plan, epsilon: float, among: int) -> float:
-    """Upper bound on delta at one of ``among`` epsilons, each of which may take its share of the work."""
-    return plan.delta(epsilon).ends["upper"]

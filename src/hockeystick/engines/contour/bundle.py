@@ -285,7 +285,7 @@ class BundleEnvelope:
         return nodes if math.isfinite(nodes) else 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds on ``log |m(t + is)| / m(t)`` for ``s >= edges[i]``; kinds with too many nodes count as 0."""
+        """Upper bounds on ``log |m(t + is) / m(t)|`` for ``s >= edges[i]``; kinds with too many nodes count as 0."""
         out = np.array([self._by_leaders(edge) + self._of(self._parts[1], edge) for edge in edges.tolist()])
         return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: rounding loses a share of the sum
 

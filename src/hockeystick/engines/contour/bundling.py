@@ -12,8 +12,6 @@ from hockeystick.pairs.transform import Transform
 if TYPE_CHECKING:
     from hockeystick.engines.contour.bundle import Bundle
 
-SLACK = 1e-2  # of a bound on K: a direction left out by less than that is rare, and is computed
-
 
 def is_bundle(transform: Transform) -> TypeGuard[Bundle]:
     """True if a characteristic function is that of a bundle; works without loading the module of bundles."""

@@ -42,7 +42,7 @@ class Cut:
 
     Attributes:
         edges: shape (m,), increasing heights, the first of them where the sum is cut.
-        bounds: shape (kinds, m), bounds on ``log |m(t + is)| / m(t)`` of one round of each kind from each edge on.
+        bounds: shape (kinds, m), bounds on ``log |m(t + is) / m(t)|`` of one round of each kind from each edge on.
     """
 
     edges: Array

@@ -81,7 +81,7 @@ class ExactRounds:
 
     @property
     def number(self) -> int:
-        """Return the number of rounds, plus one."""
+        """Return the number of rounds, where all unsampled Gaussian rounds together count as one."""
         return 1 + sum(kind.total() for kind in (self.sampled, self.laplace, self.finite, self.discrete))
 
     def finite_mass(self) -> Ball:

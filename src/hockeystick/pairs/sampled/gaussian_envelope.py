@@ -185,7 +185,7 @@ class MixtureEnvelope:
         return float(len(self._weight)) * self._law.terms if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``."""
+        """Upper bounds, non-positive, on ``log |m(t + is) / m(t)|`` for all ``s >= edges[i]``."""
         out = np.zeros(len(edges))
         if not self.usable:
             return out
