@@ -1,4 +1,7 @@
-"""Base of published methods with an interval: directions and mass at infinity apart, the maximum last."""
+"""Base of published methods with an interval: each direction is bracketed by itself; the larger ends are returned.
+
+The mass at infinite loss is handled separately from the finite losses.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 
 MOST_KINDS = 400
-"""Largest number of different rounds whose laws are computed, each in up to ten milliseconds in both directions."""
+"""Largest number of different rounds; computing the laws of one takes up to ten milliseconds for both directions."""
 
 EFFORT = 1.6
-"""Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
+"""Time for one kind of sampled rounds (five milliseconds), relative to the time for its moments."""
 
 
 class Ends(NamedTuple):
-    """Ends ``lower <= truth <= upper``, and the reason why they are apart."""
+    """Ends ``lower <= truth <= upper``, and the reason why they differ."""
 
     lower: float
     upper: float
@@ -43,21 +46,27 @@ class BracketAccountant(PublishedAccountant):
 
     @abstractmethod
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return epsilon of one direction at a delta above its mass at infinite loss; there is at least one round."""
+        """Return the ends of epsilon in one direction, at a delta above its mass at infinite loss.
+
+        The composition has at least one round.
+        """
 
     @abstractmethod
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log delta of one direction, with mass at infinite loss; epsilon is below the largest loss."""
+        """Return the ends of log delta in one direction, including the mass at infinite loss.
+
+        Epsilon is below the largest loss.
+        """
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound:
-        """Return the larger lower end and the larger upper end, which bound the larger of the truths."""
+        """Return the largest lower and the largest upper end over the directions: they bound the largest epsilon."""
         found = [
             (direction, self._epsilon(composition, delta)) for direction, composition in _few(directions, self.name)
         ]
         return without_lower(directions, self._bound(found))
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
-        """Return the larger lower end and the larger upper end, which bound the larger of the truths."""
+        """Return the largest lower and the largest upper end over the directions: they bound the largest delta."""
         found = [
             (direction, self._log_delta(composition, epsilon)) for direction, composition in _few(directions, self.name)
         ]
@@ -78,7 +87,7 @@ class BracketAccountant(PublishedAccountant):
             return Ends(known.lower, known.upper, known.reason)
         largest = composition.largest_loss
         found = self.epsilon_ends(composition, delta)
-        if largest is not None and found.upper > largest[1]:  # there delta is the mass at infinity
+        if largest is not None and found.upper > largest[1]:  # at the largest loss delta is the mass at infinity
             return Ends(min(found.lower, largest[1]), largest[1])
         return found
 
@@ -93,7 +102,7 @@ class BracketAccountant(PublishedAccountant):
 
 
 def _few(directions: Directions, name: str) -> list[tuple[Direction, Composition]]:
-    """The directions to compose, with few enough different rounds.
+    """The directions to compose, after a check that the number of different rounds is within the limit.
 
     Raises:
         NotApplicableError: there are too many different rounds.

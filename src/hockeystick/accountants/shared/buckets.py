@@ -1,40 +1,42 @@
-"""Losses in buckets ``i h``, -n <= i <= n, rounded to one side, and a correction by both masses.
+"""Losses in buckets ``i h``, -n <= i <= n, rounded to one side; the masses under P and Q give a correction.
 
 **Plain.** Meiser, Mohammadi 2018 [MM18]. Bucket i holds the outcomes with ``(i - 1) h < L <= i h``. For the upper end
-every loss counts as the upper end of its bucket, losses above n h are in the bucket at infinity and those below are
-raised to -n h; for the lower end every loss counts as the lower end of its bucket, and losses out of range are lowered
-to n h or dropped. Each moves ``E_P (1 - e^(eps - L))_+`` to its side, also under composition, being monotone in each
-loss.
+every loss counts as the upper end of its bucket, losses above n h are in the bucket at infinity and losses below -n h
+are raised to it; for the lower end every loss counts as the lower end of its bucket, losses above n h are lowered to
+it, and losses below -n h are dropped. Either rounding moves ``E_P (1 - e^(eps - L))_+`` to its side, also under
+composition, since the expectation is monotone in each loss.
 
 **Corrected.** Every bucket has its mass ``a`` under P and its mass ``b`` under Q, and both compose by convolution. The
-difference of b and ``a e^(-i h)``, the value by the bucket's own factor, is the error term of the paper, ``l = b - a
-e^(-i h) >= 0``, and the convolution of b is its rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, f the factors.
-After k rounds the losses in bucket i lie in ``((i - r) h, i h]``, r = 1 for a round; r adds under convolution, and
-becomes (r + 1) / 2 when two buckets become one. So that with ``w = e^(eps - i h)`` and ``c = b e^(i h)``, which
-convolve alike and are of the size of a:
+difference of b and ``a e^(-i h)``, the value that the bucket's factor implies, is the error term of the paper, ``l = b
+- a e^(-i h) >= 0``, and the convolution of b is the paper's rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, f
+the factors. After k rounds the losses in bucket i lie in ``((i - r) h, i h]``, r = 1 for one round; r adds under
+convolution, and becomes (r + 1) / 2 when two buckets become one. Let ``w = e^(eps - i h)`` and ``c = b e^(i h)``; c
+convolves like a and b, and is of the size of a. Then:
 
-- *virtual error*, for the lower end: ``delta >= sum_i (a - w c)_+``, whatever is in a bucket: ``(A - e^eps B)_+`` is
-  convex and homogeneous, that is data processing. It is exact for a bucket whose losses are on one side of eps.
+- *virtual error*, for the lower end: ``delta >= sum_i (a - w c)_+``, whatever is in a bucket, by data processing:
+  ``(A - e^eps B)_+`` is convex and homogeneous. It is exact for a bucket whose losses are on one side of eps.
 - *real error*, for the upper end: where ``(i - r) h >= eps`` all losses of the bucket are at least eps, and its share
   of delta is ``a - w c`` exactly, less by ``w (c - a)`` than the plain ``a (1 - w)``. The outcomes that were raised to
-  -n h count with the ratio they were raised to, so that their c is their a (they have no real error): a pair that
-  dominates, in which no loss is more than r buckets below where it is.
-- Buckets with eps among their losses have at most the plain ``a (1 - w)``; the paper has this. With both masses known
-it is at most the value for losses at the two ends alone, ``(1 - e^(eps) / x)_+`` being convex in 1 / x: less by ``(1 -
-w) (c - a) / (e^(r h) - 1)``, which is the same as above at ``(i - r) h = eps``. This chord is an addition of this
-library.
+  -n h count with the ratio they were raised to, so that their c is their a (they have no real error). The result is a
+  dominating pair, in which no loss is more than r buckets below its bucket.
+- Buckets with eps among their losses contribute at most the plain ``a (1 - w)``, as in the paper. With both masses
+known, the contribution is at most the value for losses at the two ends alone, ``(1 - e^(eps) / x)_+`` being convex in
+1 / x: it is less by ``(1 - w) (c - a) / (e^(r h) - 1)``, which agrees with the previous item at ``(i - r) h = eps``.
+This chord is an addition of this library.
 
-The remaining error is the mass between eps and ``eps + r h`` times at most r h, at both ends: of second order in k h,
-while plain rounding is of first order. Once r h is large (:data:`MAX_CORRECTED`), there is no gain, and c is dropped.
-The lower end is then, and wherever it is more, the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``.
+The remaining error, at both ends, is at most r h times the mass between eps and ``eps + r h``. It is of second order in
+k h, while that of plain rounding is of first order. Once r h is large (:data:`MAX_CORRECTED`), there is no gain, and c
+is dropped. The lower end is then the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``, as it is wherever that is
+larger.
 
-Charges. a is known from above and c from below for the upper end, a from below and c from above for the lower: all of
-the above is monotone in them. For c of outcomes that a convolution raises to -n h there is ``e^(-r h)`` times the c
-they had, at most their a. Convolutions are done by FFT; bounds on the a and on the c that their rounding may have
-misplaced are added to delta at the upper end and subtracted from it at the lower one, no weight being above 1. Losses
-are off by at most ``slip``, which moves eps to the safe side.
+Charges. The upper end uses an upper bound on a and a lower bound on c; the lower end uses a lower bound on a and an
+upper bound on c: everything above is monotone in them. For outcomes that a convolution raises to -n h, c is ``e^(-r
+h)`` times what it was, which is at most their a. Convolutions are done by FFT; bounds on the a and on the c that their
+rounding may have misplaced are added to delta at the upper end and subtracted from it at the lower one, no weight being
+above 1. Losses are off by at most ``slip``, which is charged by moving eps to the safe side.
 
-The names of the errors and the rule are quoted from the paper; no bound depends on them, since all are proved above.
+The names of the errors and the rule are quoted from the paper; no bound depends on them, since every bound is proved
+above.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ LARGEST = 700.0  # largest exponent of a double
 
 @dataclass(frozen=True)
 class Correction:
-    """Masses under Q, times the factors of their buckets.
+    """Masses under Q, each times ``e^(i h)`` of its bucket i.
 
     Attributes:
         mass: c, shape (2n + 1,); too small at the upper end and too large at the lower one.
@@ -81,12 +83,12 @@ class Buckets:
 
     Attributes:
         width: width h.
-        mass: a of buckets -n .. n, with losses up to ``i h``, shape (2n + 1,).
+        mass: mass a of each bucket i = -n .. n, whose losses are at most ``i h``, shape (2n + 1,).
         infinite: mass of the bucket at infinity.
         error: bound on the mass misplaced by rounding.
         slip: bound on the rounding error of the losses.
-        side: side of the truth.
-        reach: r, number of buckets by which a loss may be below its own.
+        side: side of the truth on which delta lies.
+        reach: r, number of buckets by which a loss may be below the upper end of its bucket.
         correction: c, or None for plain rounding.
     """
 
@@ -101,7 +103,7 @@ class Buckets:
 
     @classmethod
     def of(cls, pair: DominatingPair, width: float, half: int, side: Side, corrected: bool) -> Buckets:
-        """Return the law of one round of a pair, with both masses for a correction."""
+        """Return the law of one round of a pair; if ``corrected``, with the masses under Q that a correction needs."""
         edges = width * np.arange(-half, half + 1, dtype=np.float64)
         curve = PrivacyCurve(pair)
         p, p_error, q, q_error = cell_masses(curve, edges)
@@ -134,7 +136,7 @@ class Buckets:
         return len(self.mass) // 2
 
     def squared(self) -> Buckets:
-        """Return the buckets for the squared factor: two become the one with the upper end of their losses."""
+        """Return the buckets of twice the width: each takes two neighbours, with the upper end of their losses."""
         index = np.arange(-self.half, self.half + 1)
         to = -(-index // 2) + self.half
         size = len(self.mass)
@@ -151,7 +153,7 @@ class Buckets:
         )._fine()
 
     def convolved(self, other: Buckets, negligible: float) -> Buckets:
-        """Return the composition of two laws, after squaring the factor as often as needed."""
+        """Return the composition of two laws, after doubling the width as often as needed."""
         a, b = self, other
         while True:
             while a.width < b.width:
@@ -173,14 +175,14 @@ class Buckets:
             infinite += over
         else:
             mass[-1] += over
-        # all masses together err by at most ``error``; the factors' own errors meet masses up to 1
+        # all masses together err by at most ``error``; each law's own error is multiplied by the other's total mass
         size = max(float(a.mass.sum()), float(b.mass.sum()), 1.0)
         misplaced = error + (a.error + b.error) * size + a.error * b.error + SUMMED * over
         made = Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.side, a.reach + b.reach)
         return replace(made, correction=_corrected(a, b, made))._fine()
 
     def _fine(self) -> Buckets:
-        """Return the law, without its correction if the losses of a bucket are too far apart for it to help."""
+        """Return the law; its correction is dropped if the losses of a bucket are too far apart for it to help."""
         return self if self.reach * self.width < MAX_CORRECTED else replace(self, correction=None)
 
     def log_delta(self, epsilon: float) -> float:
@@ -228,11 +230,11 @@ def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
 
 
 def convolution(a: Array, b: Array) -> tuple[Array, float]:
-    """Return the linear convolution of non-negative entries, and a bound on the mass that its rounding misplaces.
+    """Return the linear convolution of two non-negative arrays, and a bound on the mass that its rounding misplaces.
 
-    The heaviest entries x and y are multiplied out, ``(x + a') * (y + b') = x y + x b' + y a' + a' * b'``. Transforms
-    form the last term only. They err by e in the 2-norm (``numerics/fourier.py``), so that the term errs by ``(3 e + 3
-    u) |a'|_2 |b'|_1``, and the sum of n errors is at most sqrt(n) times their 2-norm.
+    The heaviest entry x of a and y of b are split off: ``(x + a') * (y + b') = x y + x b' + y a' + a' * b'``. Only the
+    last term uses Fourier transforms. Each errs by e in the 2-norm (``numerics/fourier.py``), so that the term errs by
+    ``(3 e + 3 u) |a'|_2 |b'|_1``; the sum of n errors is at most sqrt(n) times their 2-norm.
     """
     from scipy.fft import irfft, rfft
 

@@ -6,22 +6,22 @@ noise sigma, with omega the density of its loss:
     Lemma 12:   omega(y) <= M = sigma / (q sqrt(2 pi)) e^(1 / sigma^2)                      everywhere;
     Lemma 13:   omega(y) <= b(y) = sigma sqrt(2 / pi) e^(-(sigma^2 y + C)^2 / (2 sigma^2))  for y >= 2,
 
-``C = sigma^2 log(1 / (2 q)) - 1/2``; the printed exponent of the second has two minus signs, one too many. Both hold;
-the proof of the second also needs ``sigma^2 y + C >= 0``, which fails for small noise at a rate near 1/2.
+``C = sigma^2 log(1 / (2 q)) - 1/2``; the exponent of Lemma 13 is printed with two minus signs, one too many. Both
+lemmas hold; the proof of Lemma 13 also needs ``sigma^2 y + C >= 0``, which fails for small noise at a rate near 1/2.
 
-**As printed.** Delta is off by at most err1 + (L - eps) (err2 + err3) + err4: err1 = P(S >= L), of which the paper has
-no bound (Chernoff's is used here); err2 and err3 are errors of the density of k rounds, by cutting the convolutions off
-at L, (10.9), and by making it periodic, (10.13),
+**As printed.** Delta is off by at most err1 + (L - eps) (err2 + err3) + err4. Here err1 = P(S >= L), for which the
+paper gives no bound (Chernoff's is used here); err2 and err3 are errors of the density of k rounds, err2 from cutting
+the convolutions off at L, (10.9), err3 from making the density periodic, (10.13),
 
     2 b(L) ((L + 1) M)^(k - 2),      (L + 1)^(k - 2) sigma / (q sqrt(2 pi)) e^(1 / sigma^2) log(1 / (1 - q)^2) s,
 
 ``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``; and err4, (10.15), is the error of the
 Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. This is not accepted as proof here, for
-four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. Its maximum
-of |omega'| is left a constant. (10.13) takes the densities to agree for x < L + log(1 - q), which holds for x >= 0
-only, and then uses it at ``x - t``, which may be negative. And the C of (10.14) are values of the exact periodic
-convolution, where the method has the trapezoidal rule for each: no term covers that. Hence :func:`printed` is used as
-the larger of itself and of what follows.
+four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. The maximum
+of |omega'| is left as an unspecified constant. (10.13) assumes that the densities agree for x < L + log(1 - q), which
+holds for x >= 0 only, and then uses this at ``x - t``, which may be negative. And the C of (10.14) are values of the
+exact periodic convolution, while the method applies the trapezoidal rule to each convolution: no term covers the
+difference. Hence the error charged is the larger of :func:`printed` and of what follows.
 
 **Proved.** Let ``mu = sum_j h omega(s_j)``, at all points of the grid on the line, and ``D = d/dy``. With x the
 outcome, ``V = (1 - q) / q e^(-(x - 1/2) / sigma^2)`` and ``Z = 1 + V`` one has ``D x = sigma^2 Z`` and ``D Z = Z -
@@ -34,24 +34,25 @@ so that ``T1 = int |omega'|`` and ``T2 = int |omega''|`` are expectations under 
 sigma^2). Under a component ``E V^j |p(x)|`` is a constant times ``E |p(x - j)|`` of the same component, at most
 ``sqrt(E p(x - j)^2)``: closed forms, the constant C(sigma, q) of the paper. For a function f that vanishes at both
 ends, with f' of bounded variation, ``|h sum f(j h) - int f| <= h^2 / 16 TV(f')``: the error is ``h^2 int B_2({y / h}) /
-2 df'(y)``, B_2 lies in [-1/12, 1/6] and df' has no mass. With w(s) = (1 - e^(eps - s))_+, of slope at most 1 whose
-variation is 2, exchange omega for mu in one round after the other: the convolution of w with the other rounds is
-bounded by the mass m of mu to some power, and so are its slope and half the variation of that. Hence
+2 df'(y)``, B_2 lies in [-1/12, 1/6] and df' has no mass. Let w(s) = (1 - e^(eps - s))_+, whose
+slope is at most 1 and has variation 2. Exchange omega for mu in one round after the other: the convolution of w with
+the other rounds is bounded by a power of the mass m of mu, and so are its slope and half the variation of its slope.
+Hence
 
     |E_mu^k w - E_omega^k w| <= k m^(k - 1) h^2 / 16 (T2 + 2 T1 + 2 sup omega),     m <= 1 + h^2 / 16 T2,     (err4)
 
 which covers the convolutions and the last sum alike, and is of second order. ``sup omega <= min(M, T1 / 2)``. Points at
 and above L are left out: by Lemma 13 their mass is at most ``2 Q(sigma (L - h) + C / sigma)``, Q the normal tail; that
-costs the upper end ``k m^(k - 1)`` times it (err2). On the circle a sum at or above L is weighed too little, one below
--L too much: the upper end is charged ``P_mu(S >= L)`` and the lower one ``P_mu(S < -L)`` (err1 and err3), Chernoff's
-bounds of the masses that were used. These are computed to a relative error each, which is summed and charged like err2,
-at both ends.
+costs the upper end ``k m^(k - 1)`` times that mass (err2). On the circle a sum at or above L gets too little weight, a
+sum below -L too much: the upper end is charged ``P_mu(S >= L)`` and the lower one ``P_mu(S < -L)`` (err1 and err3), by
+Chernoff's bound under the masses that were used. Each mass is computed with a relative error; the errors are summed,
+and charged like err2 at both ends.
 
 The bound is useful only if err4 is small, with ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate
-0.01, L = 20 and n = 4e6 it is 2.1e-6 a round. The printed terms multiply err2 by (L + 1) M a round, 2,277 there, and
-are of use for a few rounds, if n is large. The factor is not needed: convolving with a density raises no supremum, so
-that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. Bounds of the printed terms are in logarithms: they
-have thousands of digits.
+0.01, L = 20 and n = 4e6 err4 is 2.1e-6 per round. The printed terms multiply err2 by (L + 1) M per round, 2,277 there,
+and are useful only for a few rounds and large n. The factor is not needed: convolving with a density raises no
+supremum, so that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. The printed terms are bounded by their
+logarithms: they have thousands of digits.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ Array = npt.NDArray[np.float64]
 
 LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
 MOST_RATE = 0.5  # bound on the rates covered by the analysis
-UNKNOWN = 0.1  # relative error of a sample from which on only Lemma 12 is used
-CARE = 1 + 1e-9  # factor for the roundings of closed forms of positive terms
+UNKNOWN = 0.1  # for samples with a relative error of at least this, only Lemma 12 is used
+CARE = 1 + 1e-9  # factor that covers the roundings of closed forms with positive terms
 UNDERFLOW = 1e-290  # mass of samples that may underflow
 LARGEST = 700.0  # largest exponent of a double
 ELSEWHERE = (
@@ -85,7 +86,7 @@ ELSEWHERE = (
 
 @dataclass(frozen=True)
 class DensityErrors:
-    """Sampled Gaussian round and its window.
+    """Error bounds for one sampled Gaussian round on a window.
 
     Attributes:
         noise: standard deviation over distance, sigma.
@@ -116,7 +117,7 @@ class DensityErrors:
         return cls(noise, pair.rate, grid)
 
     def samples(self) -> tuple[LatticeLaw, float]:
-        """Return the density at the points of the window times the step, and a bound on the sum of their errors."""
+        """Return the density at each point of the window, times the step, and a bound on the sum of their errors."""
         sigma, step, edge = self.noise, self.grid.step, math.log1p(-self.rate)
         first = math.floor(edge / step) + 1
         loss = step * np.arange(first, self.grid.highest + 1, dtype=np.float64)
@@ -142,7 +143,7 @@ class DensityErrors:
         return self._variation(((1 - two, -2.0, 1.0), (-1 - 2 * two, 1.0, 2.0), (2 - two, 3.0, 1.0)))
 
     def _variation(self, polynomials: tuple[tuple[float, float, float], ...]) -> float:
-        """``sum_j E V^j |p_j|`` by the second moments of p_j under each component, shifted by j."""
+        """Upper bound on ``sum_j E V^j |p_j|``, by the second moments of p_j under each component shifted by j."""
         two, total = self.noise**2, 0.0
         for j, (c0, c1, c2) in enumerate(polynomials):
             odds = j * (math.log1p(-self.rate) - math.log(self.rate) + 0.5 / two) + 0.5 * j * j / two
@@ -159,13 +160,13 @@ class DensityErrors:
         return min(math.exp(min(log_density_bound(self.noise, self.rate), LARGEST)) * CARE, 0.5 * self.first_variation)
 
     def discretisation(self, rounds: int) -> float:
-        """Return err4, the error in delta from samples in place of densities, in convolutions and in the last sum."""
+        """Return err4, the error in delta from replacing densities by samples, in convolutions and in the last sum."""
         share = self.grid.step**2 / 16 * CARE
         one = share * (self.second_variation + 2 * self.first_variation + 2 * self.supremum)
         return rounds * self._powers(rounds, 0.0) * one
 
     def cut(self, rounds: int, error: float) -> float:
-        """Return err2, the mass at and above L of one of the rounds."""
+        """Return err2, the error in delta from leaving out the points of each round at and above L."""
         from scipy.special import ndtr
 
         from_centre = _from_centre(self.noise, self.rate, self.grid.length - self.grid.step)
@@ -173,11 +174,11 @@ class DensityErrors:
         return rounds * self._powers(rounds, error) * tail
 
     def rounding(self, rounds: int, error: float) -> float:
-        """Return the error in delta from errors of the samples with the given sum."""
+        """Return the error in delta from rounding; ``error`` bounds the sum of the samples' errors."""
         return rounds * self._powers(rounds, error) * error
 
     def printed(self, rounds: int) -> float:
-        """Return err2 + err3 + err4 as printed, at epsilon 0, with the step of the method; infinity on overflow."""
+        """Return (err2 + err3) L + err4 as printed, at epsilon 0, with the true step 2 L / n; infinity on overflow."""
         sigma, q, length = self.noise, self.rate, self.grid.length
         slope = self.supremum + 0.5 * self.second_variation
         total = slope * length**2 / self.grid.points
@@ -196,7 +197,8 @@ def log_density(noise: float, rate: float, loss: Array) -> tuple[Array, Array]:
     """Return the logarithm of the density at losses above ``log(1 - q)``, and a bound on the relative errors.
 
     With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
-    sigma))^2 / 2)``. log u errs by the roundings of s and of the edge over the distance from the edge.
+    sigma))^2 / 2)``. The error of log u is the roundings of s and of the edge, divided by the distance of s from the
+    edge.
     """
     edge = math.log1p(-rate)
     above, odds = loss - edge, edge - math.log(rate)
@@ -246,7 +248,10 @@ def log_truncation(noise: float, rate: float, length: float, rounds: int) -> flo
 
 
 def log_truncation_linear(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the logarithm of that error bounded by ``(k - 1) b(L)``: convolving with a density raises no supremum."""
+    """Return the logarithm of ``(k - 1) b(L)``, a smaller bound than (10.9) on the same error.
+
+    It holds because convolving with a density raises no supremum.
+    """
     return math.log(rounds - 1) + log_tail_bound(noise, rate, length)
 
 
@@ -262,6 +267,6 @@ def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> 
 
 
 def most_rounds(noise: float, rate: float, length: float, log_error: float) -> int:
-    """Return the largest number of rounds for which (10.9) is at most a given error; 1 if it is above for two."""
+    """Return the largest number of rounds for which (10.9) is at most a given error; 1 if two rounds exceed it."""
     spare = log_error - log_truncation(noise, rate, length, 2)
     return 1 if spare < 0 else 2 + math.floor(spare / (math.log(length + 1) + log_density_bound(noise, rate)))

@@ -1,22 +1,25 @@
 """Lattice laws above and below the privacy curve of one round, accurate to second order in the gap.
 
-As a function of ``alpha = e^eps`` delta, ``E_P (1 - alpha e^-L)_+``, is convex; every convex function that falls from 1
-at 0 belongs to a law of L, whose mass at a kink alpha is alpha times the jump of the slope there. With another loss M,
-``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another everywhere
-still does after composition. With knots ``g_i = first + i gap``, and p, q the masses of a cell under P and Q:
+As a function of ``alpha = e^eps``, delta, ``E_P (1 - alpha e^-L)_+``, is convex; every convex function that falls from
+1 at 0 belongs to a law of L, whose mass at a kink alpha is alpha times the jump of the slope there. With another loss
+M, ``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another
+everywhere still does after composition. With knots ``g_i = first + i gap``, and p, q the masses of a cell under P and
+Q:
 
 - **Above** (Doroshenko et al. 2022 [DGK+22], Section 4: connect the dots). The chords between the points of the curve
   at the knots belong to the law in which each cell (l, r] is split between its ends with both masses kept: r has
-  ``(p - q e^l) / (1 - e^(l - r))`` of P, and l the rest. Losses below the lattice are raised to it, those above it
+  P-mass ``(p - q e^l) / (1 - e^(l - r))``, and l the rest. Losses below the lattice are raised to it; losses above it
   count as infinite.
 - **Below.** The tangents taken in the middle of the cells belong to the law in which the outcomes around each knot are
-  merged. The polygon of their values at the knots, and its lower convex hull, lie below them: mass is lent between
-  neighbouring knots until each merged outcome lies on its own (``numerics/hull.py``). Atoms on knots stay where they
-  are. Losses below the lattice are left out, those above it are lowered to it.
+  merged. The polygon through the values of the tangents at the knots, and its lower convex hull, lie below the
+  tangents: mass is lent between neighbouring knots until each merged outcome lies on its own knot
+  (``numerics/hull.py``). Atoms on knots stay where they are. Losses below the lattice are left out; losses above it are
+  lowered to it.
 
-Rounding. Masses err as in :func:`cell_masses`; the uncertain part of a cell's share goes to its upper end above, and is
-subtracted from the excess over a knot below. An error of a loss, as a fraction of the cell's width, moves the same
-fraction of its mass across the cell. Knots are off by roundings, the ``slip`` of the law.
+Rounding. Masses err as in :func:`cell_masses`. In the law above, the uncertain part of a cell's mass goes to the
+cell's upper end; in the law below, it is subtracted from the excess over a knot. An error of a loss, as a fraction of
+the cell's width, moves the same fraction of its mass across the cell. Knots are off by roundings, the ``slip`` of the
+law.
 """
 
 from __future__ import annotations
@@ -37,13 +40,13 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-ON_LATTICE = 16 * UNIT_ROUNDOFF  # distance of an atom from a knot that counts as 0, relative to the terms of knots
+ON_LATTICE = 16 * UNIT_ROUNDOFF  # largest distance at which an atom counts as on a knot, relative to the knots' terms
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
 LOST = 1e-300  # bound on a mass that underflows
-SHIFTS = (0.0, 0.5)  # parts of the gap by which the lattice below may be moved; the best one counts
+SHIFTS = (0.0, 0.5)  # shifts tried for the lattice of the law below, as fractions of the gap; the best one is used
 INFINITE = 4 * UNIT_ROUNDOFF  # relative error of the mass at infinity
 LOOSE = 1e-12  # relative error of the mass beyond either end of the lattice
-ROUNDINGS = 64  # roundings of a distribution function; the square of the outcome, at most 1600, adds to them
+ROUNDINGS = 64  # roundings of a distribution function, to which the square of the outcome (at most 1600) is added
 
 
 class Knots(NamedTuple):
@@ -61,7 +64,7 @@ class Knots(NamedTuple):
 
 
 def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
-    """Return losses outside which P has at most ``e^log_floor`` on either side."""
+    """Return a lower and an upper loss, beyond each of which P has mass at most ``e^log_floor``."""
     atoms = pair.atoms.finite()
     found: list[float] = atoms.loss[np.isfinite(atoms.log_p)].tolist()
     if pair.smooth is not None:
@@ -71,10 +74,11 @@ def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
 
 
 def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
-    """Return a gap, between half the given one and it, whose lattice contains atoms of the first pair that has several.
+    """Return a gap, from half the given gap up to it, whose lattice contains atoms of a pair.
 
-    It contains all atoms if their lattice is known, else the outermost two. Atoms closer together than the gap stay
-    between its points: the hulls are bounds for any position of the atoms.
+    The pair is the first one with several atoms whose spacing (if unknown, whose range) is at least the given gap;
+    without such a pair the given gap is returned. The lattice contains all atoms if their spacing is known, else the
+    outermost two. Other atoms may lie between its points: the hulls are bounds for any position of the atoms.
     """
     for pair in pairs:
         loss = pair.atoms.finite().loss
@@ -85,7 +89,7 @@ def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
 
 
 def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
-    """Return knots over the range of a pair, one on its highest atom, or else on 0, and one more above it."""
+    """Return knots over the range of a pair, and one more above it; a knot lies on the highest atom, or else on 0."""
     low, high = loss_range(pair, log_floor)
     atoms = pair.atoms.finite().loss
     on = float(atoms.max()) if len(atoms) else 0.0
@@ -114,7 +118,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
-    """Return the law of the tangents, which the pair dominates."""
+    """Return the law of the tangents (module docstring), which the pair dominates."""
     curve, placed = PrivacyCurve(pair), _Placed.on(pair, knots)  # a curve may refuse
     if placed.alone:
         return placed.law(pair, knots, Side.BELOW)
@@ -132,7 +136,7 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
     p = np.maximum(p - placed.masses(placed.log_p, knots.n, Side.ABOVE) - p_error, 0.0)
     q = np.maximum(q - placed.masses(placed.log_q, knots.n, Side.BELOW), 0.0)
     excess = p - _times_exp(q + q_error + LOST, at) * (1 + loss_slips(curve, at))
-    seen = excess > -np.expm1(knots.gap) * p  # else only rounding has put the outcome below the knot before its own
+    seen = excess > -np.expm1(knots.gap) * p  # otherwise it is only by rounding that the outcome is below the last knot
     p, excess = np.where(seen, p, 0.0), np.where(seen, excess, 0.0)
     around = np.concatenate([at[:1] - knots.gap, at, at[-1:] + knots.gap])
     hull = Lending(around, 0.0).hull(p, excess)
@@ -143,7 +147,10 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
 
 
 def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the P-mass of every cell and its error bound, and both for Q; differences are from the smaller side."""
+    """Return the P-mass of every cell and its error bound, then the same for Q.
+
+    Each mass is a difference of tails, taken on the side where the tails are smaller.
+    """
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
     smooth = curve.pair.smooth
     x = np.zeros_like(edges) if smooth is None else smooth.outcome(edges)
@@ -158,7 +165,10 @@ def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array,
 
 
 class _Placed(NamedTuple):
-    """Finite atoms that lie on knots but for a slip: indices and masses; ``alone``: no other loss is finite."""
+    """Finite atoms that lie on knots up to a slip: indices of the knots and masses.
+
+    ``alone`` is True if the pair has no other finite losses.
+    """
 
     at: Index
     log_p: Array
@@ -194,7 +204,7 @@ def _slip(knots: Knots) -> float:
 
 
 def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
-    """Return bounds on the distance of the losses from those of the outcomes at which cells are cut."""
+    """Return bounds on the error of each loss at an edge: its distance from the loss of the outcome at the cut."""
     smooth = curve.pair.smooth
     own = np.zeros_like(losses)
     if smooth is not None:

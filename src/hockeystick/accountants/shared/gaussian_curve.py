@@ -6,13 +6,15 @@ difference cancels, and deltas may lie below the range of a double. As ``phi(a +
     delta = int_0^inf phi(a + x) (1 - e^(-mu x)) dx,
 
 which falls in a and grows in mu, so that roundings of both are charged by moving them. For a >= 0 the factor phi(a) is
-taken out. Gauss-Legendre rules (numerics/legendre.py) on panels so narrow that they err by 2^-54 of
+taken out. The integral is computed by Gauss-Legendre rules (numerics/legendre.py), on panels so narrow that the error
+is at most 2^-54 of an envelope:
 
-- ``phi(a + x) mu (1 + x)``, where mu is at most 8: the integrand at a distance r is at most ``e^((1 + mu) r)`` times
-  the value of this on the panel, besides the growth of phi;
-- each term separately where mu is larger, and the difference is no smaller than about a hundredth of either.
+- ``phi(a + x) mu (1 + x)`` where mu is at most 8: the integrand at a distance r from the panel is at most ``e^((1 +
+  mu) r)`` times the value of the envelope on the panel, apart from the growth of phi;
+- each of the two terms where mu is larger; they are then integrated separately, and their difference is no smaller
+  than about a hundredth of either.
 
-The mass outside the panels, by Mills' ratio below ``e^-80 phi(a)``, counts for the upper end.
+The mass outside the panels, which is below ``e^-80 phi(a)`` by Mills' ratio, counts for the upper end.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ DEPTH = 80.0  # e-folds of phi(a) that the panels cover
 REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
 OUTER = 6.0  # at most half of 12.6, the smallest ``a + high``
 SURE = (
-    40.0  # standard deviations below which delta is 1 but for e^-799; x next to a much larger -a would have no digits
+    40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose its digits in the sum with a
 )
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # largest mu for which both terms are integrated together
@@ -45,7 +47,7 @@ ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved
 
 
 class Integral(NamedTuple):
-    """Value and a bound on its error to either side."""
+    """Value of an integral, and bounds on its error: the truth lies in [value - below, value + above]."""
 
     value: float
     below: float
@@ -53,7 +55,7 @@ class Integral(NamedTuple):
 
 
 def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
-    """Return certified ends of log delta, for epsilon >= 0 and mu > 0 given to a few roundings."""
+    """Return certified ends of log delta, for epsilon >= 0 and mu > 0, of which mu may err by a few roundings."""
     a, size = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
     slip = MU_ROUNDINGS * UNIT_ROUNDOFF
     return (
@@ -63,7 +65,10 @@ def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
 
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return certified ends of the epsilon at which log delta is between two finite values, outward from a root."""
+    """Return certified ends of the epsilon at which log delta is between two finite values.
+
+    Both ends are moved outward from a numerical root until they are certified.
+    """
     least, most = log_delta
     if log_delta_ends(0.0, mu)[1] <= least:
         return 0.0, 0.0
@@ -81,7 +86,7 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
 
 
 def _log_end(a: float, mu: float, side: Side) -> float:
-    if a < -SURE:  # mu is more than 80 then, and 1 - delta at most 2 phi(a) / |a| + phi(a) sqrt(pi / 2), below e^-799
+    if a < -SURE:  # then mu > 80, and 1 - delta is at most 2 phi(a) / |a| + phi(a) sqrt(pi / 2), below e^-799
         return 0.0 if side is Side.ABOVE else -NEXT_TO_NOTHING
     scale = -0.5 * a * a if a > 0 else 0.0
     if mu <= TOGETHER:

@@ -2,8 +2,8 @@
 
 A law has masses at the losses ``first + j gap`` and at ``+inf``. With S the sum of all rounds and K its log-moment,
 ``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``, f and the tilted law as in ``numerics/lattice.py``, which
-charges the errors of the window and of the Fourier transform. Here the tilt t and the window are chosen (any choice is
-valid), and laws are tilted, with their roundings charged.
+charges the errors of the window and of the Fourier transform. This module chooses the tilt t and the window (any choice
+is valid), and tilts the laws, charging the roundings of the tilted masses.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-MAX_POINTS = 3_000_000  # points of a window times kinds of rounds: a few seconds, some 350 MB
+MAX_POINTS = 3_000_000  # largest number of points of a window times kinds of rounds: a few seconds, some 350 MB
 MAX_ROUND_POINTS = 1_500_000  # points of the lattices of all kinds of rounds: about two seconds
 LOG_OUTSIDE = -30.0  # log of the wanted tilted mass outside the window
-PRECISION = 1e-6  # relative gap to which epsilon is searched: its ends are known to a thousandth of that
-INFINITE_ERROR = 1e-13  # of the log of the mass at infinity
-LEAST_TILT = 1e-6  # in place of a tilt of 0, for which there is no bound on the mass outside
+PRECISION = 1e-6  # relative gap of the search for epsilon, which finds either end to a thousandth of it
+INFINITE_ERROR = 1e-13  # bound on the error of the log of the mass at infinity
+LEAST_TILT = 1e-6  # used instead of a tilt of 0, for which there is no bound on the mass outside
 UNDERFLOW = 1e-290  # tilted mass that may underflow
 LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
 STRIDES = 2.0 ** np.arange(-5, 5)  # factors of the Chernoff parameter around that of a normal sum
-FINE_STRIDES = 2.0 ** np.arange(-5, 5, 0.25)  # the same, for a window that is given
-TRIED = 3  # number of Chernoff parameters tried, the best on the sketches
-GUIDE = 4096  # entries of the sketch of a law for the choice of a tilt
+FINE_STRIDES = 2.0 ** np.arange(-5, 5, 0.25)  # the same, for a window that the caller gives
+TRIED = 3  # number of Chernoff parameters tried on the laws themselves: the best ones on the sketches
+GUIDE = 4096  # largest number of points of a sketch, the coarse copy of a law from which a tilt is chosen
 
 
 @dataclass(frozen=True)
 class LatticeLaw:
-    """Law of the privacy loss of one round; masses need not sum to 1.
+    """Law of the privacy loss of one round on a lattice; masses need not sum to 1.
 
     Attributes:
         first: loss of entry 0.
@@ -83,13 +83,13 @@ class LatticeLaw:
 
     @cached_property
     def sketch(self) -> LatticeLaw:
-        """Law on at most ``GUIDE`` points, for the choice of parameters; no proof uses it."""
+        """Coarse copy of the law on at most ``GUIDE`` points, for the choice of parameters; no proof uses it."""
         by = -(-len(self.mass) // GUIDE)
         padded = np.concatenate([self.mass, np.zeros(-len(self.mass) % by)]).reshape(-1, by)
         return LatticeLaw(self.first + 0.5 * (by - 1) * self.gap, by * self.gap, padded.sum(axis=1))
 
     def tilted(self, t: float, side: Side) -> GridLaw:
-        """Return the law tilted by t, with roundings charged to a side."""
+        """Return the law tilted by t; rounding errors move its masses and losses to the given side."""
         kappa = self.log_moment(t) if self.mass.any() else 0.0
         with np.errstate(divide="ignore"):
             exponent = np.log(self.mass) + t * self.losses - kappa
@@ -106,12 +106,12 @@ Laws = Sequence[tuple[LatticeLaw, int]]
 
 
 def log_moment(laws: Laws, t: float) -> float:
-    """Return an upper bound on K(t) of the sum."""
+    """Return an upper bound on the log-moment K(t) of the sum."""
     return math.fsum(count * law.log_moment(t) for law, count in laws)
 
 
 def infinite_mass(laws: Laws) -> float:
-    """Return ``1 - prod (1 - p_inf)^k``, to a few roundings."""
+    """Return the mass of the sum at infinity, ``1 - prod (1 - p_inf)^k``, to within a few roundings."""
     if any(law.infinite >= 1 for law, _ in laws):
         return 1.0
     return -math.expm1(math.fsum(count * math.log1p(-law.infinite) for law, count in laws))
@@ -173,10 +173,10 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
 
 
 def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
-    """Return the window between two losses, with the parameters of the best bounds on the mass outside."""
+    """Return the window between two given losses, with Chernoff parameters of good bounds on the mass outside."""
     if not has_mass(laws):
         return Window(low, high, 1.0, 1.0)
-    # on the laws themselves: the blocks of a sketch, times the rounds, may exceed the window
+    # uses the laws themselves, since the block width of a sketch, times the number of rounds, may exceed the window
     parameters = (math.sqrt(-2 * LOG_OUTSIDE / max(variance(laws, tilt), laws[0][0].gap ** 2)) * FINE_STRIDES).tolist()
     above = min(parameters, key=lambda s: log_moment(laws, tilt + s) - s * high)
     below = min(parameters, key=lambda s: log_moment(laws, tilt - s) + s * low)
@@ -184,7 +184,7 @@ def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
 
 
 def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> tuple[float, float]:
-    """Return the smallest value of a bound, and its Chernoff parameter, among candidates chosen on the sketches."""
+    """Return the smallest value of a bound, and its Chernoff parameter, among the candidates best on the sketches."""
     sketches = [(law.sketch, count) for law, count in laws]
     parameters = sorted((scale * STRIDES).tolist(), key=lambda s: bound(sketches, s))
     return min((bound(laws, s), s) for s in parameters[:TRIED])
@@ -196,7 +196,7 @@ def points_of(window: Window, gap: float) -> int:
 
 
 def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) -> GridSum:
-    """Return the sum of all rounds on a window, as a bound on one side.
+    """Return the law of the sum of all rounds on a window, whose deltas bound the truth from one side.
 
     Args:
         laws: pairs of law and count, all with the same gap.
@@ -220,7 +220,7 @@ def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) ->
 
 @dataclass(frozen=True)
 class Enclosed:
-    """Compositions of two laws that lie above and below the truth, on one window."""
+    """Two compositions on one window, one above the truth and one below it."""
 
     above: GridSum
     below: GridSum
@@ -228,7 +228,7 @@ class Enclosed:
 
     @classmethod
     def of(cls, above: Laws, below: Laws, tilt: float, window: Window, remedy: str) -> Enclosed:
-        """Return the compositions at a tilt, of which any is valid."""
+        """Return the compositions at a tilt; any tilt gives valid bounds."""
         up, down = (
             compose(laws, tilt, window, side, remedy) for laws, side in ((above, Side.ABOVE), (below, Side.BELOW))
         )
@@ -236,15 +236,15 @@ class Enclosed:
 
     @property
     def noise(self) -> float:
-        """Bound on the error of delta by the Fourier transform, for a tilt near 0."""
+        """Bound on the error of delta from the Fourier transform, for a tilt near 0."""
         return self.above.noise
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of log delta at one epsilon, and the upper end at another."""
+        """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""
         return min(self.below.log_delta(low), 0.0), min(self.above.log_delta(high), 0.0)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of epsilon at one log delta, and the upper end, possibly infinite, at another."""
+        """Return the lower end of epsilon at log delta ``low``, and the upper end, maybe infinite, at ``high``."""
         middle, width = 0.5 * (self.window.low + self.window.high), self.window.high - self.window.low
         slope, top = max(self.above.t, 1 / width), max(self.window.high, 1.0)
         upper = upper_end(self.above.log_delta, high, max(middle, 0.0), slope, PRECISION)

@@ -3,13 +3,13 @@
 ``s_j = j h`` for ``-n/2 <= j < n/2``, ``h = 2 length / n``. Three ways to place the loss on it:
 
 - :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, mass above the grid at plus infinity, mass below on the
-lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.
+lowest point. By first-order stochastic dominance every hockey-stick divergence goes up.
 - :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` at ``s_j``, mass above on the highest point, mass below dropped.
 Every divergence goes down.
 - :func:`sampled`: the density at ``s_j`` times h. It is not a bound.
 
-Masses of cells err as in ``cell_masses`` (``accountants/shared/dots.py``), and the outcomes at which cells begin by
-roundings of their losses, the ``slip`` of the law.
+Masses of cells err as in ``cell_masses`` (``accountants/shared/dots.py``). The outcomes at which cells are cut are off
+by roundings of their losses, which the ``slip`` of the law bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-LOG_LEFT_OUT = -120.0  # log of the mass that counts as beyond the grid even if the grid is longer
+LOG_LEFT_OUT = -120.0  # log of the mass in the tails that is treated as outside the grid, even if the grid is longer
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
 STENCIL = (3 / 4, -3 / 20, 1 / 60)  # coefficients of a first derivative of sixth order
 STRIDE = 0.02  # step of the stencil, in scales of the outcome
@@ -37,7 +37,7 @@ STRIDE = 0.02  # step of the stencil, in scales of the outcome
 
 @dataclass(frozen=True, slots=True)
 class LossGrid:
-    """Grid of ``points`` losses at distance ``step``, from ``-length`` to below ``length``."""
+    """Grid of ``points`` losses, ``step`` apart, from ``-length`` to below ``length``."""
 
     length: float
     points: int
@@ -59,7 +59,7 @@ class LossGrid:
 
 
 def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
-    """Return the loss rounded up or down to the grid: an upper or a lower bound on every divergence."""
+    """Return the law of the loss rounded up or down to the grid, which bounds every divergence from that side."""
     first, last = _range(pair, grid)
     losses = grid.step * np.arange(first, last + 1, dtype=np.float64)
     curve = PrivacyCurve(pair)
@@ -74,7 +74,7 @@ def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
 
 
 def sampled(pair: DominatingPair, grid: LossGrid) -> LatticeLaw:
-    """Return the density of the loss times h, an estimate; an atom is a mass at the nearest point."""
+    """Return the density of the loss times h, an estimate; atoms are moved to the nearest point."""
     first, last = _range(pair, grid)
     mass = np.zeros(last - first + 1)
     smooth = pair.smooth
@@ -101,7 +101,7 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
 
 
 def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
-    """Part of the grid that contains the loss; the rest has a mass below ``exp(LOG_LEFT_OUT)``."""
+    """First and last index of the grid's part that contains the loss, up to tails of mass ``exp(LOG_LEFT_OUT)``."""
     ends = list(pair.atoms.finite().loss)
     if pair.smooth is not None:
         ends += list(pair.smooth.loss(np.array(pair.smooth.support(LOG_LEFT_OUT))))

@@ -6,12 +6,12 @@ and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. 
     E f(Z - eps) = e^(-g^2/2) [e(t sqrt(v) - g) - e((t + 1) sqrt(v) - g)] / 2,
 
 ``g = (m - eps) / sqrt(v)``, ``e(z) = erfcx(z / sqrt(2))``. f rises from 0 to ``t^t / (1 + t)^(1 + t)`` and falls back:
-``|E f(S - eps) - E f(Z - eps)|`` is at most twice that times the Kolmogorov distance of S and Z (integrate by parts),
-itself at most ``0.56 sum E |X_i|^3 / V^(3/2)`` (Berry, Esseen; the constant for different summands by Shevtsova 2010
-[She10]) and the distance between the normal law of the true mean and variance and the one used,
-``|dm| / sqrt(2 pi v) + (s - 1) / sqrt(2 pi e)``, s the larger ratio of the two standard deviations. Gaussian rounds
-stay Gaussian under the tilt, a sum of any number of parts whose third moments vanish with their size: they count in V
-alone.
+``|E f(S - eps) - E f(Z - eps)|`` is at most twice that peak times the Kolmogorov distance of S and Z (integrate by
+parts). This distance is at most the sum of two terms. The first is ``0.56 sum E |X_i|^3 / V^(3/2)`` (Berry, Esseen; the
+constant for different summands by Shevtsova 2010 [She10]). The second is the distance of the normal law with the true
+mean and variance from the normal law used, ``|dm| / sqrt(2 pi v) + (s - 1) / sqrt(2 pi e)``, s the larger ratio of the
+two standard deviations. Gaussian rounds stay Gaussian under the tilt. Each can be divided into any number of parts,
+whose third moments vanish as their number grows: Gaussian rounds count in V alone.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
-RELATIVE_SLACK = 1e-12  # relative, for some dozens of roundings
+RELATIVE_SLACK = 1e-12  # relative slack that covers some dozens of roundings
 
 
 class _Sum(NamedTuple):
-    """K from both sides, mean and variance of the normal law, and a bound on the Kolmogorov distance."""
+    """Lower and upper bounds on K, mean and variance of the normal law, and a bound on the Kolmogorov distance."""
 
     low: float
     high: float
@@ -44,14 +44,14 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalForm:
-    """Normal form at one tilt, the nearest to ``tilt`` with 24 bits."""
+    """Normal form at one tilt: ``tilt`` rounded to 24 bits."""
 
     tilted: TiltedComposition
     tilt: float
 
     @property
     def t(self) -> float:
-        """Tilt used: ``tilt`` to 24 bits."""
+        """Tilt used: ``tilt`` rounded to 24 bits."""
         return representable(self.tilt)
 
     def value(self, epsilon: float) -> float:
@@ -60,7 +60,10 @@ class NormalForm:
         return math.exp(min(found.high - self.t * epsilon, 700.0)) * self._expectation(epsilon)[0]
 
     def delta(self, epsilon: float) -> Ends:
-        """Return certified ends; the moment bound ``e^(K - t eps) t^t / (1 + t)^(1 + t)`` if it is the lower one."""
+        """Return certified ends of delta; the upper one is the moment bound if that is smaller.
+
+        The moment bound is ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
+        """
         found, t = self._sum, self.t
         value, error = self._expectation(epsilon)
         peak = math.exp(log_peak(t)) * (1 + RELATIVE_SLACK)

@@ -2,7 +2,7 @@
 
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018 [BW18],
 Theorem 5). Distribution functions come in closed form; expectations by Gauss-Legendre quadrature over the densities,
-accurate to about 1e-14 but with no certificate.
+which is accurate to about 1e-14, without a certified error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float64]
 
 NODES = 16  # nodes of the Gauss-Legendre rule on each panel
 MAX_PANELS = 100_000  # largest number of panels over the densities of one round
-LOG_NEGLIGIBLE = -800.0  # log of the mass outside the quadrature, which underflows
+LOG_NEGLIGIBLE = -800.0  # log of the mass outside the range of the quadrature: the mass underflows
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,10 @@ class PrivacyCurve:
         return np.maximum(p + self.pair.infinite_mass - _times_exp(q, epsilon), 0.0)
 
     def delta_error(self, epsilon: Array) -> Array:
-        """Return a bound on the error of :meth:`delta`: some roundings of both masses, and one for each atom."""
+        """Return a bound on the error of :meth:`delta`.
+
+        It covers some dozens of roundings of both masses, and one more for each atom.
+        """
         p, q = self.above(epsilon)
         far = np.square(np.minimum(np.abs(self._outcome(epsilon)), 40.0))
         size = (32 + len(self.pair.atoms.loss) + far + np.abs(epsilon)) * UNIT_ROUNDOFF
@@ -102,10 +105,10 @@ class PrivacyCurve:
         return np.concatenate(losses), np.concatenate(weights)
 
     def _of_atoms(self, loss: Array, above: bool) -> tuple[Array, Array]:
-        """Masses of the finite atoms above each loss, or of those at or below it, under P and Q."""
+        """Masses under P and Q of the finite atoms above each loss, or else of all atoms at or below it."""
         atoms = self.pair.atoms.finite() if above else self.pair.atoms
         order = np.argsort(atoms.loss, kind="stable")
-        first = np.searchsorted(atoms.loss[order], loss, side="right")  # of the atoms above, counted from the lowest
+        first = np.searchsorted(atoms.loss[order], loss, side="right")  # index of the first atom above each loss
         masses = []
         for log_mass in (atoms.log_p[order], atoms.log_q[order]):
             mass = np.exp(log_mass)

@@ -2,8 +2,8 @@
 
 A round is (epsilon, delta) in the direction of its pair (P, Q) if ``delta_(P||Q)(epsilon) <= delta``; *mutually* if the
 same holds for (Q, P), with ``delta_(Q||P)(epsilon) = Q(L < -epsilon) - e^epsilon P(L < -epsilon)``. Theorems that
-assume losses in [-epsilon, epsilon] (advanced and optimal composition) need the mutual guarantee: if only one side is
-bounded, P may have loss epsilon for certain.
+assume losses in [-epsilon, epsilon] (advanced and optimal composition) need the mutual guarantee: if losses are bounded
+on one side only, the loss under P may equal epsilon with certainty.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-FLAT = 1e-8  # relative distance to the largest loss within which thresholds and epsilon are hard to distinguish
+FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
 LEAST = 1e-300  # bound on a mass that underflows
-REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
-TABLE = 2001  # epsilons of a curve's table for splitting delta between kinds of rounds
-MANY = 64  # kinds from which on tables have fewer epsilons, to limit the total time, and a search uses only tables
-MOST_KINDS = 800  # largest number of kinds of one direction, each in up to three milliseconds
-EFFORT = 4.5  # time for a sampled kind relative to that of its moments: thirteen milliseconds
+REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: accurate to 64^-7 of its range, or roughly to 64^-3
+TABLE = 2001  # number of epsilons in the table of a curve, from which delta is split between kinds of rounds
+MANY = 64  # with more kinds than this, tables have fewer epsilons, and a search uses only tables, to limit the time
+MOST_KINDS = 800  # largest number of kinds of one direction, each of which takes up to three milliseconds
+EFFORT = 4.5  # time for a sampled kind (thirteen milliseconds), relative to the time for its moments
 LEAST_TABLE = 129  # smallest number of epsilons of a table
-LOG_PRICES = (-100.0, 720.0)  # range of log prices of delta in units of cost
-HALF = 0.5  # fraction of delta used as slack if its share is not searched
-LOG_ODDS = 14.0  # range of the log-odds of the slack's share of delta in its search
-LOG_DELTA_GAP = 1e-3  # accuracy of log delta at an epsilon
-SLACK_PRECISION = 1e-3  # accuracy of the log-odds; the bound errs by its square
+LOG_PRICES = (-100.0, 720.0)  # range of the log of the price: cost per unit of delta
+HALF = 0.5  # share of the slack in delta if the best share is not searched
+LOG_ODDS = 14.0  # the log-odds of the slack's share of delta are searched between minus this and this
+LOG_DELTA_GAP = 1e-3  # accuracy of log delta at a given epsilon
+SLACK_PRECISION = 1e-3  # accuracy of these log-odds, whose square enters the bound
 LARGEST = 700.0  # largest exponent of a double
 CARE = 64 * UNIT_ROUNDOFF  # relative, for dozens of roundings
-MIN_SHARE = 1e-12  # smallest share of delta of a kind of rounds, unless at its largest loss
+MIN_SHARE = 1e-12  # smallest share of delta that a kind of rounds gets, unless its epsilon is its largest loss
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RoundGuarantee:
 
     @cached_property
     def edge(self) -> float:
-        """A double not below the largest finite loss (in absolute value if mutual)."""
+        """A double that is at least the largest finite loss (if mutual, the largest absolute value of a loss)."""
         low, high = self.pair.loss_range
         exact = self.pair.exact_supremum
         if exact is None:
@@ -79,14 +79,14 @@ class RoundGuarantee:
 
     @cached_property
     def least_delta(self) -> float:
-        """Mass at infinite loss, which no epsilon reduces."""
+        """Mass at infinite loss, below which no epsilon brings delta."""
         mass = self.pair.infinite_mass
         if self.mutual:
             mass = max(mass, self._lost_mass)
         return mass * (1 + RELATIVE) + 4 * TINY if mass else 0.0
 
     def delta(self, epsilon: Array) -> Array:
-        """Return an upper bound on delta at each epsilon >= 0; losses and epsilons may err by some roundings."""
+        """Return an upper bound on delta at each epsilon >= 0, which allows for roundings of losses and epsilons."""
         slack = 16 * UNIT_ROUNDOFF * epsilon + (self.pair.supremum_error if self.pair.loss_range[1] < math.inf else 0.0)
         at = epsilon - slack
         curve = PrivacyCurve(self.pair)
@@ -100,9 +100,9 @@ class RoundGuarantee:
         return np.where(epsilon >= self.edge, self.least_delta, inside)
 
     def epsilon(self, delta: float, refinements: int = REFINEMENTS) -> float:
-        """Return an epsilon at which delta is not exceeded, close to the smallest; ``inf`` if there is none.
+        """Return nearly the smallest epsilon at which delta is not exceeded; ``inf`` if there is none.
 
-        It may be too large by about ``64^-refinements`` relative.
+        Its relative excess over the smallest is about ``64^-refinements``.
         """
         if self.edge == 0.0 or float(self.delta(np.zeros(1))[0]) <= delta:
             return 0.0 if self.least_delta <= delta else math.inf
@@ -119,7 +119,7 @@ class RoundGuarantee:
         return high
 
     def _reach(self, delta: float) -> float:
-        """An epsilon valid for delta, at most about twice too large, or the edge."""
+        """An epsilon valid for delta: at most about twice the smallest, or the edge; ``inf`` if there is none."""
         if delta < self.least_delta:
             return math.inf
         if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
@@ -130,9 +130,12 @@ class RoundGuarantee:
         return min(epsilon, self.edge)
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
-        """Return epsilons from 0 to one whose delta is well below the given one, and their deltas, shape (points,)."""
+        """Return a table of epsilons and their deltas, each of shape (points,).
+
+        The epsilons run from 0 to one whose delta is far below the given delta.
+        """
         reach = self._reach(max(delta * MIN_SHARE, 2 * LEAST, self.least_delta))
-        if (reach, points) not in self._known_tables:  # a search uses many deltas of one reach
+        if (reach, points) not in self._known_tables:  # in a search, many deltas have the same reach
             epsilon = np.linspace(0.0, reach, points)
             self._known_tables[reach, points] = epsilon, self.delta(epsilon)
         return self._known_tables[reach, points]
@@ -159,7 +162,7 @@ class RoundGuarantee:
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
     """``p - e^epsilon q`` plus its rounding error, from the masses above a loss (``privacy_curve.py``).
 
-    If that loss differs slightly from epsilon, the result is only too small by the square of the difference.
+    A loss slightly different from epsilon makes the result too small only by the square of the difference.
     """
     p, q = masses
     with np.errstate(divide="ignore", over="ignore"):
@@ -173,7 +176,7 @@ Kinds = Sequence[tuple[RoundGuarantee, int]]
 
 
 def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> list[tuple[RoundGuarantee, int]]:
-    """Return the guarantees of the rounds with their counts."""
+    """Return the guarantee of each round with a positive count, and that count."""
     return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
 
 
@@ -198,9 +201,9 @@ def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
     """Return deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` if there are none.
 
-    Any split gives a bound. This one keeps ``sum count * cost(epsilon)`` small: for each price of delta every kind
-    takes the epsilon of its table with the smallest sum of cost and price, and the price is the lowest within the
-    budget. The rest is shared in proportion.
+    Any split gives a bound. This one keeps ``sum count * cost(epsilon)`` small: at a given price of delta, every kind
+    takes the entry of its table with the smallest cost plus price times delta. The price is the lowest at which the
+    deltas fit in the budget. What remains of the budget is shared in proportion to the deltas.
     """
     total = sum(count for _, count in kinds)
     spent = math.fsum(count * kind.least_delta for kind, count in kinds)
@@ -230,17 +233,18 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
 
 
 class SplitAccountant(UpperBoundAccountant[Kinds]):
-    """Accountant whose theorem composes rounds by their mutual guarantees, at the best split of delta found.
+    """Accountant whose theorem composes mutual guarantees of the rounds, at the best split of delta found.
 
-    Any split gives a bound. Independent failures of probability delta_i add up in units of ``-log(1 - delta_i)``.
+    Any split gives a bound. Delta is split in units of ``-log(1 - delta_i)``, in which independent failures of
+    probability delta_i add up.
     """
 
     @abstractmethod
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """Return epsilon of the whole from those of the rounds, at ``delta' = 1 - e^-slack``."""
+        """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``."""
 
     def searchable(self, kinds: Kinds) -> bool:
-        """Return True if the theorem is cheap enough to search for the best share of the slack."""
+        """Return True if the theorem is cheap enough for a search of the best share of the slack."""
         return True
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
@@ -252,9 +256,9 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return self._epsilon(rounds, delta, self._best_share(rounds, delta), REFINEMENTS)
 
     def log_delta_above(self, rounds: Kinds, epsilon: float) -> float:
-        """Return a log delta whose bound is small enough, at the best share of the slack found."""
+        """Return a log delta at which the bound on epsilon is small enough, at the best share of the slack found."""
 
-        refinements = REFINEMENTS if len(rounds) <= MANY else ROUGH  # of many kinds there are tables
+        refinements = REFINEMENTS if len(rounds) <= MANY else ROUGH  # with many kinds, the search uses tables
 
         def least(share: float) -> float:
             return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, refinements), epsilon, LOG_DELTA_GAP)
@@ -265,7 +269,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return found
 
     def _best_share(self, kinds: Kinds, delta: float) -> float:
-        """Share of the slack in delta, from a search in its log-odds."""
+        """Share of the slack in delta that gives nearly the smallest bound, by a search over its log-odds."""
         if not (kinds and 0 < delta < 1 and self.searchable(kinds)):
             return HALF
 
@@ -275,7 +279,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=SLACK_PRECISION)))
 
     def _epsilon(self, kinds: Kinds, delta: float, share: float, refinements: int) -> float:
-        """Smallest bound with this share of the slack, without slack, and at the largest losses."""
+        """Smallest of the bounds with this share of the slack, without slack, and at the largest losses."""
         if not kinds:
             return 0.0
         if any(kind.least_delta >= 1 for kind, _ in kinds):
@@ -302,7 +306,7 @@ def _tables(kinds: Kinds, budget: float) -> tuple[Array, Array]:
 
 
 def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMENTS) -> list[float]:
-    """Return the epsilon of each kind of round at its delta; for many kinds a rough one from their tables."""
+    """Return the epsilon of each kind of round at its delta; a rough search over many kinds reads it from tables."""
     if len(kinds) > MANY and refinements < REFINEMENTS:
         return _tabled(kinds, deltas)
     return [kind.epsilon(delta, refinements) for (kind, _), delta in zip(kinds, deltas, strict=True)]

@@ -5,9 +5,9 @@ points ``j h``, and the lattice is shifted by mu so that the mean is that of the
 0 and lies in an interval of width h; by Hoeffding's inequality (Lemma 5.3 there) the sum of k independent ones stays
 within ``h sqrt((k / 2) log(2 / eta))`` with probability ``1 - eta``.
 
-The mean is known between two ends, cell by cell: for an outcome set with masses p and q, whose losses lie in [l, r],
-the mean of L under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of
-``-log`` between ``e^-r`` and ``e^-l`` at ``q / p``. Cells of width c leave ``c^2 / 8`` between them.
+The mean is bracketed cell by cell: for a set of outcomes with masses p and q, whose losses lie in [l, r], the mean of L
+under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of ``-log`` between
+``e^-r`` and ``e^-l`` at ``q / p``. The two bounds are at most ``c^2 / 8`` apart for cells of width c.
 
 Masses are returned rounded up and rounded down, since delta is monotone in every mass.
 """
@@ -30,12 +30,13 @@ from hockeystick.pairs import DominatingPair
 Array = npt.NDArray[np.float64]
 
 CELLS, KINDS = 1 << 16, 4
-"""Number of cells for each kind of rounds in the bracket of the mean, and number of kinds that get so many; more kinds
-share the total. One cell to each gap of the lattice makes the bias of k rounds ``k h^2 / 8``, which with
-``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
+"""Number of cells for each kind of rounds in the bracket of the mean, and largest number of kinds with so many cells.
+
+With more kinds, all share the same total. With one cell per gap of the lattice, the bias of k rounds is ``k h^2 / 8``,
+which for ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
 """
 
-EDGE = 1e-9  # of a gap: a largest loss on the edge of a cell, up to rounding, gets a cell beyond it
+EDGE = 1e-9  # in gaps: a largest loss this close to the edge of its cell gets another cell beyond
 
 
 class Rounded(NamedTuple):
@@ -44,7 +45,7 @@ class Rounded(NamedTuple):
     Attributes:
         above: law with masses rounded up.
         below: law with masses rounded down.
-        bias: bound on the distance of its mean from that of the loss.
+        bias: bound on the distance of the rounded mean from the mean of the loss.
         lost: mass of the losses left out.
     """
 
@@ -55,8 +56,10 @@ class Rounded(NamedTuple):
 
 
 def deviation(gap: float, count: float, log_eta: float) -> float:
-    """Return a bound that the sum of ``count`` independent errors of mean 0, each in an interval of width ``gap``,
-    exceeds with probability at most eta (Hoeffding, either side)."""
+    """Return Hoeffding's bound on the absolute sum of independent errors, which fails with probability at most eta.
+
+    There are ``count`` errors of mean 0, each in an interval of width ``gap``.
+    """
     return gap * math.sqrt(0.5 * count * (math.log(2) - log_eta))
 
 
@@ -66,9 +69,9 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
     Args:
         pair: pair of one round.
         gap: gap of the lattice.
-        log_lost: logarithm of the mass that either end may leave out.
+        log_lost: logarithm of the mass that may be left out at either end.
         length: half-width of the domain of the losses.
-        kinds: number of different rounds in one answer, which share the work.
+        kinds: number of different rounds in one answer; more of them get fewer cells each.
     """
     low, high = loss_range(pair, log_lost)
     low, high = min(max(low, -length), length), max(min(high, length), -length)
@@ -82,8 +85,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
     zero = int(np.searchsorted(points, 0.0))
     mean = accurate_sum((mass * points)[zero:]) - accurate_sum(-(mass * points)[:zero])
     shift = 0.5 * (lower + upper) - mean
-    # given that a loss is kept: the finite losses have mass 1 - p_inf, or more or less where masses are known to within
-    # errors
+    # conditional on the losses kept, whose total mass is about 1 - p_inf, up to the errors of the masses
     scale = float(max(abs(edges[0]), abs(edges[-1]))) + 1
     bias = 0.5 * (upper - lower) + float((error * np.abs(points)).sum()) + 4 * scale * lost
     finite = float(mass.sum()) + lost
@@ -106,7 +108,7 @@ def _mean(curve: PrivacyCurve, edges: Array, cells: int) -> tuple[float, float]:
     p, p_error, q, q_error = cell_masses(curve, cuts)
     low, high = cuts[:-1], cuts[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # the ratio q / p between its ends; if p is within its error, any loss in the cell is possible
+        # ends of the ratio q / p; if p does not exceed its error, any loss in the cell is possible
         most = np.where(p > p_error, (q + q_error + LOST) / (p - p_error), np.inf)
         least = np.maximum(q - q_error, 0.0) / (p + p_error)
         jensen = np.where(p > p_error, np.clip(-np.log(most), low, high), low)

@@ -21,8 +21,8 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 
 LADDER = np.geomspace(1e-4, 1e4, 161)  # tilts tried on either side of 0
-LIGHT = -300.0  # log of the weight below which a node does not count for the reach of a law
-AT_THE_END = 1e-10  # largest tilted mass near the last node; with more the nodes do not reach far enough
+LIGHT = -300.0  # nodes whose log-weight is at most this are ignored in the reach of a law
+AT_THE_END = 1e-10  # largest fraction of tilted mass near the last node; with more, the nodes do not reach far enough
 
 
 class Cumulants(NamedTuple):
@@ -92,7 +92,7 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
             "'contour' or 'rdp'"
         )
     log = top + math.log(total)
-    if abs(log) < 1:  # the masses add up to 1 - infinite exactly: this is subtracted analytically
+    if abs(log) < 1:  # the true masses add up to 1 - infinite exactly, so this part is subtracted analytically
         near = np.abs(t * losses) < 1
         weight = np.exp(log_weight)
         excess = np.where(near, weight * np.expm1(np.where(near, t * losses, 0.0)), np.exp(exponent) - weight)
@@ -106,7 +106,7 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
 
 
 def reach_of(composition: Composition, log_inverse: float) -> float:
-    """Return a half-width outside which the sum has about the mass ``exp(-log_inverse)``, by Chernoff's bound."""
+    """Return a half-width beyond which, on either side, the sum has mass about ``exp(-log_inverse)`` (Chernoff)."""
     scale = np.concatenate([-LADDER, LADDER])
     total = np.zeros_like(scale)
     most = 0.0
@@ -122,6 +122,6 @@ def reach_of(composition: Composition, log_inverse: float) -> float:
 
 
 def log_sum(exponent: Array) -> float:
-    """Return the logarithm of the sum of ``e^exponent`` over all entries; a term may overflow."""
+    """Return the logarithm of the sum of ``e^exponent`` over all entries, even if a term alone would overflow."""
     top = float(exponent.max())
     return top + math.log(float(np.exp(exponent - top).sum()))

@@ -8,8 +8,8 @@ Let X = L - c under the law tilted by t, ``psi(u) = E e^(uX) = e^(K(t + u) - K(t
 - ``B(h) = (psi(h) - psi(-h)) / (2h)``. With ``sinh(z)/z - 1 <= (cosh(z) - 1)/3`` and Cauchy-Schwarz
   ``|B(h) - M_1| <= (h/3) sqrt(A(h) (A(2h) - A(h)))``, as ``E (cosh(hX) - 1)^2 = h^2 (A(2h) - A(h))``.
 
-The third absolute moment is bounded over cells of the outcome: mass, in closed form, times the largest
-``|y|^3 e^(ty)`` on the cell; the tails by ``|y|^3 <= (3 / (e eta))^3 e^(eta y)`` and a moment of higher order.
+The third absolute moment is bounded cell by cell of the outcome, by the cell's mass (in closed form) times the largest
+``|y|^3 e^(ty)`` on it; the tails are bounded by ``|y|^3 <= (3 / (e eta))^3 e^(eta y)`` and a moment of higher order.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-STEP = 0.02  # h, in the scale sqrt(M_4 / M_2) of the tilted loss
+STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K
 CELLS = 8192  # number of cells of the outcome for the bound on the third moment
 LOG_TAIL = -800.0  # log of the mass beyond the cells on either side, which underflows
-ORDERS = (1.0, 2.0, 4.0, 8.0)  # orders above t, for the tail
+ORDERS = (1.0, 2.0, 4.0, 8.0)  # the bound on the tail uses moments of order t plus each of these
 UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 LARGEST = 700.0  # largest exponent of a double
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
-RELATIVE_SLACK = 1e-12  # relative, for some dozens of roundings
+RELATIVE_SLACK = 1e-12  # relative slack that covers some dozens of roundings
 
 
 class Interval(NamedTuple):
@@ -63,12 +63,14 @@ class TiltedMoments(NamedTuple):
 
 
 def representable(t: float) -> float:
-    """Return t to 24 bits, so that t + h and t + 2h are exact for powers of two h down to 2^-28 t."""
+    """Return t rounded to 24 bits, so that t + h and t + 2h are exact for every power of two h >= 2^-28 t."""
     return float(np.float32(t))
 
 
 def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoments:
-    """Return the bounds at a representable t; ``about``, the cumulants by quadrature, only determines c and h.
+    """Return certified bounds on the moments at a representable t.
+
+    ``about`` holds the cumulants by quadrature. They determine c and h only; no bound depends on their accuracy.
 
     Raises:
         NotApplicableError: K of the pair is not known from both sides.
@@ -151,8 +153,10 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
 
 
 def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:
-    """``E [|L - c|^3 e^(tL); L > edge] <= (3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``, times
-    ``e^-log``; edge >= c."""
+    """Upper bound on ``e^-log E [|L - c|^3 e^(tL); L > edge]``, for edge >= c.
+
+    The expectation is at most ``(3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``.
+    """
     logs = []
     for order in ORDERS:
         eta = tau = 0.5 * order

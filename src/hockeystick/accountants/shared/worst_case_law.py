@@ -1,18 +1,18 @@
-"""The summed loss of the worst mechanisms with given per-round epsilons: a law on finitely many points, and its delta.
+"""Law of the summed loss of the worst mechanisms with given per-round epsilons, on finitely many points, and its delta.
 
-A round with losses in [-epsilon_i, epsilon_i] is worst at binary randomised response (Kairouz, Oh, Viswanath 2015
-[KOV15], Theorem 3.4), loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. Equal rounds
-make a binomial law, different ones a lattice of the products of binomials. With the last kind of round summed in order
-of its loss, S(x) its P-mass and T(x) its Q-mass above x,
+The worst round with losses in [-epsilon_i, epsilon_i] is binary randomised response (Kairouz, Oh, Viswanath 2015
+[KOV15], Theorem 3.4): loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. Equal rounds
+make a binomial law, different ones a lattice of products of binomials. Sum the last kind of round in order
+of its loss, and let S(x) be its P-mass and T(x) its Q-mass above x. Then
 
     delta(epsilon) = sum of p (S(epsilon - l) - e^(epsilon - l) T(epsilon - l)) over the lattice of the others,
 
-l their loss and p its P-mass. If that lattice is too large, epsilons are rounded to the grid of Murtagh, Vadhan 2016
-[MV16], Theorem 1.7 and its proof: up for an upper end, down for a lower one.
+l the loss of the others and p its P-mass. If that lattice is too large, epsilons are rounded to the grid of Murtagh,
+Vadhan 2016 [MV16], Theorem 1.7 and its proof: up for an upper end, down for a lower one.
 
-Masses come from ratios of neighbours, starting at the mode and normalised to 1, so each errs by a few roundings a step;
-terms below a floor are dropped, and counted for the upper end. Losses err by roundings of the sum of epsilons, charged
-by moving epsilon.
+Masses are computed outward from the mode, by the ratio of each to its neighbour, and normalised to 1, so that each errs
+by a few roundings per step. Terms below a floor are dropped; the upper end counts their mass. Losses err by roundings
+of the sum of epsilons, which are charged by moving epsilon.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
 
 
 class Law(NamedTuple):
-    """Losses in ascending order, P-masses, and bounds on their relative error and on the neglected mass."""
+    """Losses in ascending order with P-masses; bounds on the relative error of the masses and on the neglected mass."""
 
     loss: Array
     p: Array
@@ -52,7 +52,10 @@ class Law(NamedTuple):
 
 
 def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
-    """Return the loss of ``count`` rounds of randomised response, without masses below ``e^floor`` of the largest."""
+    """Return the law of the loss of ``count`` rounds of randomised response.
+
+    Masses below ``e^floor`` times the largest are left out.
+    """
     odds = math.exp(-epsilon)
     mode = min(int((count + 1) * odds / (1 + odds)), count)  # of the number of rounds with loss -epsilon
     up, up_rest = _ratios(mode, count, odds, floor)
@@ -67,7 +70,7 @@ def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
 
 
 def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, float]:
-    """Masses of ``start + 1, start + 2, ...`` relative to the mode's, and a bound on the sum of the neglected ones."""
+    """Masses of ``start + 1, start + 2, ...``, and a bound on the neglected sum, all relative to the mode's mass."""
     least, wanted = math.exp(floor), 64
     while True:
         steps = min(wanted, count - start)
@@ -103,7 +106,10 @@ def rounding_work(kinds: Kinds, step: float) -> float:
 
 
 def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
-    """Return the loss with every epsilon rounded up to the grid, or down: round after round, all terms positive."""
+    """Return the law of the loss with every epsilon rounded to the grid, up or down by ``side``.
+
+    Rounds are composed one after the other; all terms are positive.
+    """
     places = [
         math.ceil(epsilon / step * (1 + 1e-12)) if side is Side.ABOVE else math.floor(epsilon / step * (1 - 1e-12))
         for epsilon, _ in kinds
@@ -129,12 +135,12 @@ def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
 
 
 def _log_sums_above(log_q: Array, law: Law) -> Array:
-    """Logarithm of the Q-mass of each loss and all above it.
+    """Logarithm of the Q-mass at each loss and all losses above it.
 
-    If Q-masses underflow (for a loss of some hundreds: without them delta would be P's whole tail, which is invalid as
-    a lower end), they are added up in blocks of adjacent losses, relative to the first loss l of each; ``S(b)``, of
-    block b and all above it, comes from the sums of single blocks, those of 2k from those of k, ``S_2k(b) = S_k(b) +
-    e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
+    At losses of some hundreds Q-masses underflow; without them the lower end of delta would be P's whole tail, which is
+    too large. They are therefore added up in blocks of adjacent losses, relative to the first loss ``l_b`` of block b.
+    Let ``S_k(b)`` be the sum over the k blocks from b on; k is doubled until it covers all blocks above b: ``S_2k(b) =
+    S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
     """
     if not len(log_q) or float(log_q.min()) > LEAST_EXPONENT:
         plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
@@ -158,7 +164,7 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
 
 
 class WorstCase:
-    """Sum of independent losses.
+    """Sum of independent losses, with certified ends of its delta and epsilon.
 
     Args:
         laws: law of each kind of round.
@@ -176,7 +182,7 @@ class WorstCase:
         self._p_above = np.append(np.cumsum(last.p[::-1])[::-1], 0.0)
         self._log_q_above = np.append(_log_sums_above(np.log(last.p) - last.loss, last), -math.inf)
         self._missing = math.fsum(law.missing for law in laws) + 1e-300 * len(p)
-        # exponents are logarithms of masses, down to the floor, and losses; sums err by a rounding a term
+        # exponents combine losses with logarithms of masses, down to the floor; sums err by a rounding per term
         exponents = 4 * abs(FLOOR) + 16 * size
         self._error = math.fsum(law.error for law in laws) + UNIT_ROUNDOFF * (64 + 2 * len(last.loss) + exponents)
         self._size = size
@@ -213,7 +219,7 @@ class WorstCase:
         return lower, upper
 
     def _value(self, epsilon: float) -> tuple[float, float]:
-        """Difference of the two sums, and the sum of both."""
+        """The P-sum minus the Q-sum of delta (module docstring), and the P-sum plus the Q-sum."""
         at = epsilon - self._loss
         index = np.searchsorted(self._last, at, side="right")
         first = self._p * self._p_above[index]
