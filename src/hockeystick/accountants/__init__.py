@@ -31,11 +31,11 @@ ACCOUNTANTS = Accountants(
 
 
 def accountant_named(name: str, proof: bool = False, options: Mapping[str, float] | None = None) -> Accountant:
-    """Return the accountant of this name with these options, or the one that proves its numbers.
+    """Return the accountant of this name with these options; with ``proof``, the accountant that proves its numbers.
 
     Raises:
-        InvalidInputError: the name or an option is unknown, or its numbers have no proof.
-        HockeystickError: a proof is wanted, and python-flint is missing.
+        InvalidInputError: the name or an option is unknown, or the accountant's numbers cannot be proved.
+        HockeystickError: ``proof`` is set, and python-flint is missing.
     """
     if name not in list(ACCOUNTANTS):  # a list, since a name may be unhashable
         raise InvalidInputError(choice("accountant", name, list(ACCOUNTANTS), elsewhere=OTHER_NAMES), "accountant")

@@ -1,8 +1,8 @@
-"""``auto``: the tightest sound route for the plan; the result names the one taken.
+"""``auto``: the tightest sound engine for the plan; the result names the engine used.
 
 Certified on both sides; each direction is computed separately, and the maximum is taken last.
 
-Cost: that of the route taken, some milliseconds for most plans. Known failure: none is silent; if the interval is wider
+Cost: that of the engine used, some milliseconds for most plans. Known failure: none is silent; if the interval is wider
 than requested, or has no finite end, the result gives the reason.
 """
 

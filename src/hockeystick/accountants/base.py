@@ -20,13 +20,13 @@ ASKED = ("epsilon", "delta")
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """Named method whose options are the fields of the frozen dataclass, each annotated with its domain.
+    """Named method of accounting; its options are the fields of a frozen dataclass, each annotated with its domain.
 
     Attributes:
-        name: as given to ``accountant=`` and ``--accountant``.
-        summary: one line for ``hockeystick accountants``: what it does, what kind of number it gives.
-        below: True if it uses lower pairs, for rounds with separate upper and lower pairs; if False, its answer for
-            such rounds has no lower end.
+        name: name, as given to ``accountant=`` and ``--accountant``.
+        summary: one line for ``hockeystick accountants``: the method, and the kind of number it gives.
+        below: for rounds with separate upper and lower pairs: True if the accountant also uses the lower pairs; if
+            False, its answer has no lower end.
         most_rounds: the largest number of rounds that it accepts.
         least_delta: the least delta above 0 that it accepts.
     """

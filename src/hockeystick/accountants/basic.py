@@ -2,13 +2,13 @@
 
 Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14], Theorem 3.16: rounds that
 are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``. Every split of delta between the rounds gives a
-bound. Equal rounds get equal parts; between different kinds of rounds the part is chosen so that the sum of epsilons is
+bound. Equal rounds get equal shares; the shares of different kinds of rounds are chosen so that the sum of epsilons is
 small (all curves at the same price of delta). Each round's epsilon comes from its own privacy curve, whose rounding is
 charged. At delta 0 the largest losses add up.
 
 Cost: one inversion of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
-grows with the number of rounds where the truth grows with its square root; for DP-SGD it is hundreds of times too
-large. A delta below e^-650 is returned as e^-650 unless it is 0.
+grows in proportion to the number of rounds, while the truth grows as its square root; for DP-SGD epsilon is hundreds of
+times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BasicAccountant(UpperBoundAccountant[Guaranteed]):
     summary: ClassVar[str] = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Guaranteed]]:
-        """Return the rounds of each direction, without folding Gaussians, which would use another theorem."""
+        """Return the rounds of each direction. Gaussians are not folded into one: that would use another theorem."""
         return [
             (direction, Guaranteed(guarantees(directions.pairs(direction), mutual=False), composition))
             for direction, composition in compositions(directions)

@@ -1,4 +1,4 @@
-"""Accountants that are engines of this library, applied to each direction (``directions/certified.py``)."""
+"""Base of accountants that apply an engine of this library to each direction (``directions/certified.py``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hockeystick.values.bounds import Bound, DeltaBound
 
 
 class CertifiedAccountant(Accountant):
-    """Accountant that is one of this library's engines.
+    """Accountant that applies one of this library's engines to each direction.
 
     Attributes:
-        engine: engine for one direction; its default gap is used if none is given.
+        engine: engine for one direction; its default gap is used unless a gap is given.
     """
 
     engine: ClassVar[EngineFactory]

@@ -1,26 +1,27 @@
-"""``cdp``: concentrated differential privacy as it was first defined, (mu, tau). An upper bound: both add up.
+"""``cdp``: concentrated differential privacy as it was first defined, (mu, tau). An upper bound: mu and tau^2 add up.
 
 Dwork, Rothblum 2016 [DR16]: a round is (mu, tau)-concentrated if the mean of its loss is at most mu, and the loss
-less its mean is subgaussian, ``E e^(t (L - E L)) <= e^(t^2 tau^2 / 2)``. Rounds together have the sum of mu and the
-root of the sum of tau^2, the losses being independent. The (mu, tau) of a round:
+minus its mean is subgaussian, ``E e^(t (L - E L)) <= e^(t^2 tau^2 / 2)``. A composition has the sum of the mu, and the
+root of the sum of the tau^2, since losses are independent. The (mu, tau) of a round:
 
 - Gaussian noise: L is normal, ``mu = m^2/2`` and ``tau = m`` at distance m; exact.
-- Losses in [a, b]: ``tau = (b - a)/2`` by Hoeffding's lemma. The mean is at most the Kullback-Leibler divergence, and
-  that at most the rho of ``zcdp``; for atoms it is summed. Epsilon alone gives ``mu = epsilon tanh(epsilon/2)``, ``tau
-  = epsilon``, where the paper has ``epsilon (e^epsilon - 1)/2``.
-- Poisson-sampled Gaussian noise: the loss is a function of the outcome of slope at most m (2 m where a record is
-  replaced), so that given which component of P the outcome is from, it is subgaussian with that tau (concentration of
-  Lipschitz functions of a normal variable). The means given the component are no further apart than the slope times the
-  distance m, and Hoeffding's lemma applies to them: removing, ``tau^2 = m^2 + m^4/4``; adding, P has one component and
-  ``tau = m``; replacing, ``tau^2 = 4 m^2 + m^4``. The mean is at most ``K(t)/t`` for any t > 0, by Jensen's inequality.
+- Losses in [a, b]: ``tau = (b - a)/2`` by Hoeffding's lemma. The mean is at most the Kullback-Leibler divergence, which
+  is at most the rho of ``zcdp``; for atoms it is summed. If only epsilon is known, ``mu = epsilon tanh(epsilon/2)`` and
+  ``tau = epsilon``; the paper has ``mu = epsilon (e^epsilon - 1)/2``.
+- Poisson-sampled Gaussian noise: the loss, as a function of the outcome, has slope at most m (2 m where a record is
+  replaced). Conditional on the component of P that the outcome is drawn from, it is therefore subgaussian with tau
+  equal to this slope (concentration of Lipschitz functions of a normal variable). The conditional means are no further
+  apart than the slope times the distance m, and Hoeffding's lemma applies to them: removing, ``tau^2 = m^2 + m^4/4``;
+  adding, P has one component and ``tau = m``; replacing, ``tau^2 = 4 m^2 + m^4``. The mean is at most ``K(t)/t`` for
+  any t > 0, by Jensen's inequality.
 
-Losses of other rounds need not be subgaussian, and are refused. Mass at infinite loss counts in full; the rest is
-conditional on a finite loss. With ``K(t) <= mu t + tau^2 t^2/2`` converted at the best real order by Canonne, Kamath,
-Steinke 2020 [CKS20], Proposition 12, which is never above the tail bound ``delta <= e^(-(epsilon - mu)^2 / (2
-tau^2))``.
+Losses of other rounds need not be subgaussian: such rounds are refused. Mass at infinite loss counts in full; the rest
+is conditional on a finite loss. The bound ``K(t) <= mu t + tau^2 t^2/2`` is converted at the best real order by
+Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12. The result is never above the tail bound ``delta <= e^(-(epsilon
+- mu)^2 / (2 tau^2))``.
 
 Cost: three moments for each kind of sampled round. Known failure: sampling reduces mu but not tau: there is no
-amplification, as for ``zcdp``. For Gaussian noise alone the two are the same. There is no pure epsilon.
+amplification, as for ``zcdp``. For Gaussian noise alone ``cdp`` and ``zcdp`` agree. There is no pure epsilon.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ UNAMPLIFIED = "sampling amplifies only the mean of the loss, not tau, which coun
 
 
 class Concentrated(NamedTuple):
-    """Bounds ``E L <= mean`` and the squared subgaussian parameter ``square`` of L less its mean, tau^2."""
+    """Upper bounds ``mean`` on ``E L`` and ``square`` on tau^2, the squared subgaussian parameter of ``L - E L``."""
 
     mean: float
     square: float
@@ -81,7 +82,7 @@ class CdpAccountant(MomentAccountant):
 
 
 def concentrated(composition: Composition) -> Concentrated:
-    """Return the sums over the rounds, rounded up."""
+    """Return the sums of mu and of tau^2 over the rounds, rounded up."""
     found = [(of(pair), count) for pair, count in composition.rounds]
     mean = math.fsum(count * part.mean for part, count in found)
     return Concentrated(mean * (1 + CARE), math.fsum(count * part.square for part, count in found) * (1 + CARE))
@@ -91,7 +92,7 @@ def of(pair: DominatingPair) -> Concentrated:
     """Return (mu, tau^2) of one round.
 
     Raises:
-        NotApplicableError: no tau is known for it.
+        NotApplicableError: no tau is known for the round.
     """
     if pair.gdp_mu is not None:
         return Concentrated(0.5 * pair.gdp_mu**2 * (1 + CARE), pair.gdp_mu**2 * (1 + CARE))

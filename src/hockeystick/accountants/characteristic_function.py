@@ -6,14 +6,14 @@ under Q multiply under composition, and give the distribution functions by Levy'
     P(L > eps) = phi(0)/2 + (1/pi) int_0^inf Im(e^(-is eps) phi(s)) / s ds,
 
 so ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``. "Double quadrature": phi of one round by Gauss-Legendre nodes over
-its densities, the outer integral by Gauss-Legendre panels of about half a turn of the integrand, up to where ``|phi|``
-has died out. Losses that lie on a lattice (randomised response) have a periodic phi: there the inversion is the finite
-sum over one period, exact but for rounding.
+its densities; the outer integral by Gauss-Legendre panels of about half a turn of the integrand, up to where ``|phi|``
+is negligible. Losses that lie on a lattice (randomised response) have a periodic phi: the inversion is then a finite
+sum over one period, exact up to rounding.
 
 Cost: nodes of the densities times points of the outer integral, whatever the number of rounds. Known failure: two
-distribution functions, each good to about 1e-15 (times the number of rounds, on a lattice) and one of them times e^eps,
-are subtracted: what remains of a small delta is noise, and such deltas are refused. Laws with atoms off a lattice
-(Laplace noise), and few rounds, have a phi that dies out too slowly, or never: refused too.
+distribution functions, each accurate to about 1e-15 (times the number of rounds, on a lattice) and one of them times
+e^eps, are subtracted: a small delta drowns in the rounding noise, and is refused. The phi of laws with atoms off a
+lattice (Laplace noise), and of few rounds, decays too slowly, or not at all: these are refused too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LOG_DEAD = math.log(1e-15)  # log |phi| below which it is negligible, about the 
 LOG_OUTSIDE = math.log(1e-17)  # log of the mass outside the reach of the sum
 LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
 NODES = 16  # nodes of a panel of the outer integral
-MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
+MAX_TERMS = 4e7  # largest number of nodes of the densities times points of the outer integral: some seconds
 MARGIN = 2.0  # safety factor on the expected decay
 MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
 NO_LATTICE = (
@@ -56,10 +56,10 @@ NO_LATTICE = (
 )
 """Reason for refusing rounds of randomised response and black boxes only."""
 
-ROUNDINGS = 64.0  # of a distribution function, where neither powers nor phases make more of them
-TOLERATED = 0.01  # noise as a part of delta
-LARGEST = 700.0  # exponent that a double can hold
-SAME = 1e-12  # relative, of distances on a lattice
+ROUNDINGS = 64.0  # roundings of a distribution function, unless powers or phases cause more
+TOLERATED = 0.01  # largest noise, as a fraction of delta
+LARGEST = 700.0  # largest exponent of a double
+SAME = 1e-12  # relative difference within which distances on a lattice are equal
 
 
 class CharacteristicFunctionAccountant(PublishedAccountant):
@@ -91,7 +91,7 @@ class Tails(NamedTuple):
     noise: float
 
     def noise_of_delta(self, epsilon: float) -> float:
-        """Return the approximate rounding error of their difference."""
+        """Return the approximate rounding error of delta, the difference of the distribution functions."""
         return self.noise * (1 + math.exp(min(epsilon, LARGEST)))
 
     def horizon(self, delta: float) -> float:
@@ -208,7 +208,7 @@ class Inversion:
 
     @property
     def tails(self) -> Tails:
-        """Both distribution functions by Gil-Pelaez's formula."""
+        """Return both distribution functions by Gil-Pelaez's formula."""
         s, weight, p, q = self.values
         p_total, q_total = (math.prod(law.total(side) ** law.times for law in self.rounds) for side in (1, 2))
 
@@ -217,7 +217,7 @@ class Inversion:
             above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
             return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
 
-        # a phase is as large as s times the losses, with such a rounding, while phi is not negligible
+        # where phi is not negligible, a phase is as large as s times the losses, and is rounded relative to that
         phases = float((weight * s * np.maximum(np.abs(p), np.abs(q))).sum()) * self.reach / math.pi
         return Tails(at, self.reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
 
@@ -239,7 +239,7 @@ class Inversion:
             if alive < LOG_DEAD:
                 break
             start, spent = start + block, spent + len(s) * nodes
-            # log |phi| falls no faster than a parabola from here on, which may be too slow
+            # from here on log |phi| falls no faster than a parabola, which may be too slow
             if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
                 raise NotApplicableError(
                     f"the characteristic function has not decayed at s = {s[-1]:.3g}, because the rounds are too few "
@@ -249,7 +249,7 @@ class Inversion:
         return joined[0], joined[1], joined[2], joined[3]
 
     def _log_phi(self, s: Array) -> tuple[ComplexArray, ComplexArray]:
-        """``sum k log phi`` of both laws; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
+        """``sum k log phi`` under P and Q; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
         out = np.zeros((2, len(s)), dtype=np.complex128)
         for law in self.rounds:
             half = 0.5 * np.multiply.outer(s, law.losses)

@@ -1,19 +1,19 @@
 """``connect-the-dots``: the privacy curve of one round, discretised above and below, composed by FFT. Two-sided.
 
 Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i,
-delta(eps_i))`` the curve is replaced by its chords; that is the curve of the tightest law with losses at the eps_i that
-dominates the round. The optimistic law is the polygon of tangents taken in the middle of the cells, its convex hull
-(``accountants/shared/dots.py``, with proofs). Both are composed as they are, since domination is preserved under
-composition.
+delta(eps_i))`` the curve is replaced by its chords. They are the curve of the tightest law with losses at the eps_i
+that dominates the round. The curve of the optimistic law is the convex hull of a polygon of tangents taken in the
+middle of the cells (``accountants/shared/dots.py``, with proofs). Both laws are composed as they are, since domination
+is preserved under composition.
 
-With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses and the tangents take ``k h^2
-/ 12`` away, so that epsilon is bracketed to about ``k h^2 (1 + t) / 8`` at the saddle point t; the estimate lies a
-third above the lower end.
+With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses, and the tangents reduce it by
+``k h^2 / 12``, so that epsilon is bracketed to about ``k h^2 (1 + t) / 8`` at the saddle point t; the estimate lies a
+third of the way from the lower to the upper end.
 
-Cost: ``n log n`` in the points n of the lattice: the range of the sum of all rounds over the gap, about
-``sqrt(k) / h``.
-Known failure: the width grows as ``k h^2``, so that the gap has to shrink as ``1 / sqrt(k)``, which a million rounds
-of a narrow law can no longer afford.
+Cost: ``n log n`` for n lattice points; n is the range of the sum of all rounds divided by the gap, about ``sqrt(k) /
+h``.
+Known failure: the width grows as ``k h^2``, so that the gap has to shrink as ``1 / sqrt(k)``; for a million rounds of a
+narrow law this takes too many points.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the error law needs a narrower one
-DOUBTFUL = 0.01  # relative width from which on an interval needs a reason
-WIDTH = 1e-3  # relative width of epsilon for which the error law narrows the default gap
-FEW_POINTS = 1 << 20  # number of points to which the default gap is widened
-BELOW_TARGET = 30.0  # log of delta over the mass that all rounds leave out at the top
+DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the error formula above requires a narrower one
+DOUBTFUL = 0.01  # an interval of at least this relative width comes with a reason
+WIDTH = 1e-3  # relative width of epsilon for which the default gap is narrowed by the error formula
+FEW_POINTS = 1 << 20  # the default gap is widened until the lattice has at most this many points
+BELOW_TARGET = 30.0  # log of the ratio of delta to the mass that all rounds leave out at the top
 LEAST_LOG_FLOOR = -640.0  # log of the smallest mass left out, within the range of a double
-MAX_ORDER = 1e4  # largest order in the error law; near the end of a bounded loss it is meaningless
-UNSEEN = 650.0  # loss beyond which Q's masses underflow, so that there are no tangents
+MAX_ORDER = 1e4  # largest order in the error formula, which is meaningless near the end of a bounded loss
+UNSEEN = 650.0  # at losses beyond this Q's masses underflow, so that there are no tangents
 NOTHING_SEEN = f"no tangents exist beyond a loss of {UNSEEN:.0f}, where probabilities under Q underflow"
 """Reason for a wide interval, or a missing lower end, if delta depends on such losses."""
 
@@ -66,9 +66,9 @@ class ConnectTheDotsAccountant(BracketAccountant):
     """Connect-the-dots: chords of the privacy curve above, tangents below.
 
     Args:
-        interval: gap of the lattice of losses. The default is 1e-3, less if the error law needs it for a relative width
-            of 1e-3; it is wider if a million points do not suffice. With atoms it may be slightly smaller, so that they
-            lie on the lattice.
+        interval: gap of the lattice of losses. The default is 1e-3; it is narrower if a relative width of 1e-3 of
+            epsilon requires that, and wider if the lattice would have more than a million points. With atoms the gap
+            may be slightly smaller, so that they lie on the lattice.
     """
 
     interval: Annotated[float | None, domains.POSITIVE.of("step of the lattice of losses")] = None
@@ -78,7 +78,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
     lean: ClassVar[float] = 1 / 3
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return the epsilons at which the upper law's delta is at most the target, and the lower law's is above it."""
+        """Return epsilons at which the lower law's delta exceeds the target and the upper law's delta is at most that."""
         log_delta = math.log(delta)
         guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
@@ -88,7 +88,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log delta of both sums."""
+        """Return log delta of the sums of the lower and of the upper laws."""
         guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
         total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
@@ -113,7 +113,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return commensurable_gap(pairs, gap)
 
     def _sums(self, composition: Composition, above: Laws, log_delta: float, tilt: float) -> Enclosed:
-        """The composition above and below, at a wider gap if the choice was left to this method."""
+        """The compositions of the upper and lower laws; the gap may be widened unless the caller gave it."""
         window = window_of(above, tilt)
         gap = above[0][0].gap
         factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)

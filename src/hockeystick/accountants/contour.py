@@ -3,8 +3,8 @@
 Certified on both sides, for Gaussian rounds and many Laplace rounds, sampled or not, and black boxes among them.
 
 Cost: some hundred evaluations of the characteristic function of each distinct round, whatever the number of rounds.
-Known failure: contour sums that would be too long are refused: a few Gaussian rounds at a tiny sampling rate, and a few
-Laplace rounds, whose atoms ``auto`` handles separately.
+Known failure: compositions whose contour sum would be too long are refused, such as few Gaussian rounds at a tiny
+sampling rate, or few Laplace rounds (whose atoms ``auto`` handles separately).
 """
 
 from __future__ import annotations

@@ -4,20 +4,22 @@ Wang, Gao, Zhang, Shen, Su 2022 [WGZ+22], the approximate Edgeworth accountant:
 
     delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon)
 
-each tail of the summed loss by its Edgeworth expansion, under P and under Q. With the sum's mean, standard deviation
-and standardised cumulants ``l_j`` under either law, ``z = (epsilon - mean)/deviation``, Hermite polynomials ``He_j``,
+where each tail of the summed loss, under P and under Q, comes from its Edgeworth expansion. With the sum's mean,
+standard deviation and standardised cumulants ``l_j`` under the law, ``z = (epsilon - mean)/deviation``, and Hermite
+polynomials ``He_j``,
 
     P(L > epsilon) = Phi(-z) + phi(z) (E_1 + E_2 + E_3),        E_1 = l_3 He_2/6,
     E_2 = l_4 He_3/24 + l_3^2 He_5/72,      E_3 = l_5 He_4/120 + l_3 l_4 He_6/144 + l_3^3 He_8/1296
 
-(Hall 1992 [Hal92], Section 2.3). Cumulants of one round by quadrature; they add up, also for unequal
-rounds. The option ``order`` is the number of corrections, 0 (the normal law) to 3. Epsilon is the first point at which
-the estimate falls to delta. Black boxes fail with their probability, which counts in full.
+(Hall 1992 [Hal92], Section 2.3). Cumulants of one round are computed by quadrature; they add up, also for unequal
+rounds. The option ``order`` is the number of corrections, 0 (the normal law) to 3. Epsilon is the smallest one at which
+the estimate falls to delta. The failure probability of black boxes counts in full.
 
 Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, with no side. The
-corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta: far in
-the tail the two terms no longer match, and the estimate may turn negative, and is then refused, or rise, which the
-reason then states. Losses on a lattice (randomised response, black boxes) jump, which the expansion does not.
+corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta. Far in
+the tail the two terms no longer match: the estimate may turn negative, and is then refused, or rise with epsilon, which
+the reason then states. The tails of losses on a lattice (randomised response, black boxes) have jumps; the expansion
+has none.
 """
 
 from __future__ import annotations
@@ -42,12 +44,12 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-EFFORT = 1.6  # time for a kind of sampled rounds relative to that of its moments: four milliseconds
+EFFORT = 1.6  # time for a kind of sampled rounds (four milliseconds), relative to the time for its moments
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
-LARGEST_COEFFICIENT = 1e280  # its product with the eighth power of MAX_DEVIATIONS is a double
+LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the eighth power of MAX_DEVIATIONS it is still a double
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
 ROOT_GAP = 1e-13  # relative accuracy of that epsilon between two points of the grid
-ABOVE_ONE = 1e-9  # largest excess over 1 by rounding of an estimate of a delta near 1
+ABOVE_ONE = 1e-9  # largest excess over 1 that rounding may cause in an estimate of a delta near 1
 CUMULANTS_OVERFLOW = (
     "the standardised cumulants exceed the range of a double, because large losses are too rare for so few rounds "
     "to be near normal; use accountant 'contour'"
@@ -122,7 +124,7 @@ class _Sum:
         return not (self._laws[:, 1] > 0).all()
 
     def _finite(self, epsilon: Array) -> Array:
-        """Estimate given finite losses, which may be negative."""
+        """Estimate of delta, conditional on finite losses; it may be negative."""
         if self._constant:
             return np.zeros_like(epsilon)
         with np.errstate(over="ignore", divide="ignore"):
@@ -169,7 +171,7 @@ class _Sum:
 
 
 def cumulants(loss: Array, weight: Array) -> Array:
-    """Return the first five cumulants of a law with weights normalised to 1, that is of a finite loss."""
+    """Return the first five cumulants of a law with weights normalised to 1: of the loss given that it is finite."""
     weight = weight / weight.sum()
     mean = float((weight * loss).sum())
     m2, m3, m4, m5 = (float((weight * (loss - mean) ** power).sum()) for power in (2, 3, 4, 5))

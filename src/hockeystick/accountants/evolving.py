@@ -1,10 +1,10 @@
-"""``evolving``: few rounds on a fine, small lattice, many of their sums on a coarse, wide one. Two-sided.
+"""``evolving``: small groups of rounds on a fine, narrow lattice, their sums on a coarser, wider one. Two-sided.
 
 Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: the
-rounds, rounded with their mean kept (``accountants/shared/rounded.py``), are composed in groups; each group's sum is
-rounded again, to a wider lattice, with its mean kept; and so on, over two stages (TwoStageSelfComposePRV,
-TwoStageComposePRV) or as many as there are halvings of the number of rounds (RecursiveSelfComposePRV,
-RecursiveComposePRV).
+losses of the rounds, rounded with their means kept (``accountants/shared/rounded.py``), are composed in groups; each
+group's sum is rounded again, to a wider lattice, with its mean kept; and so on, over two stages
+(TwoStageSelfComposePRV, TwoStageComposePRV), or over as many stages as the number of rounds can be halved
+(RecursiveSelfComposePRV, RecursiveComposePRV).
 
 With N_i roundings at stage i, to gap h_i, of sums that leave their domain with probability p_i, the union bound over
 the stages and Hoeffding's inequality within each give
@@ -12,14 +12,15 @@ the stages and Hoeffding's inequality within each give
     |S - S~| <= sum_i h_i sqrt((N_i / 2) log(2 / eta_i))    but with probability    sum_i (eta_i + N_i p_i),
 
 and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) +
-eps_error``. Here every stage has an equal share of eps_error and of a sixth of delta_error, the domains the rest; mass
-that wraps around a group's circle is counted twice, since it is missing at one place and added at another. The error of
+eps_error``. Here eps_error and a sixth of delta_error are shared equally by the stages; the rest of delta_error is for
+the domains. Mass that wraps around a group's circle is counted twice, since it is missing at one place and added at
+another. The error of
 each group's Fourier transform is added to its masses for the upper end and subtracted from them for the lower end.
 
-Cost: two stages need about ``k^(1/4)`` points each, s stages about ``k^(1 / 2s)``, s times over, per 1 / eps_error; one
-group is a Fourier power, whatever its size. Known failure: with untilted groups the rounding of the Fourier transform
-is relative to 1, so that a delta below about 1e-10 is refused; and one round that may jump as far as the whole sum
-reaches needs a fine lattice as wide as the coarse one.
+Cost: two stages need about ``k^(1/4)`` points each per 1 / eps_error, s stages about ``k^(1 / 2s)`` each; a group is
+one power of a Fourier transform, whatever its size. Known failure: groups are not tilted, so that the rounding of the
+Fourier transform is relative to 1, and a delta below about 1e-10 is refused; and a single round whose loss may reach as
+far as the whole sum needs a fine lattice as wide as the coarse one.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ Group = tuple[tuple[int, int], ...]
 MAX_GROUPED_POINTS = 9_000_000
 """Largest number of points of all groups' windows, times kinds of sums in each: about 1.5 seconds for both ends."""
 
-LOST = math.log(16.0)  # log of the share of delta_error over the mass that all domains of a stage may lose
+LOST = math.log(16.0)  # log of the ratio of a stage's share of delta_error to the mass that all its domains may lose
 
 
 class Both(NamedTuple):
-    """Law between two bounds: masses rounded up and down on the same lattice."""
+    """Two bounds on a law, on the same lattice: masses rounded up and masses rounded down."""
 
     above: LatticeLaw
     below: LatticeLaw
@@ -70,13 +71,13 @@ class Both(NamedTuple):
 
 @dataclass
 class Evolution:
-    """Laws after the stages so far, with the accumulated errors of each kind.
+    """Laws after the stages so far, with their accumulated errors.
 
     Attributes:
         laws: (law, count) of the sums so far.
         sizes: numbers of points of the lattices so far.
         grouped: points of the windows of all groups so far, times kinds of sums in each.
-        bias: bound on the contribution of imperfect means to the distance of the sums.
+        bias: bound on the distance between the true and the rounded sum that is due to errors of the means.
         lost: bound on the probability of leaving any domain.
         error: bound on the mass misplaced by Fourier transforms.
     """
@@ -89,7 +90,7 @@ class Evolution:
     error: float = 0.0
 
     def on(self, side: Side) -> Laws:
-        """Return the laws for one end."""
+        """Return the laws for the upper or the lower end."""
         return [(both.above if side is Side.ABOVE else both.below, count) for both, count in self.laws]
 
 
@@ -107,7 +108,7 @@ class EvolvingAccountant(CouplingAccountant):
     summary: ClassVar[str] = "certified: mean-preserving rounding to successively wider lattices, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the laws after all stages, unless the rounding of their transforms drowns delta."""
+        """Return the laws after all stages; refuse a delta below the rounding error of their transforms."""
         found = self.evolve(composition, log_error)
         if found.error > 0.5 * delta:
             raise NotApplicableError(
@@ -168,7 +169,7 @@ class EvolvingAccountant(CouplingAccountant):
             after.laws.append((both, times))
             after.sizes.append(len(found.most))
             after.bias += times * (bias + 2 * gap * found.outside)
-            after.lost += times * 2 * found.outside  # missing in the right place, added in a wrong one
+            after.lost += times * 2 * found.outside  # it is missing at the right place and added at a wrong one
             after.error += times * 2 * found.error
         return after
 
@@ -183,7 +184,7 @@ class Grouped(NamedTuple):
         slip: bound on the error of every loss.
         outside: bound on the mass outside the circle.
         error: bound on the mass misplaced by the Fourier transform.
-        infinite: mass at plus infinity, rounded up: that of the rounds, and of places lost in the transform.
+        infinite: mass at plus infinity, rounded up: that of the rounds, plus places lost to the transform's error.
     """
 
     first: float
@@ -209,11 +210,11 @@ class Grouped(NamedTuple):
             size = math.fsum(count * abs(law.mesh.kappa) for law, count in counted) + abs(log_scale)
             relative = 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + size)
             scale = math.exp(log_scale) * (1 + side * relative)
-            # a place that is lost in the transform has at most twice its error, which a tilt would amplify in the tail
+            # drops masses within the transform's error: each is at most twice it, and a tilt would amplify the tail
             seen = power.values > power.error
             ends.append(np.where(seen, power.values + side * power.error, 0.0) * scale)
             error, lost = n * power.error * scale, 2 * (n - int(seen.sum())) * power.error * scale
-            # the circle, and the upper law's mass beyond either end of it
+            # covers mass that wraps around the circle, and the upper law's mass beyond either end of it
             low, high = origin + start * gap, origin + (start + n) * gap
             reach = math.fsum(count * abs(law.first) for law, count in laws) + (abs(start) + n) * gap
             slip = math.fsum(count * law.slip for law, count in laws) + 16 * UNIT_ROUNDOFF * reach
@@ -259,8 +260,8 @@ def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
 def _coarsened(group: Grouped, fine: float, gap: float) -> tuple[Both, float]:
     """Atoms after mean-preserving rounding to a wider lattice, and a bound on the error of their mean.
 
-    The mean comes from the masses rounded up. Each rounding moves by at most half a gap, so the error is at most a gap
-    times the uncertain share of the mass.
+    The mean is computed from the masses rounded up. Rounding moves each atom by at most half a gap, so that the error
+    of the mean is at most a gap times the uncertain fraction of the mass.
     """
     first, most, least, slip = group.first, group.most, group.least, group.slip
     losses = first + fine * np.arange(len(most), dtype=np.float64)

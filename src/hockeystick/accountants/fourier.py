@@ -1,29 +1,30 @@
 """``fourier``: the Fourier accountant. Certified (``rounding=1``, the default) or the first estimate (``rounding=0``).
 
-Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss at n points of ``[-L, L)``, its k-th power by
-fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration.
-This is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], with the errors of different
-rounds as in Koskela, Honkela 2021 [KH21]: losses rounded up to the grid for the upper end, down for the
-lower one, and for what the circle of length 2L wraps around
+Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss is sampled at n points of ``[-L, L)``; its k-th
+convolution power C comes from the fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, and
+epsilon from Newton's iteration. This is an estimate. The bounds are those of Koskela, Jalko, Prediger, Honkela 2021
+[KJPH21], with the errors of different rounds as in Koskela, Honkela 2021 [KH21]: losses are rounded up to the grid for
+the upper end, down for the lower one. For the mass that the circle of length 2L wraps around
 
     delta <= delta_circle(up) + P(S >= L),     delta >= delta_circle(down) - P(S < -L),
 
-since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window is weighed too little, one below it
-too much. Each is Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of Theorem 7 of [KH21] apart,
-with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is left out (down). The
-transform's rounding error is charged entry by entry (``numerics/fourier.py``).
+since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window gets too little weight, a sum below
+it too much. Both probabilities are bounded by Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of
+Theorem 7 of [KH21] taken separately, with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is
+left out (down). The transform's rounding error is charged entry by entry (``numerics/fourier.py``).
 
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
 so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 are lost in the transform's rounding.
-``rounding=2`` takes the bounds of 2021 for the sampled Gaussian as they are published: step functions above and below
-its density (``accountants/shared/density_bounds.py``), whose masses over k rounds are off by ``e^(k h sup omega)``:
-they need some hundred times the points. The estimate of 2020 has no known error bound: it undersamples the steep lower
-end of the loss, and moves atoms.
+``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions above and below
+its density (``accountants/shared/density_bounds.py``), whose masses over k rounds are off by a factor of
+``e^(k h sup omega)``: they need some hundred times the points. The estimate of 2020 has no known error bound: it
+undersamples the density at the steep lower end of the loss, and moves atoms.
 
-With ``errors`` it has one, and the answer is certified: for sampled Gaussian rounds of one kind, when a record is
-removed, by the error analysis of [KJH20], version 1, Section 10 (``accountants/shared/density_errors.py``).
-``errors=1`` takes the terms as they are printed (those that are proved where they are larger), ``errors=2`` those that
-are proved. Newton's iteration begins at ``start``, 0 by default: that paper begins at the epsilon of fewer rounds.
+With ``errors`` the estimate has an error bound, and the answer is certified: for sampled Gaussian rounds of one kind,
+when a record is removed, by the error analysis of [KJH20], version 1, Section 10
+(``accountants/shared/density_errors.py``). ``errors=1`` uses the error terms as printed, or the proved ones where those
+are larger; ``errors=2`` uses the proved terms. Newton's iteration begins at ``start``, 0 by default; [KJH20] begins at
+the epsilon of fewer rounds.
 """
 
 from __future__ import annotations
@@ -65,15 +66,15 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 POINTS = (1 << 16, 1 << 20)  # least and largest number of points chosen automatically
-DENSE = 1 << 22  # points where the errors of densities are bounded: they fall as the square of the step
+DENSE = 1 << 22  # number of points with ``errors``: the errors of densities fall as the square of the step
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
-MAX_WORK = (1.2e7, 2.8e6)  # points times distinct rounds: about 10 s of the estimate; the bounds' sum (MAX_POINTS)
-WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a smaller delta is requested
+MAX_WORK = (1.2e7, 2.8e6)  # largest number of points times distinct rounds, of the estimate (about 10 s), of the bounds
+WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a small delta requires less
 LEAST_WRAPPED = 1e-300  # smallest target for that mass: the transform's rounding alone is far above it
 MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 1 except for rounding and lost mass
-SHARE = 1e-3  # of delta that it leaves outside
-NEWTON_STEPS = 200  # of the iteration, which rises to the root from 0
-SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
+SHARE = 1e-3  # mass that an automatic window leaves outside, as a fraction of delta
+NEWTON_STEPS = 200  # largest number of steps of Newton's iteration
+SETTLED = 1e-12  # the iteration stops at a step this small relative to 1 + epsilon
 SUMMED = 1e-13  # relative rounding of the sum for delta
 LARGEST = 700.0  # largest exponent of a double
 WIDE = "the error terms are as large as delta; increase points, decrease length or use fewer rounds"
@@ -82,7 +83,7 @@ WIDE = "the error terms are as large as delta; increase points, decrease length 
 
 @dataclass(frozen=True)
 class FourierAccountant(PublishedAccountant):
-    """Fourier accountant: one window for all rounds, both roundings, one transform each."""
+    """Fourier accountant: one window for all rounds; losses rounded up and down, with one transform for either."""
 
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
     points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("number of points n in the window")] = None
@@ -102,7 +103,7 @@ class FourierAccountant(PublishedAccountant):
     summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
-        """Return the epsilons at which the two sums meet delta."""
+        """Return the epsilons at which the deltas of the two compositions equal the target."""
         if self.rounding or self.errors:
             return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
         return estimated_epsilon(
@@ -113,7 +114,7 @@ class FourierAccountant(PublishedAccountant):
         )
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
-        """Return the two sums at epsilon."""
+        """Return the deltas of the two compositions at epsilon."""
         if self.rounding or self.errors:
             return bounded_delta(directions, epsilon, self.name, self._delta_ends)
         return estimated_delta(
@@ -129,7 +130,7 @@ class FourierAccountant(PublishedAccountant):
         return Composed.of([(sampled(pair, grid), count) for pair, count in composition.rounds], grid)
 
     def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Enclosed | WithErrors:
-        """Return the compositions rounded down and up (2021), or that of densities with its errors (2020)."""
+        """Return the compositions rounded down and up (2021), or that of the densities with its errors (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
             return WithErrors.of(composition, grid, self.errors == 1)
@@ -201,7 +202,10 @@ class Composed:
 
     @classmethod
     def of(cls, rounds: Laws, grid: LossGrid) -> Composed:
-        """Return the product of laws on the grid with their counts; the caller handles the mass outside the window."""
+        """Return the composition of laws on the grid, each repeated by its count.
+
+        The caller handles the mass outside the window.
+        """
         total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
         if not has_mass(rounds):
@@ -268,17 +272,17 @@ class WithErrors:
 
     @property
     def noise(self) -> float:
-        """Bound on what delta is too small by."""
+        """Bound on the amount by which delta is too small."""
         return self.above
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of log delta at one epsilon, and the upper end at another."""
+        """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""
         lower = (self.composed.delta(low)[0] - self.below) * (1 - SUMMED)
         upper = min((self.composed.delta(high)[0] + self.above) * (1 + SUMMED), 1.0)
         return _log(lower), _log(upper)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of epsilon at one log delta, and the upper end, possibly infinite, at another."""
+        """Return the lower end of epsilon at log delta ``low``, and the upper end, maybe infinite, at ``high``."""
         top = float(self.composed.losses[-1])
         upper = upper_end(lambda at: self.log_delta(at, at)[1], high, 0.5 * top, 1 / top, PRECISION)
         lower = lower_end(lambda at: self.log_delta(at, at)[0], low, min(upper, top), 1 / top, PRECISION)
@@ -288,8 +292,8 @@ class WithErrors:
 def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
     """Return the epsilon >= 0 at which the sum is delta, by Newton's iteration from a start on either side of the root.
 
-    The iteration is in ``e^epsilon``, in which the sum is convex: from below it increases to the root, and from above
-    its first step goes below. In epsilon itself it may overshoot.
+    The iteration is in ``e^epsilon``, in which the sum is convex: from a start below the root it increases to the root,
+    and from a start above, its first step goes below the root. In epsilon itself it may overshoot.
 
     Raises:
         NotApplicableError: delta is below the noise of the masses, or the window ends before the root.

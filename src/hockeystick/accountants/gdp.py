@@ -1,18 +1,18 @@
 """``gdp``: Gaussian differential privacy. Certified where all rounds are Gaussian; otherwise a central-limit estimate.
 
-Dong, Roth, Su 2022 [DRS22]: rounds of Gaussian noise are together one Gaussian experiment, N(mu, 1) against
+Dong, Roth, Su 2022 [DRS22]: rounds of Gaussian noise together form one Gaussian experiment, N(mu, 1) against
 N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by quadrature
 (``accountants/shared/gaussian_curve.py``).
 
-Other rounds tend to a Gaussian experiment as their number grows. Poisson-sampled ones by the central limit theorem of
-Bu, Dong, Long, Su 2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) - 1``, in both
-directions. Other rounds use Theorem 3.5 of Dong, Roth, Su: ``mu = (E_P L - E_Q L) / sqrt(Var_P L)``, by quadrature,
-with sums over the rounds, to each of which a sampled round contributes its mu^2. Black boxes fail with their
-probability, which counts in full.
+Compositions of other rounds tend to a Gaussian experiment as their number grows. Poisson-sampled rounds use the central
+limit theorem of Bu, Dong, Long, Su 2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) -
+1``, in both directions. The remaining rounds use Theorem 3.5 of Dong, Roth, Su: ``mu = (E_P L - E_Q L) / sqrt(Var_P
+L)``, by quadrature, numerator and variance summed over the rounds; a sampled round contributes its mu^2 to both sums.
+The failure probability of black boxes counts in full.
 
-With ``own_moments=1`` the sum of the losses is replaced by the normal law of the same mean and variance, the central
-limit theorem of Sommer, Meiser, Mohammadi 2019 [SMM19]. Its variance need not be twice its mean, so that it is no
-Gaussian experiment; with m and s^2 the sums of means and variances,
+With ``own_moments=1`` the sum of the losses is replaced by the normal law with the same mean and variance, as in the
+central limit theorem of Sommer, Meiser, Mohammadi 2019 [SMM19]. Its variance need not be twice its mean, so that it
+need not be the loss of a Gaussian experiment; with m and s^2 the sums of means and variances,
 
     delta = Q((eps - m) / s) - e^(eps - m + s^2 / 2) Q((eps - m + s^2) / s),   Q the normal tail.
 
@@ -62,10 +62,10 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class GdpAccountant(PublishedAccountant):
-    """One Gaussian experiment in place of all rounds: exact, or the limit of many rounds.
+    """Accountant that replaces all rounds by one Gaussian experiment: exact, or the limit of many rounds.
 
     Args:
-        own_moments: 1 for the normal law with the mean and variance of the losses, unless there is an exact answer.
+        own_moments: 1 to replace the loss by the normal law with its mean and variance, unless an exact answer exists.
     """
 
     own_moments: Annotated[
@@ -149,7 +149,7 @@ def _limit(pair: DominatingPair) -> Limit:
 
 
 def _doubt(composition: Composition, delta: float) -> str | None:
-    """Bound on the distance of the loss's tail from that of the limit, as a note."""
+    """Note with a bound on the distance between the distribution functions of the loss and of the normal limit."""
     parts = [(_limit(pair), count) for pair, count in composition.rounds]
     variance = math.fsum(count * part.variance for part, count in parts)
     if variance == 0:

@@ -1,22 +1,24 @@
-"""``optimal``: optimal composition of per-round (epsilon, delta). Certified where a round is known by these alone.
+"""``optimal``: optimal composition of per-round (epsilon, delta). Certified if nothing else is known of the rounds.
 
-Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: mechanisms that are (epsilon_i, delta_i) are at worst as bad
-as a failure with probability delta_i, and else randomised response. With ``delta'`` that of the composed randomised
-responses at epsilon (binomials, ``shared/worst_case_law.py``), the composition satisfies exactly
+Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: the worst (epsilon_i, delta_i) mechanism fails with probability
+delta_i, and is randomised response otherwise. With ``delta'(epsilon)`` the delta of the composed randomised
+responses (binomials, ``shared/worst_case_law.py``), the composition satisfies exactly
 
     delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
 
-For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy if few epsilons are
-different; otherwise each is rounded to a grid as there, so that epsilon is found to the requested ``error``.
+For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy if there are few
+distinct epsilons; otherwise each is rounded to a grid as in that paper, so that epsilon is found to the requested
+``error``.
 
 If all rounds are black boxes or randomised response, this is exact, and both ends are certified. Other rounds are
-treated as black boxes with a guarantee from their own privacy curves, in both directions: an upper bound, at the best
-share of delta' in delta found by a search in one variable.
+treated as black boxes with a guarantee from their own privacy curves, in both directions. The result is then an upper
+bound, at the best share of delta' in delta found by a search in one variable.
 
-Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of the counts of all but the largest; on
-the grid about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has
-a large loss; for DP-SGD epsilon is tens to hundreds of times too large. Under ``add`` or ``remove`` alone the other
-direction counts too. Delta at an epsilon is then the smallest one whose epsilon suffices.
+Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of all counts but the largest; on the grid
+about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has a large
+loss; for DP-SGD epsilon is tens to hundreds of times too large. Even under ``add`` or ``remove`` alone, the opposite
+direction counts too. If the result is an upper bound, delta at a given epsilon is the smallest delta at which the bound
+on epsilon does not exceed it.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # limits of the exact law's points and the rounded one's terms: seconds
+MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # largest numbers of points of the exact law, of terms of the rounded: seconds
 MAX_WIDTH = 500_000  # largest binomial law, in points, for which the share of the slack is searched
 STANDARD_DEVIATIONS = 80  # approximate span of such a law
-MAX_SEARCHED = 20_000  # largest exact law, in points, for which the slack's share is searched by 25 epsilons
+MAX_SEARCHED = 20_000  # largest exact law, in points, for which the share of the slack is searched with 25 epsilons
 NOT_SEARCHED = "half of delta is used as slack, because optimising the share would take too long with so many rounds"
 """Note on a bound whose share of delta was not searched."""
 
@@ -71,7 +73,7 @@ class OptimalAccountant(SplitAccountant):
     )
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
-        """Return the dual of the curve, or the bound at the best split of delta."""
+        """Return epsilon from the exact curve if there is one, else the bound at the best split of delta."""
         found = compositions(directions)
         if any(_boxes(composition) is None for _, composition in found):
             return super().epsilon_at(directions, delta)
@@ -82,7 +84,7 @@ class OptimalAccountant(SplitAccountant):
         return without_lower(directions, answer)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
-        """Return the curve, or the smallest delta whose bound on epsilon suffices."""
+        """Return delta from the exact curve if there is one, else the smallest delta at which the bound suffices."""
         found = compositions(directions)
         if any(_boxes(composition) is None for _, composition in found):
             return super().delta_at(directions, epsilon)
@@ -96,7 +98,7 @@ class OptimalAccountant(SplitAccountant):
         return widest <= MAX_WIDTH and exact_points([(0.0, count) for _, count in kinds]) <= MAX_SEARCHED
 
     def looseness(self, directions: Directions) -> str | None:
-        """Return a note where the share of the slack was not searched."""
+        """Return a note if the share of the slack was not searched."""
         return None if all(self.searchable(kinds) for _, kinds in self.subjects(directions)) else NOT_SEARCHED
 
     def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:
@@ -129,7 +131,7 @@ class OptimalAccountant(SplitAccountant):
         return below, min(above, 0.0)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        """Return the composed law from below and from above, which are equal if no epsilon is rounded."""
+        """Return a lower and an upper composed law, which are equal if no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
             law = _exact_law(boxes, floor)
             return law, law

@@ -1,19 +1,20 @@
-"""``privacy-buckets``: losses in buckets a constant factor wide, squared when the range is left. Two-sided.
+"""``privacy-buckets``: ratios in buckets a constant factor wide, which is squared if they leave the range. Two-sided.
 
 Meiser, Mohammadi 2018 [MM18], "Tight on Budget?". Bucket i of 2n + 1 holds the outcomes with ``f^(i-1) < p/q <= f^i``,
 f the factor, h = log f. A bucket's losses count as its upper end for the upper end of delta and as its lower end for
 the lower one, and its real and virtual errors undo nearly all of this rounding: the proofs are in
 ``accountants/shared/buckets.py``. ``correction=0`` omits them, which is plain rounding.
 
-Buckets compose by convolution, and the same round many times by repeated squaring. Where more than a negligible mass
-would leave the range at the top, the factor is squared first: two buckets become one.
+Buckets compose by convolution, and many equal rounds by repeated squaring. If more than a negligible mass would leave
+the range at the top, the factor f is squared first: two buckets become one.
 
 Convolutions are done by FFT; a bound on the mass that their rounding may have misplaced is added to delta at the upper
 end and subtracted from it at the lower one.
 
 Cost: ``2 log2 k`` convolutions of n buckets per kind of round and end, twice that with the errors. Known failure: plain
-rounding moves epsilon by up to ``k h``, at first order. With the errors it is of second order in k h, but only while k
-h is small beside the losses' deviation: for many rounds in few buckets nothing is undone and the interval is wide. The
+rounding moves epsilon by up to ``k h``, at first order. With the errors the shift is of second order in k h, but only
+while k h is small compared with the standard deviation of the losses: for many rounds in few buckets no rounding is
+undone, and the interval is wide. The
 Fourier transforms round relative to 1, so that a delta below about ``1e-12 k`` is refused, or bounded from above only.
 """
 
@@ -34,7 +35,7 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-NEGLIGIBLE = 1e-7  # share of delta that one convolution may add to the bucket at infinity before squaring
+NEGLIGIBLE = 1e-7  # fraction of delta that one convolution may add to the bucket at infinity without squaring f
 DROWNED = "delta is within the rounding of the Fourier transforms"
 """Reason for a wide interval of delta."""
 
@@ -49,8 +50,8 @@ class PrivacyBucketsAccountant(BracketAccountant):
     """Privacy buckets, rounded up and down.
 
     Args:
-        factor: ratio of neighbouring buckets, before squaring.
-        buckets: number of buckets on either side of 1.
+        factor: ratio f of neighbouring buckets, before squaring.
+        buckets: number n of buckets on either side of the ratio 1.
         correction: 1 for real and virtual errors, 0 for plain rounding.
     """
 
@@ -64,7 +65,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     summary: ClassVar[str] = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return the epsilons at which either law's delta crosses the target."""
+        """Return the epsilons at which the deltas of the lower and of the upper law cross the target."""
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:
             raise NotApplicableError(
@@ -79,7 +80,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return Ends(lower, upper, "delta is within the bucket at infinity" if math.isinf(upper) else None)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log delta of both laws."""
+        """Return log delta of the lower and of the upper law."""
         guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -700.0))
         delta = max(guess, composition.infinite_mass)
         up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
@@ -88,7 +89,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return Ends(down.log_delta(epsilon), upper, DROWNED if drowned else None)
 
     def _composed(self, composition: Composition, delta: float, side: Side) -> Buckets:
-        """Composition of all rounds, of equal ones by repeated squaring."""
+        """Composition of all rounds; equal rounds are composed by repeated squaring."""
         convolved = sum(2 * (count.bit_length() + count.bit_count()) for _, count in composition.rounds)
         work = (1 + self.correction) * self.buckets * convolved
         if work > MAX_WORK:

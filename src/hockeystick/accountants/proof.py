@@ -13,7 +13,7 @@ def prover(accountant: str) -> Accountant:
     """Return the accountant that proves the numbers of another.
 
     Raises:
-        InvalidInputError: the numbers of the accountant have no proof.
+        InvalidInputError: the numbers of the accountant cannot be proved.
         HockeystickError: python-flint is missing.
     """
     if accountant not in PROVABLE:

@@ -1,8 +1,8 @@
 """Proved bounds of a plan: as in ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
-of a bounded loss on. Each direction is computed separately, and the maximum is taken last. Ends are rounded outward to
-doubles, and must also hold as the decimals that they print as, since a later question may use those.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; for a bounded loss, delta_finite
+is 0 at its supremum and above. Each direction is computed separately, and the maximum is taken last. Ends are rounded
+outward to doubles; the decimals that they print as must be bounds too, since a later question may use those.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ProvedAccountant(Accountant):
     least_delta: ClassVar[float] = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """Return the worst direction's interval; UnsupportedError if there is no proof."""
+        """Return the worst direction's interval; raise UnsupportedError if there is no proof."""
         self.check(directions, delta)
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
@@ -58,7 +58,7 @@ class ProvedAccountant(Accountant):
         return without_lower(directions, _bound(found, worst))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """Return the worst direction's interval with its logarithm; UnsupportedError if there is no proof."""
+        """Return the worst direction's interval with its logarithm; raise UnsupportedError if there is no proof."""
         self.check(directions)
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
@@ -84,7 +84,7 @@ class ProvedAccountant(Accountant):
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Prefix refusals in the block with the statement that there is no proof."""
+    """Context manager that prefixes refusals with the statement that there is no proof."""
     try:
         yield
     except NotApplicableError as error:
@@ -109,7 +109,7 @@ def _directions(directions: Directions) -> list[tuple[Direction, ExactRounds]]:
 
 
 def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:
-    """Epsilon of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
+    """Epsilon of one direction; ``ask`` is called only if mass at infinity and supremum do not settle it."""
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
     sign = _against_infinite_mass(rounds, delta)
@@ -142,12 +142,12 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, E
 
 
 def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngine, Ball], ProvedDelta]) -> Interval:
-    """Log delta of one direction, with mass at infinity and supremum handled; ``ask`` answers the rest."""
+    """Log delta of one direction; ``ask`` is called only if mass at infinity and supremum do not settle it."""
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
     engine, limited = "exact", None
     with precision(BITS[0]):
-        if rounds.finite_mass().is_zero():  # a round has two laws without a common outcome
+        if rounds.finite_mass().is_zero():  # some round's two laws have no outcome in common
             return Interval(0.0, 0.0, 0.0, limited, engine)
         finite = Enclosure(arb(0), arb(0))
         if not rounds.bounded or _below_supremum(rounds, epsilon):
@@ -165,13 +165,13 @@ def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngin
 
 
 def _infinite_mass(rounds: ExactRounds) -> Ball:
-    """``P(L = inf)``; a fraction becomes a ball relative to its own size."""
+    """``P(L = inf)`` as a ball, with a radius relative to its own size if it is a fraction."""
     exact = rounds.exact_infinite_mass
     return 1 - rounds.finite_mass() if exact is None else ball(exact)
 
 
 def _ends(truth: Fraction | Ball) -> tuple[float, float]:
-    """Doubles on either side of a number, also as the decimals that they print as; not below 0."""
+    """Doubles on either side of a number, at least 0; the decimals that they print as lie on these sides too."""
     if not isinstance(truth, Fraction):
         return max(_lower(truth), 0.0), max(_upper(truth), 0.0)
     low, high = below(ball(truth)), above(ball(truth))
@@ -180,13 +180,13 @@ def _ends(truth: Fraction | Ball) -> tuple[float, float]:
 
 
 def _upper(x: Ball) -> float:
-    """A double that is at least every point of a ball, also as the decimal that it prints as."""
+    """A double that is at least every point of a ball, as is the decimal that it prints as."""
     end = above(x)
     return next_up(end) if math.isfinite(end) and not ball(decimal(end)) >= x else end
 
 
 def _lower(x: Ball) -> float:
-    """A double that is at most every point of a ball, also as the decimal that it prints as."""
+    """A double that is at most every point of a ball, as is the decimal that it prints as."""
     end = below(x)
     return next_down(end) if math.isfinite(end) and not ball(decimal(end)) <= x else end
 

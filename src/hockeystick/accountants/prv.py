@@ -6,23 +6,23 @@ the gap
     h = eps_error / sqrt((k / 2) log(12 / delta_error))
 
 with its mean kept (``accountants/shared/rounded.py``). Then the sums of the true and of the rounded losses differ by
-more than ``eps_error`` with probability at most ``delta_error``, so that with delta~ that of the rounded losses
+more than ``eps_error`` with probability at most ``delta_error``, so that with delta~ the delta of the rounded losses
 
     delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
 
 and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. A
 sixth of ``delta_error`` covers Hoeffding's inequality, and the rest the mass of the rounds outside the domain; mass
 that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged to
-delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_error.
+delta~ (``accountants/shared/lattice.py``); the uncertainty of the means is charged to eps_error.
 
-The gap and the half-width L of the domain are chosen here; with ``mesh`` and ``length`` they are given, as Algorithm 1
-has them. By Lemma 5.4, of which :func:`tail_mass` is the bound, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i
+The gap and the half-width L of the domain are chosen here, unless ``mesh`` and ``length`` give them, as in Algorithm 1.
+By Lemma 5.4, whose bound is :func:`tail_mass`, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i
 eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter domain the
-mass left outside is charged as usual, until it exceeds its share of delta_error.
+mass left outside is charged as usual; once it exceeds its share of delta_error, the domain is refused.
 
 Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
-Known failure: the interval is always ``2 eps_error`` wide or wider although its middle is off by the square of the gap
-only, so that small errors are expensive, and an epsilon below ``eps_error`` has no lower end above 0.
+Known failure: the interval is always at least ``2 eps_error`` wide, although its middle is off only by about the square
+of the gap. Small errors are therefore expensive, and an epsilon below ``eps_error`` has no lower end above 0.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from hockeystick.values.errors import NotApplicableError
 
 SHARE = 1000.0  # default delta_error as a fraction of delta, or of a bound on it
 HOEFFDING = math.log(6.0)  # log of the fraction of delta_error for Hoeffding's inequality: one sixth
-EXCESS = 1e-3  # excess over 1 of the masses of all rounds together, by which that part is multiplied
-DOMAINS = 5 / 6 - EXCESS  # part of delta_error that is left for mass outside the domains
-LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
+EXCESS = 1e-3  # allowed excess over 1 of the product of all masses, by which Hoeffding's part is multiplied
+DOMAINS = 5 / 6 - EXCESS  # fraction of delta_error that is left for mass outside the domains
+LEAST_LOG_ERROR = -600.0  # log of the smallest delta_error, within the range of a double
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",
     {"minimum": 1e-250, "exclusiveMaximum": 1},
@@ -66,7 +66,7 @@ COUPLING = domains.Domain(
 
 
 class Rounding(NamedTuple):
-    """Finite losses of all rounds on one lattice, masses rounded up and down, and the largest error of their sum."""
+    """Laws of all rounds' finite losses on one lattice, masses rounded up and down; a bound on the error of the sum."""
 
     above: Laws
     below: Laws
@@ -91,7 +91,7 @@ class CouplingAccountant(BracketAccountant):
         """Return the rounded laws for a log of delta_error; ``delta`` is approximately that of the finite losses."""
 
     def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
-        """Return both compositions of the rounded laws."""
+        """Return the compositions of the laws rounded up and of the laws rounded down."""
         return Enclosed.of(rounds.above, rounds.below, tilt, window_of(rounds.above, tilt), self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
@@ -113,7 +113,7 @@ class CouplingAccountant(BracketAccountant):
         return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``."""
+        """Return log of ``delta~(eps + eps_error) - delta_error``, and log of ``delta~(eps - eps_error) + delta_error``."""
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
         rounds = self.coupled(composition, log_error, math.exp(guess))
@@ -134,8 +134,8 @@ class CouplingAccountant(BracketAccountant):
         """Return each kind of round on a lattice, with its count.
 
         Raises:
-            NotApplicableError: the lattices have too many points, or masses that are known to within errors add up to
-                more than 1.
+            NotApplicableError: the lattices have too many points, or the masses with their errors add up to more than
+                1.
         """
         found, points, excess = [], 0.0, 0.0
         for pair, count in composition.rounds:
@@ -197,14 +197,14 @@ class PrvAccountant(CouplingAccountant):
         )
 
     def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
-        """Return both compositions; on a given domain without a tilt, as in the algorithm."""
+        """Return both compositions; if the domain is given, they are not tilted, as in the algorithm."""
         if not self.length:
             return super().enclosed(rounds, tilt)
         window = window_on(rounds.above, LEAST_TILT, -self.length, self.length)
         return Enclosed.of(rounds.above, rounds.below, LEAST_TILT, window, self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
-        """Return the reason for an infinite upper end: a circle that is too short, if its length is given."""
+        """Return the reason for an infinite upper end: if the length is given, the circle is too short."""
         if not self.length:
             return super().no_epsilon(composition, distance, log_error)
         longer = domain_length(composition, distance, log_error)

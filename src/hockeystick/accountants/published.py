@@ -1,4 +1,4 @@
-"""Base classes of published accountants: refusals first, then the larger of the directions' upper bounds."""
+"""Base classes of published accountants: refusals are checked first, then the larger bound of the directions taken."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ A = TypeVar("A", Answer, DeltaAnswer)
 
 
 class PublishedAccountant(Accountant):
-    """Accountant of a publication, without an interval to narrow.
+    """Accountant of a publication, which accepts no ``gap``, since it cannot narrow its interval.
 
-    If rounds have separate upper and lower pairs, the lower end is that of the compositions that some instance attains
-    (``directions/below.py``).
+    If rounds have separate upper and lower pairs, the lower end comes from the lower pairs: compositions that some
+    instance attains (``directions/below.py``).
     """
 
     below: ClassVar[bool] = True
@@ -41,13 +41,13 @@ class PublishedAccountant(Accountant):
         """Return delta at epsilon >= 0."""
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None = None) -> Answer:
-        """Return epsilon at delta, refused with a gap or outside the domain of the method."""
+        """Return epsilon at delta; refuse a gap, and plans outside the domain of the method."""
         self.check(directions, delta)
         self._refuse_gap(gap)
         return _from_below(directions, self.epsilon_at(directions, delta), lambda each: self.epsilon_at(each, delta))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None = None) -> DeltaAnswer:
-        """Return delta at epsilon, refused with a gap or outside the domain of the method."""
+        """Return delta at epsilon; refuse a gap, and plans outside the domain of the method."""
         self.check(directions)
         self._refuse_gap(gap)
         return _from_below(directions, self.delta_at(directions, epsilon), lambda each: self.delta_at(each, epsilon))
@@ -73,7 +73,7 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
         """Return an upper bound on epsilon of one direction."""
 
     def log_delta_above(self, rounds: Rounds, epsilon: float) -> float:
-        """Return an upper bound on log delta of one direction, by default one whose epsilon is small enough."""
+        """Return an upper bound on log delta of one direction; by default, by inverting the bound on epsilon."""
         return log_delta_of(partial(self.epsilon_above, rounds), epsilon)
 
     def looseness(self, directions: Directions) -> str | None:
@@ -92,9 +92,9 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
 
 
 def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:
-    """Return the answer with the lower end from the lower pairs, for rounds with separate upper pairs.
+    """Return the answer; for rounds with separate upper and lower pairs, its lower end comes from the lower pairs.
 
-    A method that does not apply to the lower pairs has only an upper end.
+    If the method does not apply to the lower pairs, the answer has only an upper end.
     """
     if not isinstance(found, Bound) or directions.tight or not directions.known_from_below:
         return found

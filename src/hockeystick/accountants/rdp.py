@@ -1,13 +1,13 @@
 """``rdp``: Renyi differential privacy, the moments accountant. An upper bound in either direction.
 
 Abadi et al. 2016 [ACG+16], Mironov 2017 [Mir17]; for the sampled Gaussian Mironov, Talwar, Zhang
-2019 [MTZ19], here with moments by quadrature at any real order. Converted at the best real order by Canonne,
-Kamath, Steinke 2020 [CKS20], Proposition 12. Batches of fixed size drawn without replacement: Wang, Balle,
+2019 [MTZ19], here with moments by quadrature at any real order. The moments are converted at the best real order by
+Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12. For batches of fixed size drawn without replacement: Wang, Balle,
 Kasiviswanathan 2019 [WBK19], Theorem 27, a bound on the moments of a round that needs no dominating pair.
 
-The moments accountant as it was first published and shipped with TensorFlow is ``orders=32`` with ``conversion=0``: the
-moments t = 1, 2, ..., 32 of the loss, and Markov's inequality, ``delta = e^(K(t) - t eps)``, where the conversion of
-[CKS20] has the additional factor ``t^t / (1 + t)^(1 + t)``. It is a valid but looser upper bound.
+``orders=32`` with ``conversion=0`` is the moments accountant as it was first published and shipped with TensorFlow: the
+moments t = 1, 2, ..., 32 of the loss, and Markov's inequality, ``delta = e^(K(t) - t eps)``, without the factor
+``t^t / (1 + t)^(1 + t)`` of the conversion of [CKS20]. It is a valid but looser upper bound.
 
 Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: it uses only one moment of
 the loss, so it overstates epsilon, usually by 5 to 15 %, and by far more if large losses are rare (small rates with
@@ -42,7 +42,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 from hockeystick.values.errors import NotApplicableError
 
-LITTLE_NOISE = 2.5  # largest time for moments of little noise in one direction, in seconds
+LITTLE_NOISE = 2.5  # largest time in seconds for the moments of rounds with little noise, in one direction
 PURE = math.inf  # order at which the Renyi divergence is the largest loss
 
 
@@ -51,7 +51,7 @@ class RdpAccountant(PublishedAccountant):
     """Renyi accountant at the best real order of each direction; the maximum is taken last.
 
     Args:
-        orders: largest moment t, to use only whole moments from 1 (Renyi orders from 2) in place of the best real one.
+        orders: largest moment t, to use only t = 1, 2, ..., ``orders`` (Renyi orders t + 1) instead of the best real t.
         conversion: 1 for the conversion of Canonne, Kamath, Steinke; 0 for Markov's inequality alone.
     """
 
@@ -64,7 +64,7 @@ class RdpAccountant(PublishedAccountant):
     summary: ClassVar[str] = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> UpperBound:
-        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        """Return the epsilon at which ``delta_finite`` is at most delta minus the mass at infinite loss."""
         direction, found = _worst(directions, lambda composition: self._epsilon(composition, delta))
         return epsilon_bound(self.name, direction, found.value, order=found.order)
 
@@ -119,7 +119,7 @@ class RdpAccountant(PublishedAccountant):
         return log_delta_by(lambda t: log_moment(composition, t) - log_peak(t), epsilon)
 
     def _loss(self, t: float) -> float:
-        """Negative summand of log delta that Markov's inequality omits; 0 with the sharp conversion."""
+        """Amount by which Markov's inequality raises log delta over the sharp conversion; 0 with the latter."""
         return 0.0 if self.conversion else log_peak(t)
 
 

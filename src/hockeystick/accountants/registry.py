@@ -1,7 +1,7 @@
 """A dictionary of accountants, each imported on first use.
 
 The name determines the class and the file: ``saddle-point`` is the class ``SaddlePointAccountant`` of the file
-``saddle_point.py``, made without options. ``auto``, the default, is imported with the library
+``saddle_point.py``, with its options at their defaults. ``auto``, the default, is imported with the library
 (``accountants/__init__.py``), so that its first answer is not delayed.
 """
 
@@ -15,7 +15,7 @@ from hockeystick.values.late import found
 
 
 class Accountants(MutableMapping[str, Accountant]):
-    """Accountants by name, in the order of their names here.
+    """Accountants by name, in the order of the names given.
 
     Args:
         names: names of the accountants with a file in this folder.
@@ -51,7 +51,7 @@ class Accountants(MutableMapping[str, Accountant]):
 
 
 def _made(name: str) -> Accountant:
-    """Return the accountant of a name, without options."""
+    """Return the accountant of a name, with default options."""
     words = name.split("-")
     kind = "".join(word.capitalize() for word in words) + "Accountant"
     made: Accountant = found(f"{__package__}.{'_'.join(words)}:{kind}")()

@@ -15,8 +15,8 @@ t taken at the saddle point F'(t) = 0:
       |delta - e^(K(t) - t eps) E f(Z - eps)| <= e^(K(t) - t eps) 2 d t^t / (1 + t)^(1 + t),
 
   d by the theorem of Berry and Esseen (``accountants/shared/normal_form.py``). K, mean, variance and third absolute
-  moment are themselves bounded (``accountants/shared/tilted_moments.py``). The bound of one moment, ``f <= t^t / (1 +
-  t)^(1 + t)``, takes over where it is the better one.
+  moment are themselves bounded (``accountants/shared/tilted_moments.py``). The bound by a single moment, from ``f <=
+  t^t / (1 + t)^(1 + t)``, is used where it is smaller.
 
 Cost: some dozens of sums over the nodes of one round, whatever the number of rounds. Known failure: where rare large
 losses dominate delta (small rates with little noise) the estimate is off by a factor, and the certified half-width at
@@ -77,7 +77,7 @@ class SaddlePointAccountant(PublishedAccountant):
         )
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
-        """Return the expansion at the saddle point of epsilon."""
+        """Return delta by the expansion at the saddle point of epsilon."""
         if self.order == 0:
             return bounded_delta(directions, epsilon, self.name, normal_delta)
         return estimated_delta(directions, epsilon, self.name, self._log_delta)
@@ -118,7 +118,7 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
     """Return the logarithm of the steepest-descent estimate of delta, at most 0.
 
     Raises:
-        NotApplicableError: the second term cancels the first.
+        NotApplicableError: the correction cancels the leading term.
     """
     second = found.variance + t**-2 + (1 + t) ** -2
     log = found.log - epsilon * t - math.log(t) - math.log1p(t) - 0.5 * math.log(2 * math.pi * second)
@@ -136,13 +136,16 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
 
 
 def normal_delta(composition: Composition, epsilon: float) -> Ends:
-    """Return the normal law at the saddle point of epsilon, with its error."""
+    """Return certified ends of delta by the normal law at the saddle point of epsilon."""
     tilted = TiltedComposition(composition)
     return NormalForm(tilted, tilt_of(tilted, epsilon)).delta(epsilon)
 
 
 def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Ends:
-    """Return epsilons whose upper end is at most delta and whose lower end is at least delta; any are bounds."""
+    """Return ends of epsilon: where the upper end of delta is at most delta, and where its lower end is at least delta.
+
+    Every such pair of epsilons is valid.
+    """
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
 
@@ -159,7 +162,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> End
 
 
 def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, high: float) -> float:
-    """Log t at which the normal law itself has this delta, clipped to the ends."""
+    """Log t at which the normal law, without its error, gives this delta, clipped to [low, high]."""
 
     def excess(log_t: float) -> float:
         t = math.exp(log_t)
@@ -172,10 +175,10 @@ def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, hi
 
 
 def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, float]:
-    """Two nearby points of log t between which a condition starts to hold; both ``start`` if it holds there.
+    """Two nearby points of log t between which a condition starts to hold; both ``start`` if it holds at ``start``.
 
     Raises:
-        NotApplicableError: it never holds.
+        NotApplicableError: the condition never holds.
     """
     before = after = start
     while not holds(after):

@@ -1,28 +1,30 @@
 """``tcdp``: truncated concentrated differential privacy, which sampling does amplify. An upper bound.
 
 Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], "Composable and versatile privacy via truncated CDP":
-a round is (rho, omega)-tCDP if ``D_alpha(P || Q) <= rho alpha`` for 1 < alpha < omega (Definition 1). Rounds together
-have the sum of rho and the least omega. Sampling at a rate s amplifies it: a (rho, inf) round becomes about (s^2 rho,
-log(1/s) / rho)-tCDP, if rho and s are small. The constants of their theorem are the candidates here: where rho and s
-are at most 0.1 and ``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, the sampled round is proposed to be ``(13 s^2
-rho, log(1/s) / (4 rho))``-tCDP.
+a round is (rho, omega)-tCDP if ``D_alpha(P || Q) <= rho alpha`` for 1 < alpha < omega (Definition 1). A composition has
+the sum of the rho and the smallest omega. Sampling at a rate s amplifies the guarantee: a (rho, inf) round becomes
+about (s^2 rho, log(1/s) / rho)-tCDP, if rho and s are small. The constants of their theorem give the proposal tried
+here: where rho and s are at most 0.1 and ``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, the sampled round is
+proposed to be ``(13 s^2 rho, log(1/s) / (4 rho))``-tCDP.
 
-No answer depends on that theorem, which is for samples of a fixed size and replaced records, nor on the quotation of
-its conditions and constants: the proposal is proved for the pair at hand, or dropped. The proof is by certified upper
+No answer depends on that theorem, which is for samples of a fixed size and replaced records, nor on whether its
+conditions and constants are quoted correctly: the proposal is proved for the pair at hand, or dropped. The proof is by
+certified upper
 bounds on the moments ``K(t) = log E e^(t L)`` on a grid ``t_0 = 0 < t_1 < ... = omega - 1``: K is convex and K(0) <= 0
 (the finite mass is at most 1), so that K(t)/t grows, and for ``t_(j-1) < t <= t_j``
 
     K(t) / (t (1 + t)) <= K(t_j) / (t_j (1 + t_(j-1))) <= 13 s^2 rho,
 
-which is Definition 1 at every order below omega, without a claim about orders beyond. Other constants would make the
-bound looser or have the proposal dropped (the bound without amplification then stands), and never make it wrong.
+which is Definition 1 at every order below omega, without a claim about orders beyond. Other constants could make the
+bound looser, or cause the proposal to be dropped (the bound without amplification then remains), but never make it
+wrong.
 
 Converted as in ``zcdp``, at orders below omega only; the better of the bounds with and without amplification counts.
 
-Cost: some eighty moments for each kind of sampled round. Known failure: the proposal needs rho <= 0.1, that is noise
-above 2.24 times the contribution of a record; with less noise it says so and answers as ``zcdp`` does. Even where it
-holds, the factor 13 remains (the moments themselves are near s^2 rho), and omega excludes the orders that small deltas
-need.
+Cost: some eighty moments for each kind of sampled round. Known failure: the proposal needs rho <= 0.1, that is, noise
+above 2.24 times the contribution of a record; with less noise the result gives this reason, and is that of ``zcdp``.
+Even where the proposal holds, the factor 13 remains (the moments themselves are near s^2 rho), and omega excludes the
+orders that small deltas need.
 """
 
 from __future__ import annotations
@@ -37,11 +39,11 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.adjacency import Direction
 
 MAX_PROPOSED = 0.1  # largest rho and rate for a proposal
-LOSS = 13.0  # proposed rho over s^2 rho
-SHARE = 4.0  # proposed omega: log(1/s) / (4 rho)
+LOSS = 13.0  # ratio of the proposed rho to s^2 rho
+SHARE = 4.0  # divisor in the proposed omega, log(1/s) / (4 rho)
 FIRST_T, T_RATIO = 1e-3, 1.25  # grid of t on which the proposal is verified
 UNKNOWN_MOMENT = 1e300  # value of an unknown moment
-EFFORT = 4.5  # time for a sampled round relative to that of its moments: thirteen milliseconds
+EFFORT = 4.5  # time for a sampled round (thirteen milliseconds), relative to the time for its moments
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Truncated:
     omega: float
 
     def moment(self, t: float) -> float:
-        """Return the bound on K(t), which is astronomically large beyond omega."""
+        """Return the bound on K(t), ``UNKNOWN_MOMENT`` from ``t = omega - 1`` on."""
         return quadratic(self.rho)(t) if 1 + t < self.omega else UNKNOWN_MOMENT
 
 
@@ -72,7 +74,7 @@ class TcdpAccountant(MomentAccountant):
         return compositions(directions, effort=EFFORT)
 
     def moments(self, composition: Composition) -> list[Moments]:
-        """Return the bound without amplification, and the one with it if some round has it."""
+        """Return the bound without amplification and, if some round is amplified, the bound with amplification."""
         plain = Truncated(rho(composition), math.inf)
         rhos, omega = [], math.inf
         for pair, count in composition.rounds:
@@ -114,7 +116,7 @@ def amplified(pair: DominatingPair) -> Truncated | str:
 
 
 def _verified(pair: DominatingPair, claim: Truncated) -> bool:
-    """True if certified moments prove the claim at every order below its omega."""
+    """True if certified moments prove the claim at every order below the claim's omega."""
     last, before, t = claim.omega - 1, 0.0, FIRST_T
     while before < last:
         t = min(t, last)

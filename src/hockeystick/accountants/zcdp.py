@@ -1,16 +1,16 @@
 """``zcdp``: zero-concentrated differential privacy. An upper bound: one number rho per round, and rho adds up.
 
-Dwork, Rothblum 2016 [DR16]; Bun, Steinke 2016 [BS16], Definition 1.1 and Lemma 1.7: where
-``D_alpha(P || Q) <= rho alpha`` for all alpha > 1 of every round, sums of rho do the same for all rounds together.
+Dwork, Rothblum 2016 [DR16]; Bun, Steinke 2016 [BS16], Definition 1.1 and Lemma 1.7: if every round has
+``D_alpha(P || Q) <= rho alpha`` for all alpha > 1, the composition has the same bound with the sum of the rho.
 Gaussian noise has ``rho = mu^2/2`` (Proposition 1.6), which is exact; losses in [-epsilon, epsilon] have ``epsilon
 tanh(epsilon/2)``, below the ``epsilon^2/2`` of Proposition 3.3, and Laplace noise ``theta - 1 + e^-theta`` (proofs in
 ``pairs/concentrated.py``). Black boxes fail with their probability delta, which counts in full (Section 8).
-Converted at the best real order by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12:
+The sum is converted at the best real order by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12:
 
     delta(epsilon) <= e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t)      for every t > 0
 
-Cost: arithmetic. Known failure: sampling does not amplify it. A sampled Gaussian has the rho of one on all records, so
-DP-SGD is accounted as if every batch were the whole dataset. There is no pure epsilon.
+Cost: arithmetic. Known failure: sampling does not amplify it. A sampled Gaussian round has the same rho as one on all
+records, so DP-SGD is accounted as if every batch were the whole dataset. There is no pure epsilon.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ UNAMPLIFIED = "concentrated DP is not amplified by sampling, so every round coun
 
 
 class Moments(NamedTuple):
-    """Bound on the log-moments K(t) as a function of t, and a t at which it is finite."""
+    """Upper bound on the log-moments K(t) as a function of t, and a t at which the bound is finite."""
 
     moment: Callable[[float], float]
     start: float = 1.0
 
 
 class MomentAccountant(UpperBoundAccountant[Composition]):
-    """Accountant that converts bounds on the log-moments at the best order; the better one counts."""
+    """Accountant that converts each bound on the log-moments at the best order, and returns the smallest result."""
 
     @abstractmethod
     def moments(self, composition: Composition) -> list[Moments]:
         """Return bounds on the log-moments of the finite losses, rounded up."""
 
     def epsilon_above(self, rounds: Composition, delta: float) -> float:
-        """Return the epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        """Return the epsilon at which ``delta_finite`` is at most delta minus the mass at infinite loss."""
         infinite = rounds.infinite_mass_ends[1]
         if not rounds.rounds:
             return 0.0
@@ -58,7 +58,7 @@ class MomentAccountant(UpperBoundAccountant[Composition]):
         return min(epsilon_from(found.moment, left, found.start).value for found in self.moments(rounds))
 
     def log_delta_above(self, rounds: Composition, epsilon: float) -> float:
-        """Return log of ``delta_finite`` plus the mass at infinite loss."""
+        """Return the log of ``delta_finite`` plus the mass at infinite loss."""
         if not rounds.rounds:
             return -math.inf
         infinite = rounds.infinite_mass_ends[1]
@@ -91,7 +91,7 @@ class ZcdpAccountant(MomentAccountant):
 
 
 def rho(composition: Composition) -> float:
-    """Return the sum over the rounds, rounded up; ``inf`` if some round has none."""
+    """Return the sum of rho over the rounds, rounded up; ``inf`` if rho is infinite for some round."""
     return math.fsum(count * pair.rho for pair, count in composition.rounds) * (1 + CARE)
 
 
@@ -101,5 +101,5 @@ def quadratic(rho: float) -> Callable[[float], float]:
 
 
 def unamplified(pair: DominatingPair) -> bool:
-    """Return True if sampling does not reduce the rho of a round; it may reduce that of a bounded loss."""
+    """Return True if sampling does not reduce the rho of a round; for a round with bounded loss, it may reduce it."""
     return pair.sampled_from is not None and pair.rho >= pair.sampled_from[1]
