@@ -78,7 +78,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
     lean: ClassVar[float] = 1 / 3
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return epsilons at which the lower law's delta exceeds the target and the upper law's delta is at most that."""
+        """Return epsilons at which the lower law's delta exceeds the target, and the upper law's delta does not."""
         log_delta = math.log(delta)
         guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)

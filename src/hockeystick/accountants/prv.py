@@ -113,7 +113,7 @@ class CouplingAccountant(BracketAccountant):
         return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log of ``delta~(eps + eps_error) - delta_error``, and log of ``delta~(eps - eps_error) + delta_error``."""
+        """Return logs of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``."""
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
         rounds = self.coupled(composition, log_error, math.exp(guess))
