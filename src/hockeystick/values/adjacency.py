@@ -10,13 +10,14 @@ from hockeystick.values.words import choice
 
 
 class Direction(StrEnum):
-    """An ordered comparison of two datasets, with law P on the first and Q on the second.
+    """An ordered comparison of two datasets: the output has law P on the first, and law Q on the second.
 
     ``remove``: P is the law with the record, Q without; ``add``: the other way round. ``zero-out``: P is the law with
-    the record, Q that with its contribution set to zero and equally many records; ``restore``: the other way round.
+    the record, Q the law with its contribution set to zero and the same number of records; ``restore``: the other way
+    round.
 
     Attributes:
-        zeroes: whether a record's contribution is set to zero, or restored.
+        zeroes: True if a record's contribution is set to zero, or restored.
     """
 
     zeroes: bool
@@ -27,7 +28,7 @@ class Direction(StrEnum):
     ZERO_OUT = "zero-out"
     RESTORE = "restore"
 
-    __hash__ = str.__hash__  # that of the equal text; other enumerations call a function written in Python
+    __hash__ = str.__hash__  # same hash as the text, and faster than the default of enumerations, written in Python
 
     def __init__(self, value: str) -> None:
         self.zeroes = value in ("zero-out", "restore")
@@ -46,7 +47,7 @@ class Direction(StrEnum):
 
     @property
     def order(self) -> Direction:
-        """Return the direction of ``add-or-remove`` with the laws in the same order; of other relations, itself.
+        """Return ``add`` or ``remove`` for ``restore`` or ``zero-out``; any other direction is returned unchanged.
 
         >>> Direction.RESTORE.order
         <Direction.ADD: 'add'>
@@ -64,8 +65,8 @@ class Adjacency(StrEnum):
     """The neighbouring relation of a plan; its directions are composed separately, and the worse one counts.
 
     ``zero-out``: one record's contribution is set to zero, and the number of records is public and does not change.
-    It has its own directions, distinct from those of ``add-or-remove``, so that a mechanism or a sampling scheme that
-    does not mention it is refused, and an answer states which of the two was queried.
+    This relation has its own directions, distinct from those of ``add-or-remove``. A mechanism or a sampling scheme
+    that does not mention ``zero-out`` is therefore refused, and an answer states which relation it is for.
     """
 
     ADD_OR_REMOVE = "add-or-remove"

@@ -1,4 +1,4 @@
-"""Certified intervals at many places; :class:`~hockeystick.values.bounds.Bound` is the interval at one."""
+"""Certified intervals at many places; :class:`~hockeystick.values.bounds.Bound` is a single interval."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hockeystick.values.refused import NoNumber, refusal
 Array = npt.NDArray[np.float64]
 
 
-MOST_ROWS = 20  # of a table in a notebook, which holds no more at a glance
+MOST_ROWS = 20  # largest number of rows of a table in a notebook
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band(NoNumber):
-    """``lower <= truth <= upper`` at each place of an array.
+    """Certified intervals: ``lower <= truth <= upper`` at each place of an array.
 
     Attributes:
         lower: certified lower ends.
@@ -74,7 +74,7 @@ class Band(NoNumber):
         name = type(self).__name__
         return f"a {name} consists of arrays, not of one number; use .{self.safe}, the ends that are safe to quote"
 
-    if not TYPE_CHECKING:  # readers of types refuse these by themselves
+    if not TYPE_CHECKING:  # type checkers refuse these operations by themselves
         __float__ = refusal("float()")
 
         def __getitem__(self, at: object) -> NoReturn:
@@ -92,7 +92,7 @@ class PlanBand(Band):
         accountants: the method that produced each answer.
         directions: the direction that dominated, if known.
         guarantees: guarantee of each answer: ``"certified"``, or ``"upper bound"`` with a trivial lower end of 0.
-        reasons: why an interval is wider than requested, or has no finite end; ``None`` otherwise.
+        reasons: why each interval is wider than requested, or has no finite end; ``None`` otherwise.
         assumptions: what the programs must do for the numbers to apply to them, one sentence per sampling method.
 
     >>> PlanBand(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper", accountants=("contour",)).quoted.tolist()

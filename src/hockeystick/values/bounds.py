@@ -34,7 +34,7 @@ def from_above(found: DeltaAnswer) -> DeltaUpperBound | DeltaEstimate: ...
 @overload
 def from_above(found: Answer) -> UpperBound | Estimate: ...
 def from_above(found: Answer) -> UpperBound | Estimate:
-    """Return an interval without its lower end; other answers, which have none, unchanged."""
+    """Return an interval's upper end as an :class:`UpperBound`; answers without a lower end are returned unchanged."""
     if not isinstance(found, Bound):
         return found
     from hockeystick.values.one_sided import DeltaUpperBound, UpperBound

@@ -24,10 +24,10 @@ class Source:
 
     Attributes:
         authors: family names, in the order in which they are printed.
-        year: the year of ``where``.
+        year: year in which ``where`` appeared.
         title: title of the paper or book.
         where: conference, journal or publisher, with its year.
-        arxiv: identifier at arXiv, without the word.
+        arxiv: identifier at arXiv, without the prefix "arXiv".
         doi: digital object identifier, if there is no ``arxiv``.
         isbn: International Standard Book Number.
     """
@@ -42,7 +42,7 @@ class Source:
 
     @property
     def identifier(self) -> str:
-        """Return where to find it: ``"arXiv 2106.08567"``, the DOI, the ISBN, or else the place of publication."""
+        """Return the arXiv identifier (``"arXiv 2106.08567"``), the DOI, the ISBN, or else the place of publication."""
         named = {"arXiv": self.arxiv, "doi": self.doi, "ISBN": self.isbn}
         return next((f"{name} {value}" for name, value in named.items() if value is not None), self.where)
 

@@ -61,7 +61,7 @@ class Domain:
         keywords: JSON Schema keywords; :meth:`check` applies the comparisons among them.
         meaning: meaning of the number, for messages and for the schema; empty if ``accepted`` suffices.
         whole: whether values are integers; 1e4 counts as one.
-        also: a number that is accepted although it fails the comparisons.
+        also: an additional number that is accepted although it fails the comparisons.
     """
 
     accepted: str
@@ -248,7 +248,7 @@ class Names:
 
     Attributes:
         names: the accepted names.
-        meaning: what is named, for messages and for the schema.
+        meaning: what the names stand for, for messages and for the schema.
     """
 
     names: tuple[str, ...]
@@ -433,10 +433,12 @@ def _optional(kind: type) -> frozenset[str]:
 
 
 def check_fields(instance: object) -> None:
-    """Check the fields of a frozen dataclass against their domains, and keep each in its own type; ``None`` if default.
+    """Check the fields of a frozen dataclass, and store each value in the type of its domain.
+
+    ``None`` is accepted where it is the default.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
     """
     kind: Any = type(instance)
     optional = _optional(kind)

@@ -47,7 +47,7 @@ def fraction(value: object) -> Fraction | None:
 QUOTIENT = re.compile(r"^([0-9][0-9_]*(?:\.[0-9]+)?)(?:/([0-9][0-9_]*(?:\.[0-9]+)?)|(%))$")
 """Pattern of text such as ``1/60000``, ``256/60_000`` or ``0.5%``, as people write rates and deltas."""
 
-LONGEST = 60  # characters of such a text: more digits than any count has
+LONGEST = 60  # longest text of a quotient, in characters: more digits than any count has
 
 
 def quotient(text: str) -> Fraction | None:
@@ -64,10 +64,10 @@ def quotient(text: str) -> Fraction | None:
 
 
 def towards(value: Fraction, up: bool) -> float:
-    """Return the nearest double that represents at least a fraction (``up``), or at most that fraction.
+    """Return the nearest double whose decimal is at least a fraction (if ``up``), or at most that fraction.
 
-    A double represents the decimal that it prints as, see :func:`decimal`. The result is infinite if the largest double
-    does not suffice.
+    A double represents the decimal that it prints as, see :func:`decimal`. The result is infinite if no double
+    suffices.
 
     >>> towards(Fraction(1, 60000), True), towards(Fraction(1, 60000), False), towards(Fraction(1, 4), True)
     (1.6666666666666667e-05, 1.6666666666666664e-05, 0.25)

@@ -35,8 +35,8 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     A new file gets the mode that the umask allows. An existing one keeps its mode, and its owner and group if the
     system permits; users who could not read it before cannot read it afterwards. A symbolic link is followed. A file
     with several names (hard links) is written in place, so that all its names show the new content: this is the only
-    write that takes more than one step, and if it fails the old content is restored. Leftovers of earlier writes to the
-    same name that were killed are removed.
+    write that takes more than one step, and if it fails the old content is restored. Temporary files that killed writes
+    to the same name left behind are removed.
 
     Raises:
         InvalidInputError: the place cannot be written, for example a read-only file.
@@ -48,7 +48,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 def cause(error: OSError | ValueError | TypeError) -> str:
-    """Return why a file could not be read or written, starting in lower case and without the file's name."""
+    """Return the reason why a file could not be read or written, starting in lower case and without the file's name."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return place(reason[:1].lower() + reason[1:])
 
@@ -109,7 +109,10 @@ def _take_after(temporary: Path, old: os.stat_result) -> None:
 
 
 def _write_in_place(path: Path, content: bytes) -> None:
-    """Overwrite a file, and restore the old content on failure: there is room, as the file is truncated only last."""
+    """Overwrite a file, and restore the old content on failure.
+
+    Restoring needs no more room, since the file is not truncated until all of the new content is written.
+    """
     with path.open("r+b") as file:
         old = file.read()
         try:

@@ -30,23 +30,23 @@ class Interval:
 
     @classmethod
     def weighted(cls, lower: float, upper: float) -> Interval:
-        """Return an interval whose estimate cancels the leading errors of the ends, two to one by the error law."""
+        """Return an interval with an estimate in which the leading errors of the ends cancel: they are two to one."""
         return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
 
     def at_most(self, upper: float) -> Interval:
-        """Return the part of the interval up to ``upper``, a further bound on the truth; it is no wider."""
+        """Return the part of the interval up to ``upper``, another upper bound on the truth."""
         lower = min(self.lower, upper)
         return replace(self, lower=lower, estimate=min(max(self.estimate, lower), upper), upper=upper)
 
     def intersected(self, other: Interval) -> Interval:
-        """Return the intersection with another certified interval, with the estimate of the other, moved inside."""
+        """Return the intersection with another certified interval, whose estimate it takes, moved inside if needed."""
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """Certified ends and best guesses at many epsilons; all of one shape."""
+    """Certified ends and best guesses at many epsilons, as arrays of the same shape."""
 
     lower: Array
     estimate: Array
@@ -54,18 +54,18 @@ class Ends:
 
     @classmethod
     def of(cls, lower: Array, estimate: Array, upper: Array) -> Ends:
-        """Return the ends, with lower ends that rounding put above the upper ones moved down, and estimates between."""
+        """Return the ends in order: lower ends above the upper ones are moved down, and estimates in between."""
         lower = np.minimum(lower, upper)
         return cls(lower, np.minimum(np.maximum(estimate, lower), upper), upper)
 
     @property
     def width(self) -> Array:
-        """Return the distance between the ends; infinite without a lower end, 0 where both are minus infinity."""
+        """Return the distance between the ends: infinite without a lower end, 0 where both ends are minus infinity."""
         with np.errstate(invalid="ignore"):
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
     def first(self, engine: str) -> Interval:
-        """Return the ends at the first epsilon, named after an engine."""
+        """Return the interval at the first epsilon, with the name of an engine."""
         return Interval(float(self.lower[0]), float(self.estimate[0]), float(self.upper[0]), None, engine)
 
     def shared(self, other: Ends) -> Ends:
@@ -90,7 +90,7 @@ class Ends:
         )
 
     def over(self, below: Ends) -> Ends:
-        """Return the lower ends of ``below`` with the upper ends of these, and the estimates half way."""
+        """Return the lower ends of ``below`` with the upper ends of these, and estimates half way between the two."""
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isfinite(below.estimate), 0.5 * (below.estimate + self.estimate), self.estimate)
         return Ends.of(below.lower, middle, self.upper)

@@ -1,4 +1,4 @@
-"""Lazy imports: modules of some names are imported on first use, so an import loads only what a first answer needs.
+"""Lazy imports: some modules are imported only when one of their names is first used, so that the library loads fast.
 
 A package states for each such name which of its modules defines it, once for the program (a table passed to
 :func:`exports`) and once for type checkers (an import under ``TYPE_CHECKING``, which the import contracts treat like
@@ -28,11 +28,12 @@ def found(place: str) -> Any:
 
 
 def exports(package: str, table: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package some of whose names are imported late, each on first use.
+    """Return the ``__getattr__`` of a package that imports some of its names on first use.
 
     Args:
         package: the package's ``__name__``.
-        table: the module of each name, relative to the package; a name equal to that of its module is the module.
+        table: the module of each name, relative to the package; a name equal to its module's name stands for the
+            module itself.
 
     >>> exports("hockeystick.values", {"Side": "side"})("Side").__name__
     'Side'

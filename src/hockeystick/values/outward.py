@@ -1,6 +1,6 @@
 """Display of bounds: rounded outward in format strings and in print, as a small table in notebooks.
 
-``f"{bound:.2f}"`` is the number to quote rounded up, never to the nearest: a bound that is rounded down is no bound. An
+``f"{bound:.2f}"`` is the number to quote, rounded up and never to the nearest: a bound rounded down is no bound. An
 estimate, which lies on no known side of the truth, is rounded to the nearest.
 """
 
@@ -35,7 +35,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
     >>> rounded(2.3851, ".2f", UP), rounded(2.3851, ".2f", DOWN), rounded(1.21e-7, ".1e", UP)
     ('2.39', '2.38', '1.3e-7')
     """
-    from decimal import Decimal, localcontext  # late, as the next: whoever computes shows nothing
+    from decimal import Decimal, localcontext  # late, like the next: computing alone does not need them
 
     try:
         if spec.endswith(tuple("eEfFgG%")) and "." not in spec:
@@ -88,7 +88,7 @@ class Shows(NoNumber):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # what the dataclasses that inherit it have
+    if TYPE_CHECKING:  # attributes of the dataclasses that inherit from this class
 
         @property
         def quoted(self) -> float: ...  # noqa: D102

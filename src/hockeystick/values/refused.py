@@ -1,7 +1,8 @@
 """Base class of results that are not numbers: arithmetic, order and rounding raise a one-line error with the remedy.
 
-``bound + 1`` and ``bound <= 3.0`` have to name an end, since the answer depends on it; rounded down or to the nearest,
-a bound is no longer a bound. Type checkers do not see these methods, so they refuse such code before it runs.
+``bound + 1`` and ``bound <= 3.0`` must name an end, since the result depends on which end is meant; and a bound that is
+rounded down or to the nearest is no longer a bound. Type checkers do not see these methods, so they refuse such code
+before it runs.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class NoNumber:
     __slots__ = ()
 
     def _instead(self) -> str:
-        """Return a description of this and of what to use instead, as one sentence without its end."""
+        """Return a description of this result and of what to use instead, as a sentence without its full stop."""
         raise NotImplementedError
 
     if not TYPE_CHECKING:
@@ -39,7 +40,7 @@ class NoNumber:
 
 
 def refusal(said: str) -> Any:
-    """Return a method that raises the TypeError of :meth:`NoNumber._instead` for any operands of an operation."""
+    """Return a method that raises a TypeError with the text of :meth:`NoNumber._instead`, whatever its operands."""
 
     def refused(self: NoNumber, *others: object) -> NoReturn:
         raise TypeError(f"{self._instead()}; received {said}")

@@ -6,11 +6,11 @@ from enum import IntEnum
 
 
 class Side(IntEnum):
-    """A side of the truth: that of a bound, of a rounded law, or of a charged error.
+    """The side of the truth on which a bound lies, or to which a law is rounded or an error charged.
 
-    Spreading a likelihood ratio leads above the truth and merging it below; both survive composition. A side is neither
-    a direction (the order of two neighbouring datasets) nor a tail of a law. Its value is the sign of a correction
-    towards that side.
+    Spreading out likelihood ratios leads above the truth, and merging them leads below it; composition preserves both.
+    A side is neither a direction (the order of two neighbouring datasets) nor a tail of a law. Its value is the sign of
+    a correction towards that side.
     """
 
     BELOW = -1

@@ -26,7 +26,7 @@ class Bound(Shows):
         estimate: the best guess, between the two ends; no guarantee.
         upper: certified upper end; ``inf`` only if ``reason`` says why.
         guarantee: ``"certified"`` (proved given the stated accuracy of the elementary functions) or ``"proved"``
-            (ball arithmetic throughout), or ``"if batches are Poisson"`` if nobody has inspected the loader.
+            (ball arithmetic throughout), or ``"if batches are Poisson"`` if the loader was not inspected.
         accountant: the method that produced the numbers.
         direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
             ``"restore"``).

@@ -20,9 +20,9 @@ LOOKED_AT = 1000
 def choice(
     key: str, value: object, known: Sequence[str], cutoff: float = 0.6, elsewhere: Mapping[str, str] | None = None
 ) -> str:
-    """Return the line that refuses a value that is no known name, with the name that was probably meant.
+    """Return the error line for a value that is no known name; it suggests the name that was probably meant.
 
-    That is the name here of what has this name ``elsewhere``, or else the :func:`nearest` one.
+    If the value is a name in ``elsewhere``, the suggestion is its known equivalent there, or the :func:`nearest` one.
     """
     meant = elsewhere.get(value.lower().replace("_", "-")) if elsewhere and isinstance(value, str) else None
     close = meant if meant in known else nearest(value, known, cutoff)
@@ -31,21 +31,21 @@ def choice(
 
 
 def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name that a value misspells; ``None`` if there is none.
+    """Return the known name of which a value is a misspelling; ``None`` if there is none.
 
     Args:
         value: the value received.
         known: the names.
         cutoff: required similarity of the two, from 0 to 1.
 
-    A name contained in a longer one is not treated as a misspelling: something else is meant.
+    A known name contained in a longer value is not suggested: the value then means something else.
 
     >>> nearest("laplcae", ["laplace"]), nearest("RDP", ["gdp", "rdp"]), nearest("discrete-laplace", ["laplace"])
     ('laplace', 'rdp', None)
     """
     if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
         return None
-    import difflib  # late: most programs make no slip
+    import difflib  # late, since most programs misspell nothing
 
     names = list(known)
     alike = [name for name in names if name.lower() == value.lower()]  # no slip is nearer than that of a capital
