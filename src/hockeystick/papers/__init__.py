@@ -1,6 +1,6 @@
 """Published figures and tables, recomputed by this library alone: ``hockeystick reproduce``.
 
-Each paper has one file; ``koskela_table`` reconstructs the computation of one of their tables. An experiment runs the
+Each paper has one file; ``koskela_table`` reconstructs the computation behind a table. An experiment runs the
 published methods and the certified bracket on the same questions, writes all answers as CSV and draws its figure from
 them.
 """
@@ -30,7 +30,7 @@ FIGURES = (".svg", ".png")  # suffixes of drawn files
 
 
 def chosen(name: str) -> Sequence[Experiment]:
-    """Return the experiments with this name, of this paper, or all.
+    """Return the experiment of this name, the experiments of the paper of this name, or all for ``"all"``.
 
     Raises:
         InvalidInputError: the name is unknown.
@@ -52,7 +52,7 @@ def reproduce(
     Args:
         name: name of an experiment or a paper, or ``"all"``.
         output: folder, created if missing, for NAME.csv, NAME.svg and NAME.png of each experiment.
-        full: True for the published size; otherwise a few coarse points.
+        full: True for the published size, False for a few coarse points.
         say: function called with a text on the progress.
 
     Returns:

@@ -3,14 +3,14 @@
 DP-SGD with noise 0.5, rate 2e-5, delta 1e-8: epsilon and running time against the number of rounds, for Renyi, privacy
 buckets, PRV and connect-the-dots.
 
-The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform:
-:func:`buckets` here, with real and virtual errors in :func:`corrected`. The accountant ``privacy-buckets`` squares its
-law repeatedly and charges the rounding of every transform to delta, so that it has no answer from some 12,000 rounds
-on. Connect-the-dots uses the gap 1e-3, ten times that of the buckets.
+The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform. They
+are :func:`buckets` here, and :func:`corrected` with real and virtual errors. The accountant ``privacy-buckets``
+squares its law repeatedly and charges the rounding of every transform to delta, so that beyond some 12,000 rounds it
+has no answer. Connect-the-dots uses the gap 1e-3, ten times that of the buckets.
 
 The pictures of the announcement show Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
-curve discretised by both methods on one grid. Over e^eps the dots are connected by straight lines. That curve is the
-divergence of a law supported on the dots, which is what is composed.
+curve discretised by both methods on one grid. As a function of e^eps, the dots are connected by straight lines. The
+connected curve is the divergence of a law supported on the dots, and this law is composed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ METHODS = (
 
 INTERVAL = 1e-3  # gap of the announcement's grid of losses
 BUCKETS = "buckets, plain transform"  # label of the announcement's privacy buckets
-TILT = 2.5  # exponential tilt of the masses with which errors are composed
-GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
+TILT = 2.5  # exponential tilt of the masses in :func:`corrected`
+GRID, LENGTH = 1e-4, 20.0  # gap and half-width of the grid of losses of the announcement's buckets
 CORRECTED = "buckets with error correction"  # label of the buckets with real and virtual errors
 STYLES = {BUCKETS: "gdp", CORRECTED: "fourier"}  # accountant whose style each label uses
 
@@ -102,11 +102,11 @@ def buckets(setting: Setting, gap: float = GRID) -> float:
 
 
 def corrected(setting: Setting) -> tuple[float, float]:
-    """Return both ends of epsilon with the same grid and both errors, without a charge for wrap-around.
+    """Return both ends of epsilon on the same grid, with real and virtual errors, without a charge for wrap-around.
 
-    Masses are tilted by ``e^(t i h)`` before the transform and back after it, so that its charged rounding is small
-    beside
-    delta. With more tilt, two large losses together would wrap around the circle.
+    Masses are tilted by ``e^(t i h)`` before the transform and back after it, so that the charged rounding of the
+    transform is small compared with delta. With more tilt, the mass of two large losses that wraps around the circle
+    would matter.
     """
     ((_, composition),) = compositions(setting.plan().directions)
     ((pair, rounds),) = composition.rounds
@@ -129,8 +129,10 @@ def corrected(setting: Setting) -> tuple[float, float]:
 
 
 def power(mass: npt.NDArray[np.float64], count: int, half: int, t: float) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the composed masses at -half .. half on the circle of ``2 half`` points, and the error of each while
-    tilted."""
+    """Return the composed masses at -half .. half on the circle of ``2 half`` points, and a bound on their errors.
+
+    The bound is for each mass while tilted.
+    """
     losses = GRID * np.arange(-half, half + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
         tilted = np.exp(np.log(mass) + t * losses)
@@ -159,7 +161,7 @@ def panels(table: Table) -> Sequence[Panel]:
     ]
 
 
-SHOWN_NOISE, SHOWN_EPSILON, SHOWN_GAP = 1.0, 0.5, 0.5  # of the pictures: noise, epsilon, distance of the dots
+SHOWN_NOISE, SHOWN_EPSILON, SHOWN_GAP = 1.0, 0.5, 0.5  # noise, epsilon and distance of the dots in the pictures
 TRUE, DOTS, BUCKETED = "hockey-stick divergence", "connect-the-dots", "privacy-buckets"
 
 P_NAME, Q_NAME = "density of P", "e^eps times that of Q"  # labels of two densities
@@ -193,10 +195,10 @@ def pictures(full: bool, say: Say) -> Table:
 
 
 def masses(grid: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the masses at the points of a grid of the law whose divergence the connected dots are.
+    """Return the masses, at the points of a grid, of the law whose divergence is the curve of the connected dots.
 
-    That divergence is ``sum p_i (1 - x / x_i)_+`` over ``x = e^eps``: the slope grows by ``p_i / x_i`` at each dot.
-    What is left at the last dot is mass at infinity.
+    As a function of ``x = e^eps`` it is ``sum p_i (1 - x / x_i)_+``: the slope grows by ``p_i / x_i`` at each dot.
+    The divergence that remains at the last dot is mass at infinity.
     """
     x, delta = np.append(0.0, np.exp(grid)), np.append(1.0, divergence(grid))
     slopes = np.append(np.diff(delta) / np.diff(x), 0.0)
@@ -227,8 +229,10 @@ def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
 
 
 def picture_panels(table: Table) -> Sequence[Panel]:
-    """Return the panels of the divergence as an area between two edges, of its curve over e^eps by both methods, and of
-    the law that the connected dots are the curve of."""
+    """Return three panels: the divergence as an area, its curve by both methods, and the law of the connected dots.
+
+    The area lies between the densities of P and e^eps Q; the curve is drawn over e^eps.
+    """
     left = table.where(picture="divergence")
     p, q = (left.where(curve=curve) for curve in (P_NAME, Q_NAME))
     edges = [

@@ -50,7 +50,7 @@ class Setting:
         noise: standard deviation of the noise / clipping norm.
         rate: probability that a record is sampled.
         rounds: number of rounds.
-        adjacency: direction that the published methods compose; the certified bracket always covers both.
+        adjacency: direction that the published methods compose; the certified bracket covers both directions.
     """
 
     noise: float
@@ -90,10 +90,10 @@ class Method:
     batches: bool = False
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Return its answer, the options and the adjacency.
+        """Return the method's answer, its options and the adjacency.
 
-        The time is the shortest of ``times`` calls. Timings of the certified bracket, and all repeated ones, use
-        slightly other noise (``report/cold.py``), so that no cached law answers.
+        The time in the answer is the shortest of ``times`` calls. Timings of the certified bracket, and all repeated
+        timings, use slightly different noise (``report/cold.py``), so that they do not profit from cached laws.
         """
         certified = self.label == CERTIFIED
         options = {} if certified else dict(self.options(setting))
@@ -168,13 +168,13 @@ def add(table: Table, method: Method, setting: Setting, quantity: str, at: float
 
 
 def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: Sequence[str] = ()) -> list[Line]:
-    """Return the methods of a table as lines over one of its columns."""
+    """Return the answers of each method in a table as a line over one of the columns."""
     out = []
     for label in table.values("method"):
         if label == CERTIFIED or label in skip:
             continue
         own = table.where(method=label)
-        lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # 0 is no information
+        lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 says nothing
         two_sided = any(low > 0 for low in lower)
         style = (styles or {}).get(str(label), "")
         out.append(Line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None, style))
@@ -198,7 +198,7 @@ def timed(table: Table, x: str = "rounds") -> list[Line]:
 
 
 def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
-    """Return the relative distance of methods from the middle of the certified bracket, over a column."""
+    """Return each method's relative distance from the middle of the certified bracket, as a line over a column."""
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
     for label in labels:
@@ -209,10 +209,10 @@ def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] |
 
 
 def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
-    """Return ``|log(value / truth)|`` of methods over a column, where factors too small or too large count alike.
+    """Return ``|log(value / truth)|`` of each method over a column; too small by a factor counts like too large by it.
 
-    A method with two ends counts by the number between them. An answer of 0 below a positive truth is infinitely far
-    off and not drawn.
+    For a method with two ends, the value is its estimate between them. An answer of 0 below a positive truth is
+    infinitely far off and not drawn.
     """
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
@@ -228,7 +228,7 @@ def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, 
 
 
 def spread(full: bool, low: float, high: float, most: int, least: int = 4, logarithmic: bool = True) -> list[int]:
-    """Return whole numbers from low to high, ``most`` of them at full size, ``least`` at the small one."""
+    """Return whole numbers spread from low to high: ``most`` of them at full size, ``least`` at the small size."""
     places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
     return sorted({round(float(at)) for at in places})
 

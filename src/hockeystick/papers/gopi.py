@@ -1,9 +1,9 @@
 """Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy [GLW21]: all figures.
 
-Figure 1: rate 1e-3, noise 0.8, delta 1e-7, the mesh of both methods 4e-5 in (a), ``eps_error`` 0.1 and ``delta_error``
-delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3: bounds on delta against
-the number of points after 1,000 rounds, and times. Web version: error bounds against few and many compositions, rate
-0.01, mesh 8e-4, 10, 100 and 1000 rounds (Figure 4), and deltas far down at rate 1 (Figure 6).
+Figure 1: rate 1e-3, noise 0.8, delta 1e-7; (a) the mesh of both methods is 4e-5; (b) ``eps_error`` is 0.1 and
+``delta_error`` is delta / 1000. Figure 2: rate 1, compared with the closed form. Figure 3: epsilon 1.5, rate 4e-3:
+bounds on delta after 1,000 rounds against the number of points, and times. Web version: error bounds for few and many
+compositions, rate 0.01, mesh 8e-4, 10, 100 and 1000 rounds (Figure 4), and very small deltas at rate 1 (Figure 6).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"  # citation of the figures
 NOISE = 0.8  # noise multiplier of all figures
 TARGET = 1e-7  # delta of the figures with epsilon
 MESH, COARSE_MESH = 4e-5, 8e-4  # gaps of the lattices of losses, in Figure 1a and in the error bounds
-EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # option of prv, and the quotient of delta and its delta_error
+EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # options of prv: its eps_error, and delta divided by its delta_error
 EPSILON_ASKED = 1.5  # epsilon of the figures with delta
 WIDTH = 0.2  # width of the intervals whose times are compared
 PUBLISHED = "fourier, density bounds"  # label of the Fourier accountant's bounds as published
 PLAIN = "plain Fourier transform"  # label of the transform without error bounds
 CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
-RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of its domain, and number of points
+RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of the domain and number of points of the plain transform
 FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # largest epsilons of Figure 6
 ROUNDS_3A = 1000  # rounds of Figure 3a
-MOST_POINTS = 1e8  # points of a window that may be asked for
-WINDOW = 2.0  # length of a window beyond epsilon, as in Theorem 5.5
+MOST_POINTS = 1e8  # largest number of points of a window
+WINDOW = 2.0  # distance by which a window extends beyond epsilon, as in Theorem 5.5
 
 STYLES = {PUBLISHED: "rdp"}  # accountant whose style a label uses
 
@@ -55,24 +55,24 @@ EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
 
 
 def theorem_error(mesh: float, delta: float, rounds: int) -> float:
-    """Return the ``eps_error`` for which Theorem 5.5 uses this mesh."""
+    """Return the ``eps_error`` for which Theorem 5.5 prescribes this mesh."""
     return mesh * math.sqrt(rounds / 2 * math.log(12 * DELTA_SHARE / delta))
 
 
 def window(setting: Setting, epsilon: float, mesh: float, delta: float) -> dict[str, float]:
-    """Return half-width and points that give the Fourier accountant this mesh."""
+    """Return the half-width and the number of points with which the Fourier accountant has this mesh."""
     length = epsilon + WINDOW + theorem_error(mesh, delta, setting.rounds)
     points = 2 * math.ceil(length / mesh)
     return {"length": points * mesh / 2, "points": points}
 
 
 def renyi(setting: Setting, delta: float) -> float:
-    """Return an upper bound on epsilon, for the width of a window."""
+    """Return an upper bound on epsilon by Renyi moments, which determines the width of a window."""
     return ask(setting.plan(), "epsilon", delta, "rdp").value
 
 
 def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
-    """Return both methods on one mesh."""
+    """Return PRV and the Fourier accountant, on the same mesh."""
 
     def prv(setting: Setting) -> Mapping[str, float]:
         return {"eps_error": theorem_error(mesh, delta, setting.rounds), "delta_error": delta / DELTA_SHARE}
@@ -81,12 +81,12 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
 
 
 def window_of(mesh: float, delta: float) -> Callable[[Setting], Mapping[str, float]]:
-    """Return half-width and points of a window with this mesh for each setting."""
+    """Return a function from a setting to the half-width and number of points of a window with this mesh."""
     return lambda setting: window(setting, renyi(setting, delta / DELTA_SHARE), mesh, delta)
 
 
 def figure_1a(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds, the three methods on the mesh 4e-5."""
+    """Return epsilon against rounds by three methods on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
     prv, fourier = same_mesh(mesh, TARGET)
@@ -94,7 +94,7 @@ def figure_1a(full: bool, say: Say) -> Table:
 
 
 def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
-    """Return the Fourier accountant's bounds on the density, with the points and the window of its other bounds."""
+    """Return the Fourier accountant with bounds on the density, as published; ``options`` gives points and window."""
     return Method(PUBLISHED, "fourier", lambda setting: {**options(setting), "rounding": 2})
 
 
@@ -137,13 +137,13 @@ def figure_3b(full: bool, say: Say) -> Table:
     settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 64, 8192 if full else 4096, 8, 3)]
 
     def fourier(setting: Setting) -> Mapping[str, float]:
-        mesh = WIDTH / setting.rounds  # the two roundings of a loss differ by a mesh
+        mesh = WIDTH / setting.rounds  # a loss rounded up and the same loss rounded down differ by one mesh
         return window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
 
     def density(setting: Setting) -> Mapping[str, float]:
-        mesh = 2 * WIDTH / (setting.rounds * densest(setting))  # log delta is off by the rounds times mesh and density
+        mesh = 2 * WIDTH / (setting.rounds * densest(setting))  # log delta is off by rounds times mesh times density
         found = window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
-        return {**found, "points": min(found["points"], MOST_POINTS)}  # far beyond what is answered
+        return {**found, "points": min(found["points"], MOST_POINTS)}  # the limit is far beyond what is answered
 
     options = {"eps_error": WIDTH / 2, "delta_error": TARGET / DELTA_SHARE}
     methods = (Method("prv", options=lambda setting: options), Method("fourier", options=fourier), published(density))
@@ -151,7 +151,7 @@ def figure_3b(full: bool, say: Say) -> Table:
 
 
 def figure_floats(full: bool, say: Say) -> Table:
-    """Return very small deltas, at rate 1 and with sampling, which the rounding of a Fourier transform destroys."""
+    """Return very small deltas, at rate 1 and with sampling, that drown in the rounding of a Fourier transform."""
     table = Table(COLUMNS)
     for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
         places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
@@ -276,7 +276,7 @@ def panels_floats(table: Table) -> Sequence[Panel]:
 
 
 def panels_bounds(table: Table) -> Sequence[Panel]:
-    """Return the panels of few and many rounds, with a privacy curve for each number of rounds."""
+    """Return a panel for few and one for many rounds, with a privacy curve for each number of rounds."""
     out = []
     for rounds in table.values("rounds"):
         own = table.where(rounds=rounds)

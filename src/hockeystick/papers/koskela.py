@@ -1,12 +1,14 @@
 """Koskela, Jalko, Honkela 2020 [KJH20] in its first version, Computing Exact Guarantees for Differential Privacy.
 
-Table 1: epsilon at delta 1e-6 after 10,000 rounds at rate 0.01, noise 1 and 2, as the number of points n and the
-half-width L of the window grow, all twenty cells. Figures 1 and 2: rate 0.01, noise 1, 2 and 3, up to 4,000 rounds, for
-add/remove beside TensorFlow's moments accountant, and for substitution beside the Renyi accountant of Wang, Balle,
-Kasiviswanathan 2019 [WBK19]; L = 20, n = 5e6. Figure 3: as Figure 1 up to 50,000 rounds, with L = 40.
+Table 1, all twenty cells: epsilon at delta 1e-6 after 10,000 rounds at rate 0.01, noise 1 and 2, as the number of
+points n and the half-width L of the window grow. Figures 1 and 2: rate 0.01, noise 1, 2 and 3, up to 4,000 rounds, L =
+20, n = 5e6. Figure 1 is for add/remove, beside TensorFlow's moments accountant; Figure 2 is for substitution, beside
+the Renyi accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19]. Figure 3: as Figure 1 up to 50,000 rounds, with L =
+40.
 
-The published epsilons of Table 1 have two errors (``koskela_table.py``). A sample lies before the edge of the loss,
-where its density is 0. Newton's iteration stops once the residual in delta is small, however large it is in epsilon.
+The published epsilons of Table 1 have two errors (``koskela_table.py``). One sample lies before the edge of the loss,
+where the density is 0. Newton's iteration stops once the residual in delta is small, even if the error in epsilon is
+large.
 The table follows the published procedure and separates the errors:
 
     published - truth = (published - procedure) + from_stopping + from_spurious + root_error.
@@ -57,7 +59,7 @@ STYLES = {MOMENTS.label: "zcdp", SUBSAMPLED_RENYI.label: "zcdp"}  # accountant w
 RESIDUAL = 1e-9
 """Residual at which the iteration stops; anything from 3.35e-10 to 1.22e-9 gives the same twenty published values."""
 
-POINTS_OF_TABLE = 4_000_000  # points of the left half, which varies L
+POINTS_OF_TABLE = 4_000_000  # number of points in the left half of the table, where L varies
 BY_LENGTH: Mapping[float, tuple[float, float]] = {
     2.5: (2.49628225, 2.34124153),
     5.0: (4.97128256, 2.44670580),
@@ -126,12 +128,12 @@ class Followed(NamedTuple):
 
     @property
     def stopped(self) -> Iterate:
-        """Iterate at which it stopped."""
+        """Iterate at which the published procedure stopped."""
         return next(step for step in self.steps if abs(step.residual) <= RESIDUAL)
 
     @property
     def before(self) -> Iterate:
-        """Last iterate before it stopped."""
+        """Last iterate before :attr:`stopped`."""
         return self.steps[self.steps.index(self.stopped) - 1]
 
     @property
@@ -141,14 +143,14 @@ class Followed(NamedTuple):
 
 
 def follow(noise: float, points: int, length: float) -> Followed:
-    """Return one entry of Table 1, to well below the published digits."""
+    """Return the iteration behind one entry of Table 1, far more accurate than the published digits."""
     samples = Samples.of(noise, RATE, length, points)
     published, own = (newton(tail, TARGET, length) for tail in composed(samples, ROUNDS_OF_TABLE))
     return Followed(samples, published, own[-1].epsilon)
 
 
 def table_1(full: bool, say: Say) -> Table:
-    """Return every printed cell, n at L = 20 and then L at n = 4,000,000; two rows of each half at the small size."""
+    """Return every printed cell: n varies at L = 20, then L at n = 4,000,000; at small size, two rows of each."""
     table = Table(TABLE_COLUMNS)
     by_points = [(n, LENGTH) for n in (BY_POINTS if full else list(BY_POINTS)[:2])]
     by_length = [(POINTS_OF_TABLE, length) for length in (BY_LENGTH if full else list(BY_LENGTH)[:4:3])]
@@ -195,18 +197,18 @@ def _entry(table: Table, half: str, noise: float, points: int, length: float) ->
 
 @dataclass(frozen=True)
 class WarmStart(Method):
-    """Method whose iteration starts at the epsilon found before for fewer rounds.
+    """Method whose iteration starts at the epsilon found for fewer rounds.
 
-    Adding losses does not decrease delta, so this epsilon is at most the wanted one.
+    Additional rounds do not decrease delta, so that this start is at most the wanted epsilon.
 
     Attributes:
-        reached: rounds and epsilon of the last question, by noise.
+        reached: rounds and epsilon of the previous call, by noise.
     """
 
     reached: dict[float, tuple[int, float]] = field(default_factory=dict, compare=False)
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Return its answer, the options and the adjacency."""
+        """Return the method's answer, its options and the adjacency."""
         rounds, epsilon = self.reached.get(setting.noise, (0, 0.0))
         begin = {"start": epsilon} if 0 < rounds < setting.rounds else {}
         warm = Method(self.label, self.accountant, lambda given: {**self.options(given), **begin}, self.batches)
@@ -216,7 +218,7 @@ class WarmStart(Method):
 
 
 def estimate(full: bool, length: float = LENGTH) -> Method:
-    """Return the published method: densities on the published window, on a mesh ten times coarser at the small size.
+    """Return the published method: densities on the published window; at the small size, the mesh is ten times coarser.
 
     Newton's iteration continues from the epsilon of fewer rounds, as in Section 8.
     """
@@ -247,7 +249,7 @@ def figure_3(full: bool, say: Say) -> Table:
 
 
 def panels_table(table: Table) -> Sequence[Panel]:
-    """Return the panels of the distance to the truth: as published, by the procedure, and without its errors."""
+    """Return the panels of the distance to the truth: as published, by the procedure, and without its two errors."""
     out = []
     for half, x, xlabel in (("n", "points", "points $n$ at $L$ = 20"), ("L", "length", "half-width $L$ of the window")):
         for noise in (1.0, 2.0):
@@ -270,7 +272,7 @@ def panels_table(table: Table) -> Sequence[Panel]:
 
 
 def panels_by_noise(table: Table) -> Sequence[Panel]:
-    """Return, for each noise, the panels of epsilon and of the methods' distance from it."""
+    """Return, for each noise, the panel of epsilon and that of the methods' distances from the certified epsilon."""
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)

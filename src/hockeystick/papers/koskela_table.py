@@ -1,10 +1,10 @@
 """The computation behind Table 1 of Koskela, Jalko, Honkela 2020 [KJH20], version 1, without its rounding errors.
 
-The privacy loss of a round at rate q with noise sigma has the density, with x the outcome of loss s,
+With x the outcome whose loss is s, the privacy loss of a round at rate q with noise sigma has the density
 
     f(s) = e^s phi(x / sigma) / sigma dx/ds,   x = sigma^2 log u + 1/2,   u = (e^s - (1 - q)) / q,   s > log(1 - q),
 
-and dx/ds = sigma^2 e^s / (q u). It is sampled at s_j = -L + j h, h = 2 L / n. The published samples start at
+and dx/ds = sigma^2 e^s / (q u). The density is sampled at s_j = -L + j h, h = 2 L / n. The published samples start at
 ``j = floor(n (L + log(1 - q)) / (2 L))``: one point *before* the edge log(1 - q), where f is 0, u is negative and the
 formula takes the logarithm of a negative number, ``log u = log|u| + i pi``. The real part was kept.
 With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
@@ -14,16 +14,16 @@ With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
 
     Re f(s) = sigma e^(2 s) / (q |u| sqrt(2 pi)) e^(pi^2 sigma^2 / 2 - (a / sigma)^2 / 2) sin(pi sigma^2 log|u|).
 
-h times that is the mass of a *spurious sample*, of either sign; it is small if the edge lies near the grid.
+h times this real part is the mass of a *spurious sample*, of either sign; it is small if the edge is near a grid point.
 
 The k-th power is taken by Fourier transform. Newton's iteration in epsilon starts from 0, sums from the second grid
 point at or below epsilon, and stops when the residual is small. The authors' code (DPBayes/PLD-Accountant, commit
 3182ed2b, compute_epsilon.py) shows the grid, the start and an absolute tolerance; that version includes two points
 before the edge.
 
-A transform in doubles errs by about 1e-16 in each bin, its k-th power by k times that: 1e-12 after 10,000 rounds, which
-is 3e-7 of epsilon at noise 1. To keep it apart from the method, the few bins whose power counts are summed one by one
-here, less 1.
+A transform in doubles errs by about 1e-16 in each bin, its k-th power by k times as much: 1e-12 after 10,000 rounds,
+which is 3e-7 of epsilon at noise 1. To separate this error from those of the method, only the few bins whose power is
+not negligible are computed here, each as a sum from which 1 is subtracted term by term.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ComplexArray = npt.NDArray[np.complex128]
 LEAST_MASS = 1e-30  # smallest mass of a sample that is kept
 LEAST_POWER = 1e-22  # smallest power of a bin that is kept
 BINS = 16  # bins summed at a time
-STANDS = 1e-11  # step at which the iteration has converged
+STANDS = 1e-11  # the iteration has converged when a step is at most this
 MOST_STEPS = 60  # largest number of steps of the iteration
 
 
@@ -54,8 +54,8 @@ class Samples:
     Attributes:
         length: L.
         points: n.
-        losses: grid points above the edge whose mass counts, shape (m,).
-        mass: density there times h, shape (m,).
+        losses: grid points above the edge with a mass that is not negligible, shape (m,).
+        mass: density at these points times h, shape (m,).
         before: grid point before the edge.
         spurious: mass assigned to that point.
     """
@@ -69,7 +69,7 @@ class Samples:
 
     @classmethod
     def of(cls, noise: float, rate: float, length: float, points: int) -> Samples:
-        """Return the samples of the loss as published, with the spurious one apart."""
+        """Return the samples of the loss as published, with the spurious sample kept separate."""
         step = 2 * length / points
         edge = math.log1p(-rate)
         first = math.floor(edge / step)
@@ -86,7 +86,7 @@ class Samples:
 
 
 class Tail:
-    """Sum of the losses on the circle, from the last grid point below 0 on."""
+    """Law of the summed losses on the circle, from the last grid point below 0 upward."""
 
     def __init__(self, mass: Array, step: float) -> None:
         self._step = step
@@ -94,22 +94,24 @@ class Tail:
         self._weighed = mass * np.exp(-step * np.arange(-1.0, len(mass) - 1.0))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return both published sums: ``sum (1 - e^(eps - s)) C(s)``, and minus its derivative, ``sum e^(eps - s)
-        C(s)``."""
-        first = math.floor(epsilon / self._step)  # index of the grid point before it
+        """Return both published sums: ``sum (1 - e^(eps - s)) C(s)`` and minus its derivative.
+
+        The second is ``sum e^(eps - s) C(s)``.
+        """
+        first = math.floor(epsilon / self._step)  # index of the grid point before the last one at or below epsilon
         slope = math.exp(epsilon) * float(self._weighed[first:].sum())
         return float(self._mass[first:].sum()) - slope, slope
 
 
 class Iterate(NamedTuple):
-    """Step of Newton's iteration: epsilon, and delta there less the target."""
+    """Step of Newton's iteration: epsilon, and the residual, delta at this epsilon minus the target."""
 
     epsilon: float
     residual: float
 
 
 def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
-    """Return the iterates of the published procedure, in epsilon and from 0, until they converge."""
+    """Return the iterates of the published procedure, which is Newton's in epsilon from 0, until they converge."""
     steps: list[Iterate] = []
     epsilon = 0.0
     while len(steps) < MOST_STEPS:
@@ -123,7 +125,7 @@ def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
 
 
 def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
-    """Return the tails after all rounds, of the published samples and of those without the spurious one."""
+    """Return the tails after all rounds, once from all published samples and once without the spurious sample."""
     powers: tuple[list[ComplexArray], list[ComplexArray]] = ([], [])
     excess = math.fsum([-1.0, *samples.mass])
     while True:
@@ -140,7 +142,7 @@ def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
 
 
 def _less_total(samples: Samples, theta: float) -> complex:
-    """``sum mass (e^(-i theta s) - 1)``, each term to a few roundings."""
+    """``sum mass (e^(-i theta s) - 1)``, with each term accurate to a few roundings."""
     tangent = np.tan(0.5 * theta * samples.losses)  # e^(-2 i a) - 1 = -2 (tan^2 a + i tan a) / (1 + tan^2 a)
     weighed = samples.mass * tangent / (1 + tangent * tangent)
     return complex(-2 * float((weighed * tangent).sum()), -2 * float(weighed.sum()))

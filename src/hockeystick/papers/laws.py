@@ -1,11 +1,11 @@
-"""What an accountant's width costs, on plans of all five documents; and PRV's first-order bound, attained.
+"""Cost of an accountant's width on plans of all five documents, and a plan that nearly attains PRV's first-order bound.
 
-The width of the certified interval of epsilon at the plan's delta, against the points of the lattices and against time.
-With h the gap, k the rounds and omega the density of one loss, the published Fourier bounds are ``k h sup omega`` wide
-in log delta, rounded masses ``k h`` in epsilon, PRV ``sqrt(k) h``, connect-the-dots ``k h^2``; each up to a factor. The
-contour has no gap.
+The figures show the width of the certified interval of epsilon at the plan's delta, against the points of the lattices
+and against time. Each of the following holds up to a factor, with h the gap, k the rounds and omega the density of one
+loss. The published Fourier bounds are ``k h sup omega`` wide in log delta. In epsilon, rounded masses are ``k h`` wide,
+PRV ``sqrt(k) h``, and connect-the-dots ``k h^2``. The contour has no gap.
 
-Laws with atoms nearly attain PRV's bound: a loss of randomised response lies as far from the points of a lattice in
+Laws with atoms nearly attain PRV's bound: a loss of randomised response is equally far from the points of a lattice in
 every round.
 """
 
@@ -61,7 +61,7 @@ METHODS = (DENSITY, MASSES, "evolving", "prv", "connect-the-dots", "contour")
 
 LAWS = (DENSITY, MASSES, "prv", "connect-the-dots")  # methods of the laws of :func:`orders`, in order
 STYLES = {DENSITY: "rdp", MASSES: "fourier", "evolving": "privacy-buckets"}  # accountant whose style a label uses
-POINTS = [1 << power for power in range(12, 22, 2)] + [2_700_000]  # of a window; more are refused
+POINTS = [1 << power for power in range(12, 22, 2)] + [2_700_000]  # numbers of points of a window; more are refused
 ERRORS = [0.8 / 4**power for power in range(6)]  # eps_error of evolving
 MOST_POINTS, MOST_SECONDS = 1e7, 10.0  # ends of the axes
 GAPS = [10.0**-power for power in (1, 2, 4, 6, 8, 10, 12)]  # relative widths asked of the contour
@@ -84,12 +84,12 @@ def laws(full: bool, say: Say) -> Table:
 
 
 def sizes(method: str) -> Sequence[float]:
-    """Return how finely a method is asked: points, an error of epsilon, or a relative width."""
+    """Return the accuracies at which a method is run: numbers of points, errors of epsilon, or relative widths."""
     return {"evolving": ERRORS, "contour": GAPS}.get(method, POINTS)
 
 
 def one(table: Table, name: str, asked: Asked, method: str, size: float) -> None:
-    """Add the answer of a method, and the time of the same question at slightly other noise."""
+    """Add the answer of a method, with the time for the same question at slightly different noise."""
     setting, delta, length = asked
     accountant = method.partition(",")[0]
     options: dict[str, Any]
@@ -143,7 +143,7 @@ def evolved(asked: Asked, eps_error: float, epsilon: float) -> float:
 
 
 def on_contour(asked: Asked, gap: float, epsilon: float) -> float:
-    """Return the points of the contour at an epsilon, for a width of log delta that is this share of it."""
+    """Return the number of points of the contour at an epsilon, for a width of log delta of ``gap`` relative to it."""
     ((_, composition),) = compositions(asked.setting.plan().directions)
     return len(ContourEngine(composition).at(epsilon, gap)[1].s)
 
@@ -160,7 +160,7 @@ def densest(setting: Setting) -> float:
 
 
 def orders(asked: Asked, points: float) -> dict[str, float]:
-    """Return the four error laws at so many points of the window."""
+    """Return the widths that the four error laws predict with so many points of the window."""
     k, h = asked.setting.rounds, 2 * asked.length / points
     return {
         "$kh\\,\\sup\\omega$": k * h * densest(asked.setting),
@@ -171,7 +171,10 @@ def orders(asked: Asked, points: float) -> dict[str, float]:
 
 
 def fitted(table: Table, plan: str, method: str) -> tuple[float, float]:
-    """Return the slope of a method's width over its points in logarithms, and the last width over the method's law."""
+    """Return two numbers that compare a method with its error law.
+
+    The first is the slope of log width against log points; the second is the last width divided by the predicted one.
+    """
     own = table.where(lambda row: row["width"] != "", plan=plan, method=method)
     points, widths = own.numbers("points"), own.numbers("width")
     slope = float(np.polyfit(np.log(points), np.log(widths), 1)[0])
@@ -221,12 +224,12 @@ ATOM_COLUMNS = ("method", "rounds", "lower", "value", "estimate", "off")  # colu
 
 
 def response(rounds: int) -> Plan:
-    """Return rounds of randomised response, whose losses lie in the middle between two points of the lattice."""
+    """Return a plan of randomised response whose losses lie in the middle between two points of the lattice."""
     return Plan([Round(RandomizedResponse(RESPONSE), count=rounds)], "replace-one")
 
 
 def split(rounds: int) -> float:
-    """Return epsilon of losses that are split between the two points around them with the mean kept: an estimate."""
+    """Return an estimate of epsilon: each loss is split between the two points around it, with the mean kept."""
     ((_, composition),) = compositions(response(rounds).directions)
     ((pair, _),) = composition.rounds
     loss, mass = pair.atoms.loss / MESH, np.exp(pair.atoms.log_p)
@@ -242,7 +245,7 @@ def split(rounds: int) -> float:
 
 
 def atoms(full: bool, say: Say) -> Table:
-    """Return how far the middle of PRV's interval, and the split cells, are from the truth, over the rounds."""
+    """Return the distances from the truth of the middle of PRV's interval and of the split losses, over the rounds."""
     table = Table(ATOM_COLUMNS)
     for rounds in spread(full, 30, 30_000, 10, 3):
         say(f"{rounds} rounds")

@@ -4,8 +4,8 @@ The two approximations of the talk are ``saddle-point`` with ``order=1``, steepe
 normal law of the tilted sum, here with its certified error. The default, with one more term of steepest descent, is an
 addition of this library.
 
-Epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; privacy curves after 2,000 rounds for noise 0.65 and 1,
-down to delta 1e-60.
+The figures: epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; and privacy curves after 2,000 rounds for
+noise 0.65 and 1, down to delta 1e-60.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def epsilon_panels(table: Table) -> Sequence[Panel]:
     """Return the panels of epsilon against rounds, and of its error."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-5}}$"
     top = max(table.numbers("rounds"))
-    normal = table.where(method=ORDER_0)  # its certified ends are far apart: the talk has what lies between
+    normal = table.where(method=ORDER_0)  # its certified ends are far apart; the talk shows the value in between
     shown = [
         Line(ORDER_0, line.x, normal.numbers("estimate"), style=STYLES[ORDER_0]) if line.label == ORDER_0 else line
         for line in lines(table, "rounds", STYLES)

@@ -67,7 +67,7 @@ class Table:
 def _kept(cell: Cell) -> Cell:
     """The cell, empty if it is nan."""
     if isinstance(cell, float):
-        return "" if math.isnan(cell) else float(cell)  # not NumPy's, whose repr names the type
+        return "" if math.isnan(cell) else float(cell)  # not a NumPy float, whose repr names the type
     return cell
 
 
