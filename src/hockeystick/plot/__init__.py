@@ -1,9 +1,9 @@
 """Figures of plans, of sweeps, and of several methods on one plan.
 
 ``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and return a matplotlib figure (``shown.py``), as do
-``heat_map`` and ``pareto`` for sweeps (``sweeps.py``); :func:`save` writes it. Underneath, a ``Panel`` describes the
-content of a figure, and ``drawn`` draws it with matplotlib (the extra ``plot``). The command line, the benchmark and
-the papers' figures use these, too.
+``heat_map`` and ``pareto`` for sweeps (``sweeps.py``); :func:`save` writes a figure to a file. Underneath, a ``Panel``
+describes the content of a figure, and ``drawn`` draws it with matplotlib (the extra ``plot``). The command line, the
+benchmark and the papers' figures use both, too.
 """
 
 from hockeystick.plot.draw import drawn as drawn

@@ -36,12 +36,12 @@ class Asked:
 
 
 def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
-    """Ask for ``plan.epsilon`` at a delta, or ``plan.delta`` at an epsilon; an unsupported plan has no answer.
+    """Compute ``plan.epsilon`` at a delta, or ``plan.delta`` at an epsilon; an unsupported plan gives a reason instead.
 
     Args:
         plan: the plan.
         quantity: ``"epsilon"`` or ``"delta"``.
-        at: value of the other one.
+        at: the delta at which epsilon is computed, or the epsilon at which delta is.
         accountant: name of the accountant.
         options: options of the accountant.
     """
@@ -57,7 +57,7 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
 
 
 def ask_beside_others(plan: Plan, quantity: str, at: float, accountant: str) -> Asked:
-    """Ask like :func:`ask`, but return a bug of one accountant as its answer, so that the others' answers remain.
+    """Like :func:`ask`, but return an unexpected exception as a failed answer, so that other answers remain.
 
     Raises:
         HockeystickError: the question itself is invalid for every accountant.

@@ -24,10 +24,10 @@ HEIGHT = 2.35  # of one panel's axes with their labels, in inches
 LEGEND_ROW = 0.155  # height of a row of the legend in inches
 MARKS = 9  # approximate number of marks on a line
 THIN, BRACKET_WIDTH = 1.2, 0.8  # widths in points of the last line and of the bracket
-RIM = 0.3  # width by which a line exceeds the next one, which may cover it
+RIM = 0.3  # width in points by which a line exceeds the next line, so that it shows where the next covers it
 NOTHING = (0.1, 1.0)  # ends of an empty logarithmic axis
 BESIDE = 4.0  # points between a mark and its text
-MAX_PLAIN_END = 1e9  # end of a linear axis from which on ticks are powers of ten, since longer numbers do not fit
+MAX_PLAIN_END = 1e9  # linear axes beyond this have powers of ten as ticks, since longer numbers do not fit
 
 
 def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
@@ -54,7 +54,7 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
         for number, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, number + 1)
             _frame(axes, panel)
-            above = len(panel.lines) - (panel.bracket is None)  # what is drawn over the first line
+            above = len(panel.lines) - (panel.bracket is None)  # number of lines and bands drawn over the first line
             for place, line in enumerate(panel.lines):
                 if line.answered:
                     style, wide = (
@@ -102,7 +102,7 @@ def _frame(axes: Axes, panel: Panel) -> None:
 
 
 def _dash(style: Style, width: float) -> Dash:
-    """Dash of a style with the same length for every line width, since matplotlib counts in widths."""
+    """Dash of a style with a length that does not depend on the line width, in which matplotlib measures dashes."""
     if isinstance(style.dash, str):
         return style.dash
     start, lengths = style.dash
@@ -182,7 +182,7 @@ def _alone(y: Array) -> list[int]:
 
 
 def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
-    """The values, with gaps for missing ones and those that the scale cannot show."""
+    """The values as arrays, with gaps for missing values and for values that the scale cannot show."""
     at, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     shown = np.isfinite(values) & ((values > 0) if panel.yscale == "log" else True)
     return at, np.where(shown, values, np.nan)
@@ -234,6 +234,6 @@ def plain(value: float) -> str:
     if 1e-3 <= value < 1e5:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)
-    mantissa = f"{float(Decimal(value).scaleb(-exponent)):.3g}"  # the power may be below the range of a double
+    mantissa = f"{float(Decimal(value).scaleb(-exponent)):.3g}"  # the power of ten may be below the range of a double
     power = f"10$^{{{exponent}}}$"
     return power if mantissa == "1" else f"{mantissa}·{power}"

@@ -1,4 +1,7 @@
-"""Figures: an empty one to draw on, and files by suffix, written atomically, the same bytes from the same data."""
+"""Empty figures to draw on, and atomic writing of figures in the format of the file's suffix.
+
+The same data give the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,12 @@ NO_DATES: dict[str, dict[str, Any]] = {
 """Metadata by suffix; None removes what matplotlib would write by itself, such as the time."""
 
 
-DOTS = 144  # per inch in notebooks: twice those of an ordinary screen, for finer ones
+DOTS = 144  # dots per inch in notebooks: twice those of an ordinary screen, for high-resolution screens
 
 
 @cache
 def figure_class() -> type[Figure]:
-    """Return the figure class with the method that notebooks call, made once matplotlib is imported."""
+    """Return the figure class with the method that notebooks call; the class is made when matplotlib is imported."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -52,7 +55,9 @@ def figure_class() -> type[Figure]:
 
 @contextmanager
 def blank(width: float, height: float) -> Iterator[Figure]:
-    """Provide an empty figure, which is laid out at the end of the block, without global figures or changed settings.
+    """Context manager that provides an empty figure and lays it out at the end of the block.
+
+    It makes no global figures, and leaves matplotlib's settings unchanged.
 
     Args:
         width: width in inches.
@@ -85,7 +90,7 @@ def checked_ending(path: str | Path) -> str:
     """Return the suffix of a file that a figure can be written to.
 
     Raises:
-        InvalidInputError: the suffix is another.
+        InvalidInputError: figures cannot be written with this suffix.
     """
     try:
         ending = Path(path).suffix.lower()
@@ -103,7 +108,7 @@ def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; an existing file is replaced in one step.
 
     Raises:
-        InvalidInputError: the suffix is another, or the file cannot be written.
+        InvalidInputError: figures cannot be written with this suffix, or the file cannot be written.
     """
     import matplotlib as mpl
 

@@ -22,7 +22,7 @@ class Line:
         y: answers; ``nan`` or ``inf`` makes a gap in the line.
         lower: lower ends at the same points, if the method has any.
         style: name of the style (``plot/style.py``); the label if empty.
-        note: reason why part or all of it is not drawn; may be empty.
+        note: reason why part or all of the line is not drawn; may be empty.
         failed: True if the method raised an unexpected exception at some point.
     """
 
@@ -36,7 +36,7 @@ class Line:
 
     @property
     def answered(self) -> bool:
-        """True if anything of it can be drawn."""
+        """True if any part of the line can be drawn."""
         return any(math.isfinite(value) for value in self.y)
 
 
@@ -80,18 +80,18 @@ class Panel:
         xlabel: label of the first axis, with its unit.
         ylabel: label of the second axis, with its unit.
         lines: lines in drawing order.
-        bracket: certified interval, drawn over them.
+        bracket: certified interval, drawn over the lines.
         xscale: ``"linear"`` or ``"log"``.
         yscale: ``"linear"`` or ``"log"``.
-        xlim: range of the first axis, or the data's.
-        ylim: range of the second; ``None`` for an end leaves it to the data.
+        xlim: range of the first axis; ``None`` for the range of the data.
+        ylim: range of the second axis; an end that is ``None`` is that of the data.
         title: title above the axes.
         square: True if units are equally long on both axes.
         marks: True if each computed point has a mark.
         whole: True if the first axis has whole numbers only.
-        rising: True if lines rise, so that free space is on the left of a mark.
+        rising: True if lines rise, so that the free space for a mark's text is on its left.
         points: quoted points, marked over everything else; those outside the axes are left out.
-        guides: lines to compare slopes with, thin and grey under everything, labelled at their last points.
+        guides: lines with which slopes are compared, thin and grey under everything, labelled at their last points.
     """
 
     xlabel: str

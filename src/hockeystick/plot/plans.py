@@ -24,8 +24,8 @@ ROUNDS = "rounds"  # label of an axis
 FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"  # labels of axes
 
 POINTS = 61  # default number of points of a line
-FEWER_POINTS = 21  # default with several methods
-LEAST_DELTA = 1e-12  # default end of the curve
+FEWER_POINTS = 21  # default number of points with several methods
+LEAST_DELTA = 1e-12  # delta at which a curve ends by default
 LEAST_RATE = 1e-4  # smallest error rate on logarithmic axes
 MOST_POINTS = 10_000  # largest number of points, far more than a figure can show
 
@@ -45,7 +45,7 @@ def curve_panel(
         start: least epsilon; 0 by default.
         stop: largest epsilon; by default where delta is 1e-12.
         points: number of points at which delta is computed.
-        accountants: accountants drawn beside the band.
+        accountants: accountants whose answers are drawn with the band.
         say: function called with a text on the progress.
 
     Raises:
@@ -85,7 +85,7 @@ def steps_panel(
         plan: the plan.
         delta: target delta; the plan's own by default.
         points: number of evenly spread points at which epsilon is computed.
-        accountants: accountants drawn beside the bracket.
+        accountants: accountants whose answers are drawn with the bracket.
         say: function called with a text on the progress.
 
     Raises:
@@ -122,11 +122,11 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
 
     Args:
         plan: what was run.
-        logarithmic: True for the true-positive rate on logarithmic axes from 1e-4, where attacks are judged.
-        points: false-positive rates at which it is computed.
+        logarithmic: True for the true-positive rate instead, on logarithmic axes from 1e-4, as attacks are judged.
+        points: number of false-positive rates at which the curve is computed.
 
     Raises:
-        UnsupportedError: the adjacency has one ordering of the two datasets only.
+        UnsupportedError: the adjacency compares the two datasets in one direction only.
     """
     low, high = (LEAST_RATE, 1.0) if logarithmic else (0.0, 1.0)
     x = _between(low, high, points, "false-positive rate", logarithmic)
@@ -164,7 +164,7 @@ def _asked_line(
 
 
 def reach(plan: Plan) -> float:
-    """Epsilon at which delta reaches the end of the curve, or decreases no further."""
+    """Epsilon at delta ``LEAST_DELTA``, or, if that is infinite, at the smallest larger delta tried with a finite one."""
     for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
         upper = plan.epsilon(delta).upper
         if math.isfinite(upper):

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from hockeystick.questions.samplings import Sampled
     from hockeystick.values.bounds import Bound
 
-WIDTH, ROW, MARGIN = 6.6, 0.3, 0.75  # inches: width of the figure, heights of a scheme and of the axis
+WIDTH, ROW, MARGIN = 6.6, 0.3, 0.75  # in inches: width of the figure, height of a scheme's row, height of the axis
 NARROW = 1.02  # ratio of the ends below which an interval is shown as a point
-AXIS_MARGIN = 4.0  # end of the axis relative to the largest number, for its label
+AXIS_MARGIN = 4.0  # end of the axis relative to the largest number, with room for that number's label
 DECADES = 4.0  # longest span of the axis below the largest end; lower ends further down are cut
 DIGITS = 3  # significant digits of an end, rounded outward
 
 
 def samplings_figure(rows: Sequence[Sampled], delta: float) -> Figure:
-    """Draw the certified ends of epsilon under each scheme on a logarithmic axis, with a note if there are none.
+    """Draw the certified ends of epsilon under each scheme on a logarithmic axis; without ends, the reason.
 
     Args:
         rows: result of :func:`hockeystick.samplings`.
-        delta: their delta, for the label.
+        delta: delta of all epsilons, for the label.
 
     Raises:
         InvalidInputError: no scheme has a finite, positive epsilon.

@@ -52,11 +52,11 @@ def curve(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Draw certified delta against epsilon, with a mark at each plan's delta, rounded up.
+    """Draw certified delta against epsilon, with a mark at each plan's delta and its epsilon, rounded up.
 
     Args:
         plans: one or up to six.
-        delta: delta of the mark; each plan's own by default, or no mark.
+        delta: delta of the marks; by default each plan's own, and no mark for a plan without one.
         start: least epsilon; 0 by default.
         stop: largest epsilon; by default where delta is 1e-12 for every plan.
         points: number of points at which delta is computed.
@@ -75,7 +75,7 @@ def curve(
     >>> figure = curve(hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5), stop=3.0, points=5)  # doctest: +SKIP
     """
     _some(plans)
-    if stop is None and len(plans) > 1:  # all as far as the furthest
+    if stop is None and len(plans) > 1:  # all curves end where the longest one ends
         stop = max(reach(plan) for plan in plans)
     panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in plans]
     at = [plan.delta_target if delta is None else target_delta(delta) for plan in plans]
@@ -93,7 +93,7 @@ def steps(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Draw epsilon against the number of rounds run, with a mark at the whole plan.
+    """Draw epsilon against the number of rounds run, with a mark for the whole plan.
 
     Args:
         plans: one or up to six.
@@ -129,11 +129,11 @@ def tradeoff(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Draw the certified trade-off between the two error rates of the best attack, beside guessing.
+    """Draw the certified trade-off between the two error rates of the best attack, compared with guessing.
 
     Args:
         plans: one or up to six.
-        logarithmic: True for the true-positive rate on logarithmic axes, where attacks are judged.
+        logarithmic: True for the true-positive rate instead, on logarithmic axes, as attacks are judged.
         points: number of false-positive rates.
         labels: one for each plan, for the legend.
         title: above the axes.
@@ -142,7 +142,7 @@ def tradeoff(
 
     Raises:
         InvalidInputError: there are no or too many plans, or another number of labels.
-        UnsupportedError: the adjacency has one ordering of the two datasets only.
+        UnsupportedError: the adjacency compares the two datasets in one direction only.
         HockeystickError: matplotlib is missing.
     """
     panels = [tradeoff_panel(plan, logarithmic, points) for plan in _some(plans)]
@@ -159,7 +159,7 @@ def compare(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Draw delta against epsilon by several accountants, beside the certified band.
+    """Draw delta against epsilon by several accountants, together with the certified band.
 
     Args:
         plan: what was run.
@@ -172,7 +172,7 @@ def compare(
         height: of the axes with their labels, in inches.
 
     Raises:
-        InvalidInputError: there is no accountant, or an unknown one.
+        InvalidInputError: no accountant is given, or one is unknown.
         UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
     """
@@ -259,7 +259,7 @@ def _figure(
 
 
 def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:
-    """The certified bands of several panels as lines of one panel, each with both ends."""
+    """One panel with the certified band of each given panel as a line that has both ends."""
     lines, first = list(panels[0].lines), panels[0]
     for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
         assert panel.bracket is not None  # every figure of a plan has a bracket
@@ -281,12 +281,12 @@ def _quoted(plan: Plan, delta: float) -> Mark:
 
 
 def with_quoted(panel: Panel, plan: Plan, delta: float | None = None) -> Panel:
-    """Return a curve of delta with a mark at the epsilon quoted at ``delta``, by default the plan's own.
+    """Return the panel with a mark at ``delta``, by default the plan's own, and the epsilon to quote there.
 
     Args:
         panel: delta against epsilon of the plan.
         plan: what was run.
-        delta: target delta; no mark if the plan has none either.
+        delta: target delta; if neither it nor the plan's own is known, there is no mark.
 
     Raises:
         InvalidInputError: delta is outside (0, 1).

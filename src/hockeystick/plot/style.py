@@ -106,7 +106,7 @@ OTHERS = (
 
 
 def style_of(name: str, position: int) -> Style:
-    """Return the style of a name; otherwise one of the others, by a number as in ``plan 2`` or else by position."""
+    """Return the style of a method; for any other name, a style chosen by its number (``plan 2``) or position."""
     kind, _, number = name.partition(" ")
     if kind == "plan" and number.isdecimal():
         position = int(number) - 1

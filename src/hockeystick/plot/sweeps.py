@@ -1,4 +1,4 @@
-"""Figures of a sweep: a number over two axes of its grid as a heat map, and its Pareto front."""
+"""Figures of a sweep: its answers over two parameters of the grid as a heat map, and its Pareto front."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ WIDTH, HEIGHT = 4.6, 3.2  # size of a figure in inches, with labels and colour b
 COLOURS = "cividis_r"
 """Dark for much privacy loss or noise; distinct for colour-blind readers, and in grey."""
 
-NUMBERED = 12  # largest number of values of an axis for which fields show their numbers
+NUMBERED = 12  # fields of the map show their numbers if each axis has at most this many values
 
 DIGITS = 3  # significant digits of such a number, rounded up
 
 TICKS = 8  # largest number of ticks of an axis
 
-WHOLE = 1e6  # whole numbers below it are written out, with commas
+WHOLE = 1e6  # whole numbers below this are written out, with commas
 
-EVEN = 1.5  # ratio of the largest step of an axis to the smallest up to which steps count as even
+EVEN = 1.5  # steps of an axis count as even if the largest is at most this many times the smallest
 
-DECADES = 1.5  # span of the numbers from which on colours are logarithmic
+DECADES = 1.5  # colours are logarithmic if the numbers span at least this many decades
 
 LABELS = {
     "noise_multiplier": "noise multiplier",
@@ -115,7 +115,7 @@ def pareto(
 ) -> Figure:
     """Draw noise per coordinate of the averaged gradient against the number of gradients, with the Pareto front.
 
-    Every eligible row is a dot; those that no other row beats in both are joined and labelled.
+    Every eligible row is a dot; rows that no other row beats in both quantities are joined by a line and labelled.
 
     Args:
         sweep: sweep of a plan whose batches have a size, with a target or with ``at_most``.
@@ -126,7 +126,7 @@ def pareto(
         height: of the figure, in inches.
 
     Raises:
-        InvalidInputError: :meth:`hockeystick.Sweep.pareto` raises it.
+        InvalidInputError: in the cases of :meth:`hockeystick.Sweep.pareto`.
         HockeystickError: matplotlib is missing.
     """
     _check(sweep)
@@ -162,7 +162,7 @@ def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
     """Draw a figure of a sweep by name, for ``Sweep.plot``.
 
     Raises:
-        InvalidInputError: the name or an option is unknown, or the figure raises it.
+        InvalidInputError: the name or an option is unknown, or the figure refuses its arguments.
         HockeystickError: matplotlib is missing.
     """
     return figure_by_name(FIGURES, kind, (sweep,), options)
@@ -177,7 +177,7 @@ def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
     """Names of the two axes of a map.
 
     Raises:
-        InvalidInputError: they are not two parameters of the grid.
+        InvalidInputError: the axes are not two parameters of the grid.
     """
     several = [name for name, values in sweep.axes.items() if len(values) > 1]
     for key, name in (("x", x), ("y", y)):
@@ -276,9 +276,8 @@ class _Places:
 
     Attributes:
         values: values of the parameter.
-        scale: ``"linear"`` or ``"log"`` for many evenly spaced values; else ``None``, and they stand side by side in
-            the
-            order of the grid, all equally wide.
+        scale: ``"linear"`` or ``"log"`` for many evenly spaced values; else ``None``: fields of equal width then stand
+            side by side in the order of the grid.
     """
 
     values: Array
@@ -310,7 +309,7 @@ class _Places:
         return np.exp(found) if self.scale == "log" else found
 
     def say(self, axis: Any) -> None:
-        """Mark some of the values, or round numbers on a scale."""
+        """Set the ticks of an axis: some of the values, or round numbers if there is a scale."""
         if self.scale is None:
             at = _few(len(self.values), TICKS)
             axis.set_ticks(at, [_value(float(self.values[place])) for place in at])
@@ -331,7 +330,7 @@ def _value(value: float) -> str:
 
 
 def _few(many: int, most: int = 6) -> list[int]:
-    """Some of many indices, evenly spread, with the first and the last."""
+    """At most ``most`` of the indices below ``many``, evenly spread, including the first and the last."""
     if many <= most:
         return list(range(many))
     return sorted({round(place * (many - 1) / (most - 1)) for place in range(most)})
