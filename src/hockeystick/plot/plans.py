@@ -164,7 +164,7 @@ def _asked_line(
 
 
 def reach(plan: Plan) -> float:
-    """Epsilon at delta ``LEAST_DELTA``, or, if that is infinite, at the smallest larger delta tried with a finite one."""
+    """Epsilon at delta ``LEAST_DELTA``, or at a larger delta if that epsilon is infinite."""
     for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
         upper = plan.epsilon(delta).upper
         if math.isfinite(upper):
