@@ -6,8 +6,8 @@ given random bits:
 
 - a record enters a Poisson batch if a word of 64 bits lies below ``floor(q 2^64)``, so with a probability of at most q
 and at least ``q - 2^-64``; sampling a record more rarely protects it better (joint convexity);
-- a subset of b records has the b smallest of n words, which are drawn again if two are equal, so all subsets are
-equally likely;
+- a subset of b records consists of those with the b smallest of n words, which are drawn again if two are equal, so all
+subsets are equally likely;
 - a step of an epoch is a word modulo t, drawn again if the word lies in the incomplete last block of length t.
 
 The words come from the operating system (``os.urandom``) or, with a seed, from Philox. Whoever knows the seed can draw
@@ -166,7 +166,7 @@ class Batches(ABC):
         self._steps = domains.whole(steps, "steps", "number of batches per epoch", least=1)
         self.generator: Generator = SecureGenerator() if seed is None else SeededGenerator(seed)
         self._step = 0
-        self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes with one
+        self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes that draw once per epoch
 
     @abstractmethod
     def _batch(self, step: int) -> Indices:
@@ -196,11 +196,11 @@ class Batches(ABC):
         self._step = 0
 
     def state_dict(self, step: int | None = None) -> dict[str, Any]:
-        """Return the state needed to continue elsewhere, in JSON types. It is as secret as the batches.
+        """Return the state needed to continue elsewhere, in JSON types. It must be kept as secret as the batches.
 
         Args:
-            step: number of batches of the current epoch that training has taken; by default all batches yielded so far.
-                A loader that prefetches has drawn more than it passed on.
+            step: number of batches of the current epoch that training has used; by default all batches yielded so far.
+                Give it for a loader that prefetches, which has drawn more batches than it passed on.
 
         Raises:
             InvalidInputError: the epoch has no such step.
@@ -225,10 +225,10 @@ class Batches(ABC):
         self._step, self._drawn = step, drawn
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
-        """The validated draw for the epoch of a state, after that many of its steps.
+        """The epoch's draw in a state, validated; ``step`` is the number of steps of the epoch already taken.
 
         Raises:
-            InvalidInputError: this scheme cannot have drawn it.
+            InvalidInputError: this scheme cannot have made the draw.
         """
         if drawn is not None:
             raise InvalidInputError(f"{type(self).__name__} draws each step anew, so drawn must be null", "drawn")
@@ -391,20 +391,20 @@ class TruncatedPoissonBatches(Batches):
 
 
 def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | None) -> Poisson:
-    """Poisson sampling, with the dataset size if the rate derives from it."""
+    """Poisson sampling by rate or by batch size; in the latter case it includes the dataset size."""
     size = None if batch_size is None else dataset_size
     return Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
 
 
 def coins(generator: Generator, among: int, rate: Fraction) -> Indices:
-    """Return the numbers below ``among`` that independent coins of probability ``rate`` select, in increasing order."""
+    """Return, in increasing order, the numbers below ``among`` that independent coins of bias ``rate`` select."""
     if rate == 1:
         return np.arange(among)
     return np.flatnonzero(generator.words(among) < np.uint64((rate.numerator << BITS) // rate.denominator))
 
 
 def subset(generator: Generator, among: int, size: int) -> Indices:
-    """Return a uniformly random subset of ``size`` of the numbers below ``among``, in increasing order."""
+    """Return, in increasing order, a uniformly random subset of ``size`` numbers below ``among``."""
     while True:
         words = generator.words(among)
         if np.unique(words).size == among:  # a tie would favour the smaller index

@@ -1,7 +1,7 @@
 """Apache Beam: epsilon of every element of a PCollection, or of every user of a PCollection of participations.
 
-Beam brings the elements of a user together; each epsilon equals that of a single process to the last bit. Workers need
-hockeystick. Collections must be bounded and in the global window, so that each user's history is complete.
+Beam brings the elements of a user together; each epsilon equals, to the last bit, the result of a single process.
+Workers need hockeystick. Collections must be bounded and in the global window, so that each user's history is complete.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class Epsilons(beam.PTransform):
 
     The new keys are ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` and ``epsilon_reason``: the reason for
     an infinite end or a wide interval, else ``None``. With ``errors="row"`` the transform returns two collections, like
-    Beam's ``with_exception_handling``: the answers, and pairs of an invalid element and its error.
+    Beam's ``with_exception_handling``: the answers; and pairs, each of an invalid element and its error.
 
     Args:
         columns: key of each argument that has another name.
         prefix: prefix of the new keys.
-        gap: widest relative width wanted of the intervals.
+        gap: largest relative width of the intervals.
         errors: treatment of an invalid element: ``"stop"`` fails the pipeline, ``"row"`` sends it to the second
             collection.
-        key: key that identifies an invalid element in the error that fails the pipeline.
+        key: key whose value identifies an invalid element in the error that fails the pipeline.
         constants: arguments with the same value in every element.
 
     Raises:
@@ -91,18 +91,18 @@ class Epsilons(beam.PTransform):
 
 
 class UserEpsilons(beam.PTransform):
-    """Transform from tuples (user, noise multiplier, sample rate, steps) to one pair (user, :class:`Epsilon`) a user.
+    """Transform from tuples (user, noise multiplier, sample rate, steps) to a pair (user, :class:`Epsilon`) per user.
 
     The numbers equal those of :func:`hockeystick.integrations.users.users` for a frame with these columns, to the last
     bit. A user's elements are added up, and each distinct history is answered once. The answers are a side input, which
     must fit into the memory of a worker (some hundred bytes for each distinct history). With ``errors="row"`` the
-    transform returns two collections: the answers, and pairs of a user with an invalid element and its error; such a
-    user is in the second only.
+    transform returns two collections: the answers; and, for each user with an invalid element, a pair of the user and
+    the error. Such a user is in the second collection only.
 
     Args:
         delta: delta of all users.
         adjacency: neighbouring relation between data with and without a user (or with another one).
-        gap: widest relative width wanted of the intervals.
+        gap: largest relative width of the intervals.
         errors: treatment of an invalid element: ``"stop"`` fails the pipeline, ``"row"`` sends its user to the second
             collection.
 
@@ -163,7 +163,7 @@ class _Each(beam.DoFn):
         self._row = Row(self._constants, self._gap)
 
     def process(self, element: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield the answer of one element, tagged with its outcome."""
+        """Yield the answer or the error of one element, with the tag of the collection it belongs to."""
         said = {key: element[name] for key, name in self._names.items() if name in element}
         twice = next((key for key in said if key in self._constants), None)
         absent = next((key for key, name in self._called.items() if name not in element), None)
@@ -193,7 +193,7 @@ def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
     """User and part of the history in a row.
 
     Raises:
-        InvalidInputError: it has no user, or is no row of four values.
+        InvalidInputError: the row has no user, or does not consist of four values.
     """
     try:
         user, noise, rate, steps = row
@@ -219,7 +219,7 @@ class _Together(beam.CombineFn):
         return ()
 
     def add_input(self, found: Found, part: Found) -> Found:
-        """The history with one part more."""
+        """Return the history with a further part."""
         return self.merge_accumulators((found, part))
 
     def merge_accumulators(self, parts: Iterable[Found]) -> Found:
@@ -244,10 +244,10 @@ def _answered(
 
 
 def _told(element: tuple[Any, Found], known: Mapping[Found, Epsilon | str], stop: bool) -> Iterator[Any]:
-    """A user with the answer of the history, or with its error.
+    """A user with the answer for the user's history, or with the error of the history.
 
     Raises:
-        InvalidInputError: there is an error, and ``stop`` is set.
+        InvalidInputError: the history has an error, and ``stop`` is set.
     """
     user, history = element
     found = known[history]

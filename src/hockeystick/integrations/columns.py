@@ -52,7 +52,7 @@ def column_of(frame: Any, name: str, key: str) -> Any:
     """Return the column of this name.
 
     Raises:
-        InvalidInputError: there is none; the message names the key that needs it.
+        InvalidInputError: there is no such column; the message names the key that needs it.
     """
     known = names_of(frame)
     if name not in known:
@@ -100,9 +100,10 @@ def _double(value: Any, known: dict[Any, float]) -> float:
 
 
 class Users:
-    """Numbers for the users of frames that come one after the other.
+    """Assignment of a whole number to each user, for frames that come one after the other.
 
-    Whole numbers are their own; the bits of times and floats are theirs; all others are counted.
+    A user that is a whole number has that number; for times and floats the number is their bits; all other users are
+    numbered in order of appearance.
     """
 
     def __init__(self) -> None:
@@ -210,7 +211,7 @@ def _unhashable(values: Iterable[Any]) -> Any:
 
 
 def like(frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """Return a new frame of the same kind as another one with these columns; NaN doubles become missing values.
+    """Return a new frame with these columns, of the same kind as ``frame``; NaN doubles become missing values.
 
     Args:
         frame: pandas or Polars frame, or dict.

@@ -39,7 +39,7 @@ class HockeystickAccountant(PrivacyAccountant):
 
     Args:
         neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (noise is relative to the norm bound of
-            one record, and a sum moves by twice that bound) or ``REPLACE_SPECIAL`` (replacement by a record that
+            one record, so that a sum moves by twice that bound) or ``REPLACE_SPECIAL`` (replacement by a record that
             contributes nothing, the adjacency ``zero-out`` of plans).
         accountant: ``"auto"`` for the certified interval's upper end, or ``"rdp"`` for the best bound by Renyi moments.
 
@@ -75,7 +75,7 @@ class HockeystickAccountant(PrivacyAccountant):
         """Refuse a round that the accountant cannot treat.
 
         Raises:
-            UnsupportedEventError: the accountant cannot treat it.
+            UnsupportedEventError: the accountant cannot treat the round.
         """
         if isinstance(item, NonPrivate):
             return

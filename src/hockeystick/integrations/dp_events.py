@@ -4,7 +4,7 @@ Each rule names the theorem by which its round represents the event. An event kn
 response with a uniform replacement) becomes the worst mechanism with that pure epsilon. The upper end of its plan is
 valid for the event; the lower end belongs to the worst mechanism only.
 
-Numbers mean the decimals they print as. Values computed from them are rounded to the side that costs more.
+Numbers mean the decimals they print as. Values computed from them are rounded to the side with the larger epsilon.
 """
 
 from __future__ import annotations
@@ -188,8 +188,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
 
     P(x) / P(x - 1) is e^a or e^-a, so with sensitivity 1 the privacy loss has two values, those of randomised response.
     With a larger integer sensitivity, or if a record is replaced by one that contributes nothing, the round is the
-    noise
-    itself, shifted by the sensitivity: a bare guarantee would not describe what a sample does.
+    noise itself, shifted by the sensitivity: a guarantee alone would not determine the effect of sampling.
     """
     if relation is NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(
@@ -228,7 +227,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     if noise == 0:
         yield NonPrivate(event)
         return
-    exact = min(Fraction(noise), _exact(noise))  # near 1 the two readings of a double give different odds
+    exact = min(Fraction(noise), _exact(noise))  # near 1 the binary value and the decimal give different odds
     ratios = [buckets * (1 - exact) / exact + 1]
     if relation is NeighboringRelation.REPLACE_SPECIAL:
         ratios = [buckets * (1 - exact) + exact, 1 / exact]
@@ -238,7 +237,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Rounds of all parts, the composition of the plan itself."""
+    """Rounds of all parts of a composed event; a plan composes its rounds in the same way."""
     for part in event.events:
         yield from items(part, relation)
 
@@ -254,7 +253,8 @@ def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
 def _poisson(event: Any, relation: Any) -> Iterator[Item]:
     """Round of one mechanism under Poisson sampling.
 
-    A record passes nested samplings independently of all others, with the product of the rates: they are one sampling.
+    Nested samplings are one sampling: a record passes all of them independently of other records, at the product of the
+    rates.
     """
     rate = PROBABILITY.check(event.sampling_probability, "sampling_probability")
     inner = list(items(event.event, relation))
@@ -278,8 +278,8 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
 def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
     """Round of one mechanism on a batch of fixed size.
 
-    If records are added or removed, the dataset size is taken as that of the larger dataset. If it is that of the
-    smaller one, the added record is in a batch more rarely, and the pairs of Poisson sampling get no worse.
+    If records are added or removed, the event's dataset size is taken as the size of the larger dataset. If it means
+    the smaller one, the added record is in a batch less often, and the pairs of Poisson sampling get no worse.
     """
     yield from _fixed_size(event, relation, lambda size, records: WithoutReplacement(size, records))
 
@@ -299,7 +299,7 @@ def _fixed_size(event: Any, relation: Any, sampling: Callable[[int, int], Sampli
 
 
 def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of one epoch in which a record takes part in some of the steps; not every version has this event.
+    """Round of one epoch in which a record takes part in some of the steps; not every dp_accounting has this event.
 
     The event is one draw; a composition of such events draws anew for each.
     """
@@ -339,8 +339,8 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
 
     The dominating pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``,
     since the privacy losses of independent rounds add up and a sum of normal losses is normal. The noise is rounded
-    down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). For
-    replacement three laws are compared, on which pairs of two laws say nothing.
+    down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). A
+    replacement under sampling involves three laws, about which a pair of two laws says nothing.
     """
     if len(inner) == 1 and inner[0].count == 1:
         return inner[0]
@@ -361,8 +361,8 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
 def _mixture(event: Any, relation: Any) -> Iterator[Item]:
     """Round of a mixture: for sensitivities 0 and c, a sampled Gaussian round with the probability of c as its rate.
 
-    More sensitivities of one sign make the mixture itself; its reflection has the same privacy. Sensitivities without
-    probability are dropped.
+    With more sensitivities, all of one sign, the round is the mixture itself, reflected if they are negative: the
+    reflection has the same privacy. Sensitivities of probability 0 are dropped.
     """
     if relation is NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(
@@ -404,7 +404,7 @@ def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _tree(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of a tree: a record is in one leaf and its ancestors, so the nodes move by C in at most ``depth`` places.
+    """Round of a tree: a record is in one leaf and its ancestors, so at most ``depth`` nodes move, each by at most C.
 
     All nodes together are one Gaussian round of noise ``s / sqrt(depth)`` (Kairouz, McMahan, Song, Thakkar, Thakurta,
     Xu 2021 [KMS+21], appendix D). A tree over t steps has depth ``ceil(log2(t + 1))``, the number of binary digits of
@@ -424,7 +424,7 @@ def _tree(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _truncated(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of truncated Poisson sampling of Gaussian noise; a limit that no sample exceeds is dropped."""
+    """Round of truncated Poisson sampling of Gaussian noise; the limit is dropped if no sample can exceed it."""
     for key in ("dataset_size", "truncated_batch_size"):
         WHOLE.check(getattr(event, key), key)
     if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
@@ -493,19 +493,19 @@ def _exact(number: float) -> Fraction:
 
 
 def _rounded_up(exact: Fraction) -> float:
-    """The smallest double whose decimal is no smaller than a number."""
+    """The smallest double whose decimal is at least a number."""
     near = float(exact)
     return near if _exact(near) >= exact else next_up(near)
 
 
 def _rounded_down(exact: Fraction) -> float:
-    """The largest double whose decimal is no larger than a number."""
+    """The largest double whose decimal is at most a number."""
     near = float(exact)
     return near if _exact(near) <= exact else next_down(near)
 
 
 def _root_down(exact: Fraction) -> float:
-    """A double whose decimal is at most the root, within two roundings of it."""
+    """A double whose decimal is at most the square root, and within two roundings of it."""
     near = math.sqrt(float(exact))
     while _exact(near) ** 2 > exact:
         near = next_down(near)

@@ -34,11 +34,12 @@ except ModuleNotFoundError as error:
 def to_event(plan: Plan) -> Any:
     """Return the event of a plan and the relation of its adjacency.
 
-    The probability of randomised response is rounded to the side that costs more.
+    The probability of randomised response is rounded to the side with the larger epsilon.
 
     Raises:
-        UnsupportedError: no event exists for the plan: a black box, a sampling unknown to the installed version, adding
-            or removing alone, or randomised response that is sampled or not under ``replace-one``.
+        UnsupportedError: no event exists for the plan: it has a black box, a sampling unknown to the installed version
+            of dp_accounting, the adjacency ``add`` or ``remove``, or randomised response that is sampled or whose
+            adjacency is not ``replace-one``.
     """
     if plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
         raise UnsupportedError(
@@ -71,9 +72,9 @@ def _refuse_response(plan: Plan, item: Round) -> None:
 
 
 def _refuse_truncation(plan: Plan, item: Round) -> None:
-    """Refuse truncated batches under other relations than zeroing out, where the size may mean either dataset.
+    """Refuse truncated batches unless the adjacency is ``zero-out``: the event's size might mean either dataset.
 
-    ``dataset_size`` means the larger dataset here if a record is added or removed.
+    In a plan, ``dataset_size`` means the larger dataset if a record is added or removed.
     """
     if isinstance(item.sampling, TruncatedPoisson) and plan.adjacency is not Adjacency.ZERO_OUT:
         raise UnsupportedError(
@@ -113,8 +114,10 @@ def _relative_to_one_record(noise: float, replace_one_distance: float) -> float:
 
 
 def _of_response(mechanism: RandomizedResponse) -> Any:
-    """Event of randomised response: ``k (1 - p)/p + 1 = e^epsilon`` gives ``p = k / (e^epsilon + k - 1)``, rounded
-    safely."""
+    """Event of randomised response, with its probability p rounded to the safe side.
+
+    ``k (1 - p)/p + 1 = e^epsilon`` gives ``p = k / (e^epsilon + k - 1)``.
+    """
     if mechanism.epsilon == 0:
         return events.NoOpDpEvent()
     odds = math.exp(-mechanism.epsilon)

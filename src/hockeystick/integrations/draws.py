@@ -1,17 +1,19 @@
 """Count of batches drawn against steps taken: each optimiser step must use one batch of the loader, whole or in pieces.
 
 Opacus adds up clipped gradients while steps are skipped (``signal_skip_step``). Its ``BatchMemoryManager`` does so with
-the pieces of one Poisson batch, which together are one step at the sample rate q. A loop that does so with k batches
-takes a step in which one record may occur several times: its sum moves by Binomial(k, q) clipping norms
+the pieces of one Poisson batch, which together are one step at the sample rate q. A loop that adds up k batches takes a
+step in which one record may occur several times: the sum of the step moves by Binomial(k, q) clipping norms
 (``MixtureGaussian``), which no sample rate describes. Such steps are refused.
 
-Counting distinguishes pieces from batches. ``BatchMemoryManager`` signals once for each batch it draws that a step must
-not be skipped, so within a pass the steps taken and those signalled ahead are as many as the batches drawn.
+Counting distinguishes pieces from batches. ``BatchMemoryManager`` signals, once for each batch it draws, that a step
+must not be skipped. Within a pass, the number of batches drawn therefore equals the number of steps taken plus the
+number of steps signalled ahead.
 
 **Rate of the draws.** Opacus takes the records whose ``torch.rand`` is below the rate: multiples of 2^-24, compared in
-single precision. For the rate 1/n, n at most 2^24, the remainder of 2^24 / n is 0 or at least 1, so the comparison
-rounds over no multiple: as many multiples are below it as the ceiling of 2^24 / n. Plans have this rate, the history
-has that of Opacus. For any other rate the ceiling is at least the rate of the draws, in double precision too.
+single precision. For the rate 1/n, n at most 2^24, the remainder of 2^24 / n is 0 or at least 1, so that rounding the
+rate to single precision moves it past no multiple: ceil(2^24 / n) multiples are below it. Plans have the resulting
+rate; the history has the rate that Opacus states. For any other rate, the rate from the ceiling is at least the rate of
+the draws, in double precision too.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ class Draws:
         if self._taken >= self._drawn:
             raise UnsupportedError(STRANGE)
         self._taken += 1
-        ahead = optimizer._step_skip_queue  # batches drawn ahead by workers, the last one perhaps in part
+        ahead = optimizer._step_skip_queue  # signals for batches that workers drew ahead, the last perhaps incomplete
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
             raise UnsupportedError(
                 f"a step after skipped ones (signal_skip_step) covers several batches: {self._drawn} were drawn in "

@@ -47,8 +47,8 @@ def epsilon(
         columns: column of each key with another name: ``{"noise_multiplier": "sigma"}``.
         prefix: prefix of the new columns.
         accountant: name listed by ``hockeystick accountants``.
-        gap: widest relative width wanted of the intervals.
-        accuracy: widest relative width wanted, (upper - lower) / upper, in exchange for speed. Rows are then answered
+        gap: largest relative width of the intervals.
+        accuracy: largest relative width, (upper - lower) / upper, in exchange for speed: rows are then answered
             together (:func:`hockeystick.epsilons`). Without it each row gets exactly the interval of its own plan.
         constants: keys with the same value in every row.
 
@@ -58,7 +58,7 @@ def epsilon(
         reason for an infinite end or a wide interval, else missing.
 
     Raises:
-        InvalidInputError: the frame or a key is invalid, or a row is no plan; the message names the row.
+        InvalidInputError: the frame or a key is invalid, or a row does not describe a plan; the message names the row.
         UnsupportedError: the accountant cannot treat a row.
     """
     if accuracy is not None and (accountant != "auto" or gap is not None):
@@ -76,7 +76,7 @@ def epsilon(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """Content of a row of a frame, its number counted from 0, and the keys read from columns."""
+    """Row of a frame: its content, its number (counted from 0), and the keys read from columns."""
 
     number: int
     said: Mapping[str, Any]
@@ -93,7 +93,7 @@ class Row:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Prefix errors raised in the block with the number of the row."""
+        """Context manager that prefixes errors raised in its block with the number of the row."""
         try:
             yield
         except HockeystickError as error:
@@ -102,7 +102,7 @@ class Row:
 
 
 def _together(rows: list[Row], accuracy: float, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """New columns of numbers and of texts, by name, of distinct rows answered together.
+    """New columns of numbers and new columns of texts, by name, for distinct rows answered together.
 
     Raises:
         InvalidInputError: a row is no plan, or has no delta; the message names the first one.
@@ -126,7 +126,7 @@ def _together(rows: list[Row], accuracy: float, prefix: str) -> tuple[dict[str, 
 
 
 def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) -> tuple[list[Row], Places]:
-    """The distinct rows in order of appearance, and the index into them of each row."""
+    """The distinct rows in order of appearance, and for each row of the frame its index among them."""
     if hasattr(frame, "collect"):
         raise InvalidInputError("frame must be a DataFrame; received a lazy one; call collect() first", "frame")
     if not (hasattr(frame, "columns") and (_is_pandas(frame) or hasattr(frame, "with_columns"))):
@@ -142,7 +142,7 @@ def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) 
 
 
 def _different(columns: list[Any], many: int) -> tuple[Places, Places]:
-    """The first of each group of equal rows, in the order of the frame, and the group of each row."""
+    """The index of the first row of each group of equal rows, in the order of the frame, and the group of each row."""
     of = np.zeros(many, dtype=np.intp)
     for column in columns:
         codes = _codes(column)

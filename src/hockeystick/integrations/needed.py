@@ -17,7 +17,7 @@ def missing(error: ModuleNotFoundError, brings: str | None = None) -> ModuleNotF
 
     Args:
         error: error of the import, returned unchanged if it concerns another module, inside the package itself.
-        brings: module whose package includes the missing one; by default the missing one itself.
+        brings: module whose package also installs the missing module; by default the missing module itself.
 
     >>> print(missing(ModuleNotFoundError("No module named 'torch'", name="torch")))
     this integration needs torch, which is missing; install it with `pip install torch`

@@ -20,8 +20,8 @@ def least_noise_multiplier(
         delta: target delta, in (0, 1).
         sample_rate: probability that a record enters a batch, in (0, 1].
         steps: number of steps to run, at least 1.
-        spent: plan of earlier steps, which count towards the target and set the adjacency; by default nothing, under
-            ``"add-or-remove"``.
+        spent: plan of earlier steps, which count towards the target and set the adjacency; by default no earlier steps,
+            and the adjacency ``"add-or-remove"``.
 
     Returns:
         A noise multiplier at which the certified upper end of epsilon is at most the target, within one part per

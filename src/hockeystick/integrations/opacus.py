@@ -5,8 +5,8 @@ Importing this module registers the accountant with Opacus, whose own engine the
     import hockeystick.integrations.opacus
     engine = opacus.PrivacyEngine(accountant="hockeystick")
 
-Opacus does not tell an accountant how batches are made, so none of its numbers is called certified. The engine of
-this module inspects the loader.
+Opacus does not tell an accountant how batches are made, so under Opacus' own engine no number is called certified. The
+engine of this module inspects the loader.
 
 By default the numbers assume Poisson sampling and adding or removing one record, like Opacus' own. With
 ``adjacency="replace-one"`` the engine of this module also accounts for a loader without Poisson sampling, by the bound
@@ -69,7 +69,8 @@ class HockeystickAccountant(IAccountant):
     Attributes:
         history: list of (noise multiplier, sample rate, steps), as in all accountants of Opacus; successive equal steps
             are one entry. A pass over a loader without Poisson sampling is one step at rate 1.
-        unsampled: True if there were such passes; answers are then upper bounds without a lower end.
+        unsampled: True if there were passes without Poisson sampling; answers are then upper bounds without a lower
+            end.
         checked: True if the engine of this module made the loader of every step; otherwise answers are not called
             certified.
 
@@ -102,10 +103,10 @@ class HockeystickAccountant(IAccountant):
         self._append(noise, RATE.check(number(sample_rate), "sample_rate"), 1)
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
-        """Return the hook that records each step of an Opacus optimiser, on one batch at this sample rate.
+        """Return the hook that records each step of an Opacus optimiser as a step on one batch at this sample rate.
 
-        The hook raises an UnsupportedError for a step on several batches. Opacus' own hook multiplies the rate by their
-        number, which underestimates the cost of such a step.
+        The hook raises an UnsupportedError for a step on several batches. Opacus' own hook multiplies the rate by the
+        number of batches, which underestimates the cost of such a step.
         """
 
         def record(optimizer: Any) -> None:
@@ -115,7 +116,7 @@ class HockeystickAccountant(IAccountant):
         return record
 
     def step_of_pass(self, noise: float, begun: int) -> None:
-        """Record the first step of passes over a loader without Poisson sampling, each as a step at rate 1.
+        """Record passes over a loader without Poisson sampling at their first step, each pass as a step at rate 1.
 
         Raises:
             UnsupportedError: no bound for passes is proved under the adjacency.
@@ -126,7 +127,7 @@ class HockeystickAccountant(IAccountant):
         self._append(noise, 1.0, begun)
 
     def lower(self, noise: float, lower: float, begun: int) -> None:
-        """Replace the noise of these passes by the lower noise of a later step, which then determines their cost."""
+        """Replace the noise of recorded passes by the lower noise of a later step, which then determines their cost."""
         for index in reversed(range(len(self.history))):
             known, rate, steps = self.history[index]
             if (known, rate) == (noise, 1.0) and steps >= begun:
@@ -191,8 +192,8 @@ class HockeystickAccountant(IAccountant):
 
         Raises:
             InvalidInputError: a step has no noise.
-            UnsupportedError: there were passes over a loader without Poisson sampling, of which no plan has only an
-                upper bound.
+            UnsupportedError: there were passes over a loader without Poisson sampling: they have only an upper bound,
+                which no plan expresses.
         """
         if self.unsampled:
             raise UnsupportedError(
@@ -208,7 +209,7 @@ class HockeystickAccountant(IAccountant):
         return plan_from_history(history, self.adjacency)
 
     def __len__(self) -> int:
-        """Return the number of optimiser steps, where a pass over a loader without Poisson sampling counts as one."""
+        """Return the number of optimiser steps; a pass over a loader without Poisson sampling counts as one step."""
         return sum(steps for _, _, steps in self.history)
 
     @classmethod
@@ -228,8 +229,8 @@ class HockeystickAccountant(IAccountant):
         A state without an adjacency means add-or-remove, Poisson-sampled steps, and loaders that were not inspected.
 
         Raises:
-            InvalidInputError: (a ``ValueError``) it is not a result of ``state_dict``, or belongs to another accountant
-                or adjacency.
+            InvalidInputError: (a ``ValueError``) the state is not a result of ``state_dict``, or belongs to another
+                accountant or adjacency.
         """
         for key in ("history", "mechanism"):
             if not isinstance(state_dict, Mapping) or key not in state_dict:
@@ -264,8 +265,8 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
     It differs from Opacus' own engine in three ways. ``make_private_with_epsilon`` finds the smallest noise for which
     the certified upper end of epsilon meets the target after ``epochs * len(data_loader)`` steps; Opacus counts
-    ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target. Steps recorded before
-    count towards the target. With ``poisson_sampling=False`` it accounts for the actual loader, or refuses.
+    ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target. Steps recorded earlier
+    count towards the target. With ``poisson_sampling=False`` it accounts for the actual loader, or refuses it.
 
     Args:
         accountant: ``"hockeystick"``.
@@ -300,8 +301,8 @@ class PrivacyEngine(OpacusPrivacyEngine):
         """Return module, optimizer and loader made private by Opacus' engine, with its arguments.
 
         With ``poisson_sampling=False`` each pass over the returned loader counts as one unsampled round, even without
-        training, so evaluation on the same records needs its own loader. A warning names a sampler that Opacus
-        replaces, unless it shuffles all records.
+        training, so evaluation on the same records needs its own loader. If Opacus replaces a sampler that does not
+        simply shuffle all records, a warning names it.
 
         Raises:
             UnsupportedError: ``poisson_sampling`` is False, and the adjacency is not ``"replace-one"``, or the loader
@@ -335,7 +336,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
         Args:
             data_loader: as for Opacus.
-            target_epsilon: target epsilon, greater than 0; steps recorded before count.
+            target_epsilon: target epsilon, greater than 0; steps recorded earlier count towards it.
             target_delta: target delta, in (0, 1).
             epochs: number of further passes over the loader.
             kwargs: other arguments of ``make_private``; ``epsilon_tolerance`` is ignored.

@@ -1,18 +1,19 @@
 """Passes over a loader without Poisson sampling: proof of their cost, and how they are counted.
 
-Let the order of the records be drawn independently of the data, in each pass anew or not, and let each record be in at
-most one batch of a pass. Compare a dataset with one in which record j is replaced. Given the orders, only one step of a
-pass depends on j, the one with its batch: its sum of clipped gradients moves by at most 2 C, and every other step has
-the same law given what came before. With s the least noise multiplier of the pass, the pass is therefore dominated by
-one unsampled Gaussian round with noise s C on a sum that moves by 2 C. The orders have the same law on both datasets,
+Let the order of the records be drawn independently of the data, whether anew in each pass or not, and let each record
+be in at most one batch of a pass. Compare a dataset with one in which record j is replaced. Given the orders, only one
+step of a pass depends on j, the step whose batch contains it: its sum of clipped gradients moves by at most 2 C, and
+every other step has the same law given what came before. With s the least noise multiplier of the pass, the pass is
+therefore dominated by one unsampled Gaussian round with noise s C on a sum that moves by 2 C. The orders have the same
+law on both datasets,
 and the hockey-stick divergence is jointly convex, so that averaging over them does not increase it. Adaptive
 composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10) then bounds P passes by P such rounds: an upper end. There is no
-lower end here, since passes may be interrupted and their noise may change; whole epochs with one noise have one
-(``plan/sampling/shuffled.py``).
+lower end here, since passes may be interrupted and their noise may change; whole epochs with constant noise have a
+lower end (``plan/sampling/shuffled.py``).
 
-If a record is added or removed, the argument fails: the others move to other batches, and if the last batch was full,
-the number of steps changes and reveals the record. The bound for that case needs further assumptions, and stands in the
-same file.
+If a record is added or removed, the argument fails: the other records move to other batches, and if the last batch was
+full, the number of steps changes and reveals the record. The bound for that case needs further assumptions; it is in
+``plan/sampling/shuffled.py`` too.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ class Recorder(Protocol):
     """Accountant that records passes."""
 
     def step_of_pass(self, noise: float, begun: int) -> None:
-        """Record the first step of passes, each of which then costs a round with this noise multiplier."""
+        """Record passes at their first step; each pass then costs a round with this noise multiplier."""
 
     def lower(self, noise: float, lower: float, begun: int) -> None:
-        """Record a later step with less noise than the passes were recorded with."""
+        """Record a later step with less noise than the passes were recorded with; it determines their cost."""
 
 
 class Passes(BatchSampler):
-    """Batch sampler that counts the passes begun, with the matching step hook of the optimiser.
+    """Batch sampler that counts the passes begun; it also provides the matching step hook for the optimiser.
 
     A pass counts from its first batch on, even if it is interrupted. Passes do not overlap: steps belong to the latest
     pass that has drawn a batch.
@@ -77,7 +78,7 @@ class Passes(BatchSampler):
         self._optimizer, self._recorder = optimizer, recorder
         self._begun, self._drawn, self._taken = 0, 0, 0
         self._recorded = 0  # number of passes recorded
-        self._last, self._noise = 0, 0.0  # passes recorded by the last first step, and its noise
+        self._last, self._noise = 0, 0.0  # number of passes in the latest record, and its noise
 
     def __iter__(self) -> Iterator[list[int]]:
         check_begin(self._optimizer)
@@ -97,7 +98,7 @@ class Passes(BatchSampler):
 
         Raises:
             InvalidInputError: the noise multiplier is below 0.
-            UnsupportedError: the batches came from elsewhere, or from several backward passes.
+            UnsupportedError: the batch came from elsewhere, or the step uses several backward passes.
         """
         check_accumulated(optimizer)
         if self._taken >= self._drawn:
@@ -178,7 +179,7 @@ def replaced(loader: Any) -> str | None:
 
 
 def number(value: Any) -> Any:
-    """Return a scheduled value without its tensor."""
+    """Return a scheduled value as a plain number if it is a tensor."""
     return value.item() if hasattr(value, "item") else value
 
 

@@ -1,7 +1,7 @@
 """Rows of a table spread over many machines: their keys, and the epsilon or the error of each.
 
-A row holds arguments of :func:`hockeystick.dp_sgd` by name, like a row of ``frames.epsilon``. Its answer is the same to
-the last bit: that of ``dp_sgd(...).epsilon(delta)``.
+A row holds arguments of :func:`hockeystick.dp_sgd` by name, like a row of ``frames.epsilon``. Its answer equals that of
+``dp_sgd(...).epsilon(delta)`` to the last bit.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Ends = tuple[float | None, float | None, float | None]
 
 
 class Row:
-    """Answers rows, equal ones once.
+    """Computes the answers of rows; equal rows are computed once.
 
     Args:
         constants: keys with the same value in every row.
-        gap: widest relative width wanted of the intervals.
+        gap: largest relative width of the intervals.
 
     Raises:
         InvalidInputError: a key is unknown.
@@ -61,7 +61,7 @@ class Row:
             row: values by key; None for a missing one.
 
         Raises:
-            InvalidInputError: the row is no plan, or has no delta.
+            InvalidInputError: the row does not describe a plan, or has no delta.
             UnsupportedError: the plan has no answer.
         """
         found = self._found(row)
@@ -130,7 +130,7 @@ def new_columns(user: str, prefix: str) -> list[str]:
     """Return the columns of an answer about users, beside the user's own.
 
     Raises:
-        InvalidInputError: the column of users has the name of one of them.
+        InvalidInputError: the column of users has the name of one of the new columns.
     """
     new = ["steps", *(f"{prefix}_{end}" for end in (*ENDS, "reason"))]
     if user in new:

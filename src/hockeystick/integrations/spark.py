@@ -1,9 +1,9 @@
 """Spark: epsilon of every row of a DataFrame, or of every user of a DataFrame of participations.
 
-Spark brings the rows of a user together, where they are grouped as one process groups a frame. Each part of the users
-goes on as *lines*, a history with a list of its users, which Spark brings together by the history, so that one task
-answers it for all. An epsilon is what one process would say, to the last bit. Workers need hockeystick, pandas and
-pyarrow. Nothing is computed before an action asks for the result.
+Spark brings the rows of a user to one task, which adds them up to the user's history, as a single process does for a
+frame. The task passes on *lines*, each a history with the list of its users. Spark brings the lines with the same
+history to one task, which answers it once for all of them. An epsilon equals, to the last bit, the result of a single
+process. Workers need hockeystick, pandas and pyarrow. Nothing is computed before an action asks for the result.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def epsilon(
             ignored.
         columns: column of each key with another name.
         prefix: prefix of the new columns.
-        gap: widest relative width wanted of the intervals.
+        gap: largest relative width of the intervals.
         errors: treatment of an invalid row: ``"stop"`` fails the job, ``"row"`` gives a reason in place of numbers.
         key: column that identifies an invalid row in the error that fails the job.
         constants: keys with the same value in every row.
@@ -135,8 +135,8 @@ def users(
 
     Args:
         df: Spark DataFrame.
-        delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors: as there;
-            columns of numbers must have a numeric type, and ``until`` is cast to the type of ``when``.
+        delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors: as for that
+            function; columns of numbers must have a numeric type, and ``until`` is cast to the type of ``when``.
         tasks: number of tasks that share the distinct histories.
 
     Returns:
@@ -151,7 +151,7 @@ def users(
     checked_errors(errors)
     tasks = domains.whole(tasks, "tasks", "number of tasks that share the distinct histories", least=1)
     adjacency = Adjacency.parse(adjacency)
-    answers([], delta, adjacency, gap)  # what is wrong with the question is said before a job runs
+    answers([], delta, adjacency, gap)  # refuses an invalid question before a job runs
     stop, new, whose = errors == "stop", new_columns(user, prefix), _user(df, user)
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
     rows = df.select(whose, *(_number(df, source, key) for key, source in sources.items()), *_times(df, when, until))
@@ -164,15 +164,15 @@ def users(
 
 
 def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The function that makes the lines of a task, which has all rows of its users.
+    """The function that makes the lines of a task, to which Spark sends all rows of its users.
 
-    The rows have the columns ``user``, ``noise_multiplier``, ``sample_rate`` and ``steps``, doubles; and, where there
-    is a cut in time, ``counted`` and ``undated``: whether a row is looked at, and whether it has no time. A line has
-    users, and in JSON their history, a list of [noise, rate, steps], or a text, what is wrong with a row of each. In
-    whatever order the rows come, the same users have the same history.
+    The rows have the columns ``user`` and, as doubles, ``noise_multiplier``, ``sample_rate`` and ``steps``. If there is
+    a cut in time, they also have ``counted`` (True if the row counts) and ``undated`` (True if it has no time). A line
+    holds users and, in JSON, their common history: a list of [noise, rate, steps], or, if each of them has an invalid
+    row, its error as text. The histories do not depend on the order of the rows.
 
     Args:
-        stop: whether a wrong row stops all.
+        stop: True if an invalid row fails the job.
     """
 
     def grouped(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -200,7 +200,7 @@ def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
             if stop:
                 raise InvalidInputError(f"user {domains.shown(rows['user'][row].as_py())}: {text}", "df")
             number = int(numbers[row])
-            wrong[number] = min(text, wrong.get(number, text))  # the same one in whatever order
+            wrong[number] = min(text, wrong.get(number, text))  # the choice does not depend on the order of the rows
         entries = Entries()
         entries.add(numbers, noise, rate, steps, counted=counted & right)
         found = entries.grouped()  # the users in the same order: number n is at place n
@@ -224,12 +224,12 @@ def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
 def _answering(
     delta: float, adjacency: Adjacency | str, gap: float | None, stop: bool, names: list[str]
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The function that gives the users of lines their answers; each distinct history of a task is asked once.
+    """The function that returns the answers of the users in lines; each distinct history of a task is computed once.
 
     Args:
         delta, adjacency, gap: the question.
-        stop: whether a history without an answer stops all.
-        names: of the columns: the user, steps, the three ends of epsilon, the reason.
+        stop: True if a history without an answer fails the job.
+        names: names of the new columns: user, steps, lower end, estimate and upper end of epsilon, reason.
     """
     kinds = [pa.int64(), *(pa.float64() for _ in ENDS), pa.string()]
 
@@ -308,10 +308,11 @@ def _number(df: Any, source: str | float, key: str) -> Any:
 
 
 def _times(df: Any, when: str | None, until: Any) -> list[Any]:
-    """Columns that mark the rows to count and the rows without a time; none without a cut.
+    """Columns that mark the rows to count and the rows without a time; an empty list if there is no cut in time.
 
     Raises:
-        InvalidInputError: only one of the two is given, the column is missing, or the cut has another type.
+        InvalidInputError: only one of ``when`` and ``until`` is given, the column is missing, or the cut has another
+            type.
     """
     checked_cut(when, until)
     if when is None:

@@ -76,7 +76,8 @@ def loader(
 ) -> DataLoader[Any]:
     """Return a ``DataLoader`` that draws the given batches.
 
-    An empty batch, which some schemes have, arrives as tensors without rows: the step adds noise alone, and counts.
+    An empty batch, which some schemes have, arrives as tensors without rows: its step adds only noise, and still
+    counts.
 
     Args:
         dataset: dataset with an index and the length of the batches' dataset.
@@ -99,7 +100,7 @@ def loader(
 
 
 class _Collate:
-    """Collates records to a batch; an empty batch is one record without its row."""
+    """Collates records to a batch; an empty batch is made from one record, whose row is then removed."""
 
     def __init__(self, dataset: Dataset[Any], collate: Callable[[list[Any]], Any]) -> None:
         self._dataset, self._collate = dataset, collate
@@ -137,7 +138,7 @@ class Recognised:
         scheme: name of the scheme in a plan file; ``None`` if it is unknown.
         parameters: further keys for a plan file.
         why: evidence and caveats, in one sentence.
-        sampling: scheme with its parameters; ``None`` if no :class:`~hockeystick.Round` takes it.
+        sampling: scheme with its parameters; ``None`` if no :class:`~hockeystick.Round` accepts the scheme.
     """
 
     scheme: str | None
@@ -170,7 +171,7 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
 
 
 def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Recognised:
-    """Scheme of a loader that cuts the order of a sampler into batches of one size."""
+    """Scheme of a loader that cuts the sequence of indices of a sampler into batches of one size."""
     if type(sampler) is SequentialSampler:
         found = _shuffled(batch_size, size, drop_last)
         why = (
@@ -213,7 +214,7 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
 
 
 def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
-    """Scheme of all processes together, which take turns in one order."""
+    """Joint scheme of several processes, which take turns in drawing from one order of the records."""
     if size % processes:
         return _unknown(
             f"{size} records do not divide among {processes} processes, so some come twice per epoch or never"

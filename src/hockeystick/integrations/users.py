@@ -53,10 +53,11 @@ def users(
     """Return the epsilon of each user of a frame whose rows list participations.
 
     A row states that a user was in the population from which steps of DP-SGD drew their batches: with which noise, at
-    which rate, in how many steps. A user may have any number of rows in any order. They are added up, since composition
-    of parameters fixed beforehand does not depend on the order. Each distinct history is answered once, and its answer
-    does not depend on the others, to the last bit. List rows whether or not sampling selected the user: a list of the
-    batches that contained the user, with a rate below 1, gives numbers that are too small.
+    which rate, in how many steps. A user may have any number of rows in any order. The rows of a user are added up,
+    since composition of parameters fixed beforehand does not depend on the order. Each distinct history is answered
+    once, and its answer does not depend on other histories, to the last bit. List a row whether or not sampling
+    selected the user: listing only the batches that contained the user, with a rate below 1, gives numbers that are too
+    small.
 
     Args:
         frame: pandas or Polars frame, or dict of arrays; or an iterable of such pieces, for data larger than memory.
@@ -68,9 +69,9 @@ def users(
         sample_rate: likewise, probability that the user enters a batch (1: every step uses all users).
         steps: likewise, number of steps.
         when: name of the column of times, of any ordered type; needed only for ``until``.
-        until: rows later than this are ignored, though their users are among the answers. Dates may be given as text.
+        until: rows later than this are ignored, but their users still get an answer. Dates may be given as text.
         adjacency: neighbouring relation between data with and without a user (or with another one).
-        gap: widest relative width wanted of the intervals, as for :func:`hockeystick.epsilons`.
+        gap: largest relative width of the intervals, as for :func:`hockeystick.epsilons`.
         prefix: prefix of the new columns.
         errors: treatment of an invalid row: ``"stop"`` raises an error; with ``"row"`` the user has no number, not even
             from other rows, and the reason names the row.
@@ -188,7 +189,9 @@ def _value(column: Any, row: int) -> Any:
 
 
 def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return masks of the rows that are not later than the cut or have no time, and of the latter, which are invalid.
+    """Return two masks: of the rows that are not later than the cut or have no time, and of the rows without a time.
+
+    Rows without a time are invalid.
 
     Raises:
         InvalidInputError: the times cannot be compared with the cut.
