@@ -29,7 +29,7 @@ _LABELS = {
 }
 """Label of the line that holds the ends of a bound, by guarantee."""
 
-MAX_SETTING = 120  # longest parameter shown, in characters; the plan in a file has the full text
+MAX_SETTING = 120  # longest parameter shown, in characters; the plan in the file of an answer has the full text
 
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
 """Text added to the verdict on a claim when the ends stand beside it."""
@@ -50,7 +50,7 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
 
 
 def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
-    """Line with the epsilon of shuffled training under Poisson batches, its way out; none where nothing is known."""
+    """Line with the epsilon that shuffled training would have under Poisson batches; none if that is unknown."""
     if all(item.sampling.name != "shuffled" for item in plan.rounds):
         return []
     from hockeystick.plan.sampling import Poisson
@@ -65,7 +65,7 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
-    """Return the answer for delta at ``epsilon``, from log delta where delta is below the normal range."""
+    """Return the answer for delta at ``epsilon``, computed from log delta if delta is below the range of a double."""
     log = bound.log_delta
     if 0 < bound.quoted < SMALLEST_NORMAL:
         quoted = exp_up(log.quoted, QUOTED_DIGITS)
@@ -84,7 +84,7 @@ def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
 
 
 def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]:
-    """Return the object that ``hockeystick delta --json`` prints; log 0 is ``None``."""
+    """Return the object that ``hockeystick delta --json`` prints; the logarithm of a delta of 0 is ``None``."""
     return {
         "delta": finite_ends(bound),
         "log_delta": finite_ends(bound.log_delta),
@@ -95,7 +95,7 @@ def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]
 
 
 def _noise(plan: Plan) -> str:
-    """The kinds of noise that a number depends on and the name of the mechanism leaves open."""
+    """The kinds of noise in a plan, for mechanisms whose name does not state it; a bound depends on them."""
     kinds = sorted({label for item in plan.rounds for label in item.mechanism.premises})
     return f" ({', '.join(kinds)})" if kinds else ""
 
@@ -164,7 +164,7 @@ def assumption_lines(plan: Plan) -> list[tuple[str, str]]:
 
 
 def warning_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
-    """Return a line for each danger of this delta; none if there is no delta."""
+    """Return a line for each warning about this delta; none if there is no delta."""
     return [("warning", text) for text in warnings_of(plan.samplings, delta)]
 
 
@@ -189,7 +189,7 @@ def plan_json(plan: Plan, delta: float | None, guarantee: str | None = None) -> 
 
 
 def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[tuple[str, str]]:
-    """The source's claim, the verdict on it, and the plan's note, which often says how the loader samples."""
+    """Lines with the source's claim, the verdict on it, and the plan's note, which often says how batches are made."""
     lines = [] if published.get("epsilon") is None else [("published", _published(published))]
     lines += [] if judged is None else [("the claim is", judged)]
     if published.get("note"):
@@ -198,7 +198,7 @@ def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[t
 
 
 def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
-    """Verdict on a claim; ``None`` if there is none at this delta or the ends do not decide."""
+    """Verdict on a claim; ``None`` if there is no claim at this delta, or the ends do not decide."""
     claim = published.get("epsilon")
     if claim is None or published.get("delta") != delta or bound.guarantee == "estimate":
         return None
@@ -277,7 +277,7 @@ def delta_asked(
 
 
 def _method(accountant: Any, options: Any, gap: Any, proof: Any) -> dict[str, Any]:
-    """The accountant of a question with its options, as a plan's methods accept it."""
+    """Keyword arguments of a plan's methods for the accountant of a question and its options."""
     if not isinstance(options, dict) or not isinstance(accountant, str) or not isinstance(proof, bool):
         raise InvalidInputError("asked: accountant must be a name, options a table, proof true or false")
     from hockeystick.accountants import accountant_named

@@ -1,4 +1,4 @@
-"""Answers about an audit: the verdict, the p-value, the point of the curve behind it, and the noise still possible."""
+"""Answers about an audit: verdict, p-value, the point of the curve behind it, and the noise that is not rejected."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _decided_by(found: Audit) -> str:
 
 
 def noise_said(noise: UnrejectedNoise) -> str:
-    """Return one line on the noise that the guesses still allow.
+    """Return one line on the noise that the guesses do not reject.
 
     >>> noise_said(UnrejectedNoise("noise-multiplier", 1.25, 1.251))
     'noise-multiplier up to 1.25 is not rejected; 1.251 is'

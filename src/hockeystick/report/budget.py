@@ -22,9 +22,9 @@ from hockeystick.values.domains import MAX_COUNT, cut, one_line
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
-KIND = "budget"  # of answers about a ledger of the first format
+KIND = "budget"  # kind of the answers about a ledger of the first format
 
-LEDGER = ("ledger", "log")  # kinds of what is said of a ledger, which is verified by itself
+LEDGER = ("ledger", "log")  # kinds of answers about a ledger, which `budget verify` verifies
 
 LISTED_RELEASES = 20  # latest releases that are listed
 MAX_UNROUNDED = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
@@ -144,7 +144,7 @@ def receipt_answer(state: State, receipt: Receipt) -> Answer:
 
 
 def verification_answer(found: Verification, receipts: int) -> Answer:
-    """Return the result of a verification against so many receipts, for people."""
+    """Return the result of a verification of a ledger for people, with the number of receipts compared."""
     headline = (
         f"{found.entries} entries agree with the log, the prices and the stored state"
         if found.sound
@@ -160,7 +160,7 @@ def verification_answer(found: Verification, receipts: int) -> Answer:
 
 
 def guarantee_said(standing: Standing) -> str:
-    """Return the guarantee of everything that the budget allows together."""
+    """Return the guarantee of all releases together that the budget allows."""
     budget = standing.state.budget
     limit = budget.made
     if budget.epsilon is None:
@@ -177,12 +177,12 @@ def guarantee_said(standing: Standing) -> str:
 
 
 def dearest(price: Price) -> Whole:
-    """Return the largest price of all directions, number by number."""
+    """Return, for each number of a price, the largest one over all directions."""
     return tuple(map(max, zip(*price.prices.values(), strict=True)))
 
 
 def amount_said(budget: Budget, units: Whole) -> str:
-    """Return whole units that are spent in the currency, rounded up, with the delta where there is one."""
+    """Return a number of whole units as an amount in the currency, rounded up, with its delta if there is one."""
     amounts, limit = budget.amounts(units), budget.made
     said = f"{limit.currency} {_up(limit.spent_of(amounts))}"
     if isinstance(limit, ApproximateDpFilter):
@@ -195,7 +195,7 @@ STATES = {RUN: "", VOID: "voided", RESERVED: RESERVED}
 
 
 def release_said(keys: Mapping[str, Any], state: str = "") -> str:
-    """Return one line for a release of the log: day, who, grant, region, rounds and what became of it."""
+    """Return one line for a release in the log: day, author, grant, region, rounds and state."""
     where = [f"{key} {keys[key]}" for key in ("grant", "region") if keys[key]]
     rounds = "; ".join(round_said(item) for item in rounds_in_order(keys["rounds"])[:3])
     parts = [str(keys["when"])[:10], one_line(keys["who"]), *where, cut(rounds, MAX_PARAMETER_TEXT), state]
@@ -220,7 +220,7 @@ SAFE = {"spent": 1, "remaining": -1, "more_of_the_last": -1}
 def budget_again(stated: Mapping[str, Any]) -> dict[str, Any]:
     """Recompute an answer about a ledger of the first format, which was a file.
 
-    The filters charged more then. A stated number that claims less than this version finds is kept.
+    Filters of that format charged more. A stated number that claims less than this version finds is kept.
 
     Raises:
         InvalidInputError: the answer holds no such ledger.
@@ -268,10 +268,10 @@ def _plan(standing: Standing) -> Plan | None:
 
 
 def _up(value: float) -> str:
-    """A short number as it is written, a long one rounded up."""
+    """A number rounded up if it is long, and otherwise unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_up(value, SHOWN_DIGITS)
 
 
 def down(value: float) -> str:
-    """A short number as it is written, a long one rounded down."""
+    """A number rounded down if it is long, and otherwise unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)

@@ -33,7 +33,7 @@ def calibration_answer(found: Calibration) -> Answer:
             parameter.name == "sample-rate"
             and of_plan(found.plan, "sample-rate")[1](float(value)).steps != found.plan.steps
         ):
-            value = exact(found.value)  # rounded, an epoch would take one step more
+            value = exact(found.value)  # a rounded number of epochs would take one more step
     target = found.target
     others = ", ".join(f"{key} = {exact(number)}" for key, number in target.described().items() if key != target.name)
     headline = f"{found.parameter} = {value} meets {target.name} {exact(target.limit)}"
@@ -56,7 +56,8 @@ def calibration_answer(found: Calibration) -> Answer:
 def _noises(found: Calibration) -> Iterator[str]:
     """Noise of each round under the common factor, rounded up, so that protection is the same or better.
 
-    Rounds are named, and have the noise of the plan beside the new one, since plans are sorted and files need not be.
+    Each line names its round and shows the plan's noise beside the new one: a plan sorts its rounds, so that their
+    order may differ from that in the file.
     """
     for item in found.plan.rounds:
         for key in NOISES:
@@ -68,7 +69,7 @@ def _noises(found: Calibration) -> Iterator[str]:
 
 
 def _left(found: Calibration) -> list[str]:
-    """The mechanisms that a common noise factor leaves unchanged."""
+    """Names of the mechanisms that a common noise factor leaves unchanged."""
     each = [item.mechanism for item in found.plan.rounds]
     return sorted({one.name for one in each if all(getattr(one, key, None) is None for key in NOISES)})
 

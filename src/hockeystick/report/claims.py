@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """Place of a claim beside the certified ends; each value is the text shown."""
+    """Position of a claim relative to the certified ends; each value is the text shown."""
 
     TOO_LOW = "too low for this plan"
     AGREES = "consistent with the interval"
@@ -22,8 +22,8 @@ def verdict(claim: float, lower: float | None, upper: float | None) -> Verdict |
         upper: certified upper end; ``None`` if there is no upper bound.
 
     Returns:
-        ``None`` if the ends do not decide. Without a lower end, a claim at or below the upper end may be right or too
-        low.
+        The verdict, or ``None`` if the ends do not decide: without a lower end, a claim at or below the upper end may
+        be right or too low.
 
     >>> verdict(0.9, 1.0, 1.2), verdict(1.1, 1.0, 1.2), verdict(1.3, 1.0, 1.2)
     (<Verdict.TOO_LOW: 'too low for this plan'>, <Verdict.AGREES: 'consistent with the interval'>, \

@@ -19,15 +19,16 @@ _moves = itertools.cycle(range(1, MAX_MOVES + 1))
 def cold(plan: Plan) -> Plan | None:
     """Return the plan with noise changed by some parts per million, each call by another amount.
 
-    Laws, moments and contours are cached by the parameters of a round, so a repeated question, even by another
-    accountant, is far faster. The moved plan differs in the sixth digit of its answers and costs the same work. The
-    noise grows; it shrinks only where it is already the largest allowed.
+    Laws, moments and contours are cached by the parameters of a round, so that a repeated question, even to another
+    accountant, is far faster. The answers for the changed plan differ in the sixth digit and take the same work. The
+    noise is increased, or decreased if it is already the largest allowed.
 
     Args:
         plan: any plan.
 
     Returns:
-        The moved plan; ``None`` if no round has noise, or if one noise is the largest allowed and another the smallest.
+        The changed plan; ``None`` if no round has noise, or if one noise is the largest allowed and another the
+        smallest.
     """
     try:
         _, build = of_plan(plan, "noise")

@@ -167,7 +167,7 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
 
 
 def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
-    """Return the delta of a comparison: the one given, else the first answer, preferably a certified one."""
+    """Return the delta of a comparison: the delta given, else the first delta found, preferably a certified one."""
     answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
     return at.get("delta", answers[0] if answers else None)
 
@@ -217,10 +217,10 @@ def failure_of(error: Exception) -> str:
 
 
 def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:
-    """Time one accountant and keep its answer, refusal or failure, so that a failure loses no other row.
+    """Time one accountant and return its answer, refusal or failure as a row, so that a failure loses no other row.
 
     The row and the exit status of the command show a failure, so that nobody takes it for a refusal. A quick answer may
-    have used laws cached by another accountant, so it is timed again with other noise.
+    have used laws cached by another accountant, so it is timed again with slightly different noise.
     """
     start = time.perf_counter()
     try:
@@ -238,7 +238,7 @@ def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | N
 
 
 def _cold_seconds(plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]], seconds: float) -> float:
-    """Time of the same question with other noise; the first time if that has no answer."""
+    """Time of the same question with slightly different noise; the first time if that question has no answer."""
     other = cold(plan)
     if other is None:
         return seconds

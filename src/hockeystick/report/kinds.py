@@ -1,7 +1,7 @@
 """Kinds of answers about one plan: each is computed from a question in JSON values, for people and for JSON.
 
-The command line asks with the values of its options; a verification asks with the values that a file states, which are
-untrusted: the function that receives a value validates it.
+A question from the command line holds the values of its options; a question from a verification holds values from a
+file, which are untrusted. The function that receives a value validates it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Found:
         result: object of the library.
         numbers: function that returns the numbers in JSON values.
         show: function that prints the result for people.
-        plan: plan of the result, if it is not that of the question.
+        plan: plan of the result, if it differs from the plan of the question.
     """
 
     result: Any
@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Question about a plan with its result.
+    """Question about a plan, with its result.
 
     Attributes:
         kind: kind of answer.
@@ -86,7 +86,7 @@ def asked(kind: Any, plan: Plan, question: Mapping[str, Any], say: Callable[[str
     if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidInputError(choice("answer", kind, list(KINDS)), "answer")
     function = imported(f"hockeystick.report.{KINDS[kind]}")
-    _, _, *keys = signature(function).parameters.values()  # those after the plan and the listener
+    _, _, *keys = signature(function).parameters.values()  # the parameters after plan and say
     names = [key.name for key in keys]
     if not {key.name for key in keys if key.default is key.empty} <= set(question) <= set(names):
         received = shown(list(question))

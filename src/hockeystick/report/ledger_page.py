@@ -1,4 +1,4 @@
-"""The page about a ledger: what remains, to whom, how it was spent, and what an outsider can learn from all of it."""
+"""The page about a ledger: what remains for whom, how the budget was spent, and what an outsider can learn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hockeystick.values.domains import one_line
 from hockeystick.values.version import __version__
 
 LISTED = 100  # latest releases on the page
-POINTS = 2000  # of the figure; of more entries every so many
+POINTS = 2000  # approximate number of points of the figure; with more entries, only every n-th is shown
 
 
 def ledger_page(ledger: Ledger) -> str:
@@ -42,7 +42,7 @@ def ledger_page(ledger: Ledger) -> str:
 
 
 class _History:
-    """What remained after each entry, and the number of releases of each account and region."""
+    """The remaining budget after each entry, and the number of releases of each account and region."""
 
     def __init__(self) -> None:
         self.remaining: list[Point] = []
@@ -75,7 +75,7 @@ def _head(standing: Standing) -> list[blocks.Block]:
 
 
 def _outsider(standing: Standing) -> list[blocks.Block]:
-    """What whoever sees all releases learns, at the most."""
+    """Paragraphs that bound what an observer of all releases can learn."""
     budget, unit = standing.state.budget, standing.begun["unit"]
     said = guarantee_said(standing)
     out: list[blocks.Block] = [

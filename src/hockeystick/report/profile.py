@@ -20,7 +20,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 RATES = (0.001, 0.01, 0.1)  # default false-positive rates
 GROUPS = (2, 3)  # default group sizes
-MOST_VALUES = 10_000  # largest number of values of one kind, as many as points of a figure
+MOST_VALUES = 10_000  # largest number of values of one kind, like the largest number of points of a figure
 
 
 def profile_json(

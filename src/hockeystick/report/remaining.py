@@ -26,7 +26,7 @@ from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
 
-MOST_SAID = 200  # characters of the parameters of what is repeated
+MOST_SAID = 200  # longest text of the parameters of the repeated rounds, in characters
 
 
 def remaining_answer(plan: Plan, found: Remaining) -> Answer:

@@ -1,6 +1,6 @@
 """Numbers for people, rounded outward in exact decimal arithmetic: an upper end up, a lower end down.
 
-A value with a decimal of the wanted length is shown unchanged; others get all wanted digits.
+A value that has a decimal of at most the wanted length is shown unchanged; other values get all wanted digits.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _exp(log_x: float, digits: int, rounding: str) -> str:
     if whole < -MAX_NEGATIVE_EXPONENT:  # an exponent of forty digits is unreadable
         return f"1e-{MAX_NEGATIVE_EXPONENT}" if rounding == ROUND_CEILING else "0"
     mantissa = context.power(Decimal(10), context.subtract(power, Decimal(whole)))
-    # Every operation above is right to about the last digit, and the slack is far larger.
+    # Every operation above is accurate to about the last digit, and the slack is far larger.
     slack = Decimal((0, (1,), -_GUARD + 5))
     moved = context.add(mantissa, slack if rounding == ROUND_CEILING else -slack) if log_x else Decimal(1)
     shown = Context(prec=digits, rounding=rounding).create_decimal(moved)

@@ -29,7 +29,7 @@ def samplings_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, epsil
 
 
 def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> None:
-    """Print the table, then the requirement and the loaders of each scheme with a number, reasons and warnings."""
+    """Print the table; then, for each scheme with a number, its requirement and loaders; then reasons and warnings."""
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     headline = f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}"
     table, loaders, warnings = [("sampling", "lower", "upper", "noise needed")], [], []
@@ -52,7 +52,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
 
 
 def _noise(value: float) -> str:
-    """A short noise multiplier unchanged, a long one rounded up."""
+    """A noise multiplier, rounded up if it is long, and otherwise unchanged."""
     return exact(value) if len(exact(value)) <= NOISE_DIGITS + 1 else round_up(value, NOISE_DIGITS)
 
 

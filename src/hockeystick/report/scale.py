@@ -32,7 +32,7 @@ PUBLISHED = (
 
 
 def scale_lines(plan: Plan) -> list[tuple[str, str]]:
-    """Return the lines for the guesses of an attacker, by all of the plan's deltas, and for published epsilons.
+    """Return the lines on the guesses of an attacker, from the plan's whole privacy curve, and on published epsilons.
 
     >>> from hockeystick import dp_sgd
     >>> scale_lines(dp_sgd(1.0, 0.01, 1000))[0][1]

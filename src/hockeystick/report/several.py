@@ -1,4 +1,4 @@
-"""Epsilon of several plans side by side: a line for each, and their common assumptions once."""
+"""Epsilon of several plans side by side: a line for each; assumptions that they share are printed once."""
 
 from __future__ import annotations
 

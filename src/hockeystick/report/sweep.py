@@ -14,7 +14,7 @@ MOST_REASONS = 5  # largest number of reasons listed; the file has all
 
 
 def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
-    """Return a sentence on the written file, then the range of the ends and their caveats.
+    """Return a sentence about the written file, then the range of the ends and their caveats.
 
     Args:
         sweep: table of the sweep.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 USUAL_WIDTH = 80  # characters of a line if the width is unknown
-LEAST_WIDTH = 40  # minimal width in characters: a label and the digits of a count
+LEAST_WIDTH = 40  # smallest width in characters: room for a label and the digits of a count
 GAP = "  "  # between two columns
 WARNING = "warning"  # label of emphasised lines
 
@@ -29,7 +29,7 @@ class Answer:
 
 
 def line_width() -> int:
-    """Return the characters of a line, from the terminal or the variable COLUMNS."""
+    """Return the number of characters in a line, from the terminal or the variable COLUMNS."""
     return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_WIDTH)
 
 
@@ -44,10 +44,10 @@ def laid_out(
 
     Args:
         rows: cells of each row, equally many in each.
-        wrapped: indices of the columns whose words may wrap; the others are as wide as their cells.
+        wrapped: indices of the columns whose words may wrap; other columns are as wide as their cells.
         right: indices of right-aligned columns.
-        width: characters of a line; ``None`` for those of the terminal.
-        style: function of the row, the column's index and a line of its cell that returns the text to write.
+        width: number of characters in a line; ``None`` for that of the terminal.
+        style: function that returns the text to write, given the row, the index of the column and a line of the cell.
 
     >>> print(laid_out([("adjacency", "add"), ("rounds", "word " * 12 + "end")], {1}, width=40), end="")
     adjacency  add
@@ -93,7 +93,7 @@ def print_paragraph(text: str) -> None:
 
 
 def print_pairs(lines: Sequence[tuple[str, str]], error: bool = False) -> None:
-    """Print labels and texts, on standard error if a figure or a table holds the output."""
+    """Print labels and texts; on standard error if ``error``, when a figure or a table takes standard output."""
     _print(_pairs(lines), error)
 
 
@@ -116,7 +116,7 @@ def print_supported(name: str | None = None) -> None:
 
     rows: list[Sequence[str]] = [COLUMNS]
     for row in supported_rows(name):
-        sampling = row.sampling.replace("-", "-\n")  # leaves room for the sources
+        sampling = row.sampling.replace("-", "-\n")  # a narrow column leaves room for the sources
         where = row.where.replace(", ", ",\n")
         rows.append((row.mechanism, sampling, where, row.claim.status.value, row.claim.source))
     _print(laid_out(rows, {len(COLUMNS) - 1}, width=max(line_width(), USUAL_WIDTH), style=_first_bold(rows)))

@@ -28,7 +28,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Sentence to quote, and a second one on its scope."""
+    """Sentence to quote, and a second sentence on its scope."""
 
     text: str
     below: str
@@ -50,7 +50,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values, one pair a line."""
+    """Names and values, one pair per line."""
 
     rows: Sequence[tuple[str, str]]
 

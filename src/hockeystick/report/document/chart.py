@@ -167,7 +167,7 @@ class Chart:
         return at, line, text, anchor
 
     def _spans(self, top: float, bottom: float) -> list[tuple[float, float]]:
-        """Horizontal spans of the lines of both ends between two heights of the drawing."""
+        """Horizontal spans that the curves of both ends cover between two heights of the drawing."""
         found = []
         for points in (self.upper, self.lower):
             for (x0, y0), (x1, y1) in pairwise(map(self._place, points)):
@@ -210,7 +210,7 @@ def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def _short(value: float) -> str:
-    """Label of a tick without rounding noise: thousands separated, powers of ten for long numbers."""
+    """Label of a tick, without rounding noise, with separated thousands, and with powers of ten for long numbers."""
     if abs(value) >= 1e6:
         return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
     return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.0f}"

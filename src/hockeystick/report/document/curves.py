@@ -27,19 +27,19 @@ Points = list[dict[str, Any]]
 
 
 def band_points(key: str, places: Iterable[float], band: Band) -> Points:
-    """Return both ends at each place, which stands under ``key``."""
+    """Return a row for each place, with both ends and, under ``key``, the place."""
     ends = zip(places, band.lower, band.upper, strict=True)
     return [{key: float(at), "lower": float(low), "upper": float(high)} for at, low, high in ends]
 
 
 def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | None = None) -> Points:
-    """Return delta from epsilon 0 until a thousandth of the report's delta; nothing if epsilon is infinite.
+    """Return delta from epsilon 0 to where it is a thousandth of the report's delta; nothing if epsilon is infinite.
 
     Args:
         plan: the plan.
         delta: delta of the report.
-        headline: epsilon there.
-        stated: last epsilon of a stored curve; where it is about that of the plan, the curve has the same places.
+        headline: epsilon at the report's delta.
+        stated: last epsilon of a stored curve; if it is about the last epsilon found here, the stored places are used.
 
     Raises:
         UnsupportedError: no guarantee is proved for the plan.
@@ -59,7 +59,7 @@ def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | Non
 def steps_points(plan: Plan, delta: float) -> Points:
     """Return epsilon after equal shares of every kind of round, rounded up, until all are run.
 
-    There are no points for a single round, nor where the best of several runs is released, since nothing is released
+    There are no points for a single round, nor if the best of several runs is released, since nothing is then released
     before the end.
     """
     if plan.best_of is not None:

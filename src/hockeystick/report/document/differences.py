@@ -17,7 +17,7 @@ TOLERANCE = 1e-6
 
 LENGTH = 90  # longest quotation of a line or a value, in characters
 
-ROUNDING = 1e-14  # relative: a few roundings, by which equal ends may cross on another machine
+ROUNDING = 1e-14  # relative size of a few roundings, by which equal ends may cross on another machine
 
 ELSEWHERE = 1e-12
 """Relative change of an end that another machine's elementary functions may cause."""
@@ -74,7 +74,7 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
 
 
 def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: bool) -> Iterator[str]:
-    """Yield a line if an end claims more than was recomputed, or is another number."""
+    """Yield a line if a stated end claims more than the recomputed end, or differs from it beyond the tolerance."""
     opposite, side = OPPOSITE[end], "below" if end == "upper" else "above"
     both = _are_numbers(again.get(opposite))
     slack = ({} if older and both else {end: ELSEWHERE}) | ({opposite: ROUNDING} if both else {})
@@ -112,9 +112,9 @@ def _are_numbers(*values: Any) -> bool:
 
 
 def _alike(stated: Any, again: Any, share: float = TOLERANCE) -> bool:
-    """True where two values say the same: numbers within the tolerance, all else exactly; a truth value is no number.
+    """True if two values agree: numbers to within the tolerance, all else exactly; a truth value is no number.
 
-    Whole numbers are counts, of which one more is another claim.
+    Whole numbers must agree exactly too: they are counts, and a count that is off by one is a different claim.
     """
     if _are_numbers(stated, again):
         share = ELSEWHERE if isinstance(again, int) else share
@@ -127,13 +127,13 @@ def _shown(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    """The line as people see it: without tags, unless it is nothing but tags."""
+    """The line as people see it: without tags, unless it consists of tags only."""
     bare = unescape(_TAG.sub(" ", text)).strip()
     return " ".join(bare.split()) or text
 
 
 def _from(line: str | None, alike: int) -> str:
-    """A quotation of a line that reaches past the first characters in which two lines are alike."""
+    """A quotation of a line that includes the place where it first differs; ``alike`` characters agree before it."""
     if line is None:
         return "nothing"
     start = alike - LENGTH // 3 if alike > LENGTH // 3 and len(line) > LENGTH else 0

@@ -48,7 +48,7 @@ def enveloped(kind: str, plan: Plan, asked: Mapping[str, Any], body: Mapping[str
 
     Args:
         kind: kind of answer, by which ``hockeystick verify`` recomputes it.
-        plan: plan of the question; for a calibration the plan found.
+        plan: plan of the question; for a calibration, the calibrated plan.
         asked: question as JSON values, as the function of ``kind`` expects it.
         body: the numbers of the answer.
 

@@ -1,4 +1,4 @@
-"""Provenance of a document: versions and date, the one part that a recomputation takes as given."""
+"""Provenance of a document: versions and date, the only part that a verification does not recompute."""
 
 from __future__ import annotations
 

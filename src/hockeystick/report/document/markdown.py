@@ -1,4 +1,4 @@
-"""Documents as Markdown, for a repository or a ticket: the words of the page, and its numbers at the end."""
+"""Documents as Markdown, for a repository or a ticket: the text of the page, then its numbers as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def markdown(content: Sequence[blocks.Block], record: Mapping[str, Any]) -> str:
     ```
     """
     parts = ["\n".join(_written(block)) for block in content]
-    island = json.dumps(record, ensure_ascii=True, allow_nan=False).replace("`", "\\u0060")  # which would end the block
+    island = json.dumps(record, ensure_ascii=True, allow_nan=False).replace("`", "\\u0060")  # ` could end the block
     return "\n\n".join([*parts, "\n".join([FENCE[0], island, FENCE[1]])]) + "\n"
 
 

@@ -133,7 +133,7 @@ def page(title: str, content: Sequence[blocks.Block], record: Mapping[str, Any])
 
 
 def island(record: Mapping[str, Any]) -> str:
-    """Return JSON on one line in which no string can be taken for markup."""
+    """Return JSON on one line, escaped so that no string can be taken for markup."""
     text = json.dumps(record, ensure_ascii=True, allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

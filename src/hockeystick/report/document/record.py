@@ -1,7 +1,7 @@
 """The record: all numbers of a report, computed once, as one JSON object that page, Markdown and verification share.
 
-Every number comes with its certified ends. A question without an answer has the reason in its place; error rates, for
-example, need both orderings of the datasets and more than a Renyi curve.
+Every number comes with its certified ends. Where a question has no answer, the record holds the reason: error rates,
+for example, need both orderings of the datasets and more than a Renyi curve.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def report_record(
         delta: delta of the headline; the plan's own by default.
         title: title chosen by the author of the report, put on one line.
         made: provenance, see :func:`hockeystick.report.document.made.made`.
-        stated: stored report that is computed again: its curve has the same places, and an old one has a mu.
+        stated: stored report that is recomputed: the places of its curve are used again, and mu is added if it has one.
         say: receives the name of each part before it is computed.
 
     Raises:
@@ -98,7 +98,7 @@ def report_record(
 
 
 def _reach(stated: Mapping[str, Any]) -> float | None:
-    """The last epsilon of the stated curve of deltas; ``None`` where the report has no such curve."""
+    """The last epsilon of the stored report's curve of deltas; ``None`` if the report has no such curve."""
     match stated.get("curves"):
         case {"delta": [*_, {"epsilon": int() | float() as reach}]}:
             return float(reach)
@@ -106,7 +106,7 @@ def _reach(stated: Mapping[str, Any]) -> float | None:
 
 
 def _deltas(at: float) -> list[float]:
-    """The deltas of the table, divided in decimal so that 1e-6 follows 1e-5 exactly."""
+    """The deltas of the table, divided by ten in decimal, so that 1e-5 is followed by exactly 1e-6."""
     found = [float(Decimal(repr(at)) / by) for by in SMALLER]
     return [delta for delta in dict.fromkeys(found) if delta >= LEAST_DELTA or delta == at]
 
@@ -123,7 +123,7 @@ def _row(delta: float, bound: Answer) -> dict[str, Any]:
 
 
 def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
-    """The training of the plan under every other sampling scheme with a proof."""
+    """Epsilon of the plan's training under every other sampling scheme for which a guarantee is proved."""
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name}:
         return []
@@ -141,7 +141,7 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
 def _attack(plan: Plan, with_mu: bool) -> tuple[dict[str, Any], Points]:
     """Upper bounds on an attacker's success, with mu if an old report has it, and the points of the curve of attacks.
 
-    Where there are none, the reason stands in their place.
+    If there are no bounds, the reason takes their place.
     """
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}, []

@@ -1,5 +1,7 @@
-"""Privacy statements for a paper or a model card: one sentence on single records, one on the same training without
-amplification by sampling, one on people with several records.
+"""Privacy statements for a paper or a model card.
+
+One sentence is about single records, one about the same training without amplification by sampling, and one about
+people with several records.
 """
 
 from __future__ import annotations

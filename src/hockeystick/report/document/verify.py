@@ -60,8 +60,8 @@ def verified(text: str) -> Verdict:
         text: content of a report, or of an answer in JSON.
 
     Raises:
-        InvalidInputError: it is neither, its question is invalid, or a newer version wrote it in a newer format.
-        UnsupportedError: no guarantee is proved for the plan in it.
+        InvalidInputError: the text is neither, its question is invalid, or a newer version wrote it in a newer format.
+        UnsupportedError: no guarantee is proved for its plan.
 
     >>> verified("{}")
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ def verified(text: str) -> Verdict:
     content = {key: value for key, value in stated.items() if key != CHECKSUM}
     if stated.get(CHECKSUM) != digest(content):
         found.append("checksum: it does not match the numbers in the file; some were changed afterwards")
-    if form != JSON:  # all text in JSON was compared; its white space is free
+    if form != JSON:  # in JSON all text was compared already, and white space may differ
         found += _words(text, form, again if found else stated)
     if found and older:
         found.append(f"version: made by hockeystick {version}, recomputed by {__version__}, which may differ")
@@ -106,7 +106,7 @@ def _listed(texts: Mapping[str, Any]) -> str:
 
 
 def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The names, dates and notes of the rounds of a plan, and what a source says of it."""
+    """The names, dates and notes of the rounds of a plan, and the text of the plan's source."""
     named = {
         f"{key} of round {number}": item[key]
         for number, item in enumerate(plan.get("round", ()), start=1)
@@ -119,9 +119,8 @@ def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
 def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
     """Lines of a report that do not follow from its numbers.
 
-    If the numbers of the file were confirmed, the lines are rendered from them, so that digits within the tolerance
-    round
-    the same way; otherwise from the recomputed numbers.
+    If the numbers of the file were confirmed, the lines are rendered from those numbers, so that numbers within the
+    tolerance round the same way; otherwise they are rendered from the recomputed numbers.
     """
     if record["answer"] != "report":
         raise InvalidInputError(f"an answer of the kind {record['answer']!r} is JSON; received {form}", "answer")
@@ -129,7 +128,7 @@ def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
 
 
 def _compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """Keys of an answer, and of each answer within it, that are recomputed."""
+    """The part of an answer, and of each answer within it, that is recomputed."""
     kept = {key: value for key, value in answer.items() if key not in NOT_COMPARED}
     inner = kept.get("answers")
     if isinstance(inner, list):

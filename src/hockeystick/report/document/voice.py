@@ -34,7 +34,7 @@ class Text:
     epsilon, delta = "epsilon", "delta"  # their names in a sentence
 
     def words(self, text: str) -> str:
-        """Return any text on one line."""
+        """Return a text, whatever it contains, on one line."""
         return one_line(text)
 
     def number(self, text: str) -> str:

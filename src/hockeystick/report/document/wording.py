@@ -80,7 +80,7 @@ OUTSIDE = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Words for the best attack.
+    """Words in which a report describes the best attack.
 
     Attributes:
         others: people about whom an alarm is wrong.
@@ -113,8 +113,8 @@ ATTACKS: Mapping[str, tuple[Attack, Attack]] = {
 
 
 WEAK = 7.0
-"""Epsilon from which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times as
-likely with one of two answers turns even odds into 1 / (1 + e^-7) = 99.9 %."""
+"""Smallest epsilon at which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times
+as likely under one of two hypotheses turns even odds into a probability of 1 / (1 + e^-7) = 99.9 %."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
@@ -184,7 +184,7 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def weakness(epsilon: float | None, unit: str) -> list[str]:
-    """Return a warning for an epsilon, infinite if None, from :data:`WEAK` on; none below."""
+    """Return a warning if epsilon is at least :data:`WEAK`, else nothing; None stands for an infinite epsilon."""
     if epsilon is not None and epsilon < WEAK:
         return []
     sure = "certain" if epsilon is None else "more than 99.9% sure"
@@ -206,7 +206,7 @@ def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _sampled(record: Mapping[str, Any]) -> list[str]:
-    """Names of the plan's sampling schemes, without none."""
+    """Names of the plan's sampling schemes, other than no sampling."""
     names = (item.get("sampling", "none") for item in record["plan"]["round"])
     return [name for name in dict.fromkeys(names) if name != "none"]
 
@@ -306,7 +306,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     rows = [(exact(row["delta"]), quoted(row), ends(row)) for row in record["epsilon"]]
     yield blocks.Table("All rows hold at once", ("delta", "epsilon at most", "interval"), rows, words=0)
     endless: dict[str, list[str]] = {}
-    for row in record["epsilon"][1:]:  # warnings on the first stand beside the headline
+    for row in record["epsilon"][1:]:  # warnings about the first row are beside the headline
         if row["upper"] is None and row["reason"]:
             endless.setdefault(_reason(row), []).append(exact(row["delta"]))
     for reason, deltas in endless.items():
@@ -358,7 +358,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _one_in(delta: float) -> str:
-    """Return a small probability as one in so many, rounded up; nothing where it takes too many digits to be read.
+    """Return a small probability as "1 in N", rounded up; nothing if N has too many digits to be readable.
 
     >>> _one_in(1e-05), _one_in(3e-06), _one_in(1e-20)
     (' (1 in 100,000)', ' (1 in 333,333)', '')
@@ -410,6 +410,6 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
 
 
 def _accountants(record: Mapping[str, Any]) -> str:
-    """The accountants of the rows, and the worse direction of each."""
+    """The accountant of each row, with the worse direction."""
     said = [f"{row['accountant']}{', ' + row['direction'] if row['direction'] else ''}" for row in record["epsilon"]]
     return f"accountant {'; '.join(dict.fromkeys(said))}"
