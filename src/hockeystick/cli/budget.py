@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hockeystick.questions.ledger.ledger import Ledger, Receipt
     from hockeystick.values.adjacency import Adjacency
 
-REFUSED = UNSOUND  # exit status of a release that does not fit: a valid question with a negative answer
+REFUSED = UNSOUND  # exit status for a release that does not fit: a valid question with a negative answer
 
 NUMBERS: dict[str, Any] = {
     "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
@@ -143,15 +143,15 @@ def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
                 limits["reference"] = rounds[0]
             chosen = kind or _default(limits)
             if limits.get("delta") == 0 and chosen == "pure":
-                del limits["delta"]  # a delta of 0 means no delta; other filters say what they need
+                del limits["delta"]  # a delta of 0 means no delta; other filters refuse it with their own messages
             if chosen == "approximate-dp" and "delta" in limits:
-                limits.setdefault("slack", 0.5 * limits["delta"])  # kept, should the default change
+                limits.setdefault("slack", 0.5 * limits["delta"])  # stored, in case the default changes later
             made = Ledger.begin(ledger, chosen, limits, adjacency=adjacency or "add-or-remove", **texts)
     _show(made, as_json)
 
 
 def _default(limits: dict[str, Any]) -> str:
-    """Name of the filter for the numbers of a budget."""
+    """Name of the default filter for a budget with these numbers."""
     for key, name in (("reference", "currency"), ("rho", "zcdp"), ("mu", "gdp")):
         if key in limits:
             return name
@@ -215,7 +215,7 @@ def _numbers(command: Any) -> Any:
 
 
 def _named(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse a name that was given and is empty, as of a variable of the shell that is not set."""
+    """Refuse an empty name, which may come from an unset shell variable."""
     given = context.get_parameter_source(option.name or "") is not click.core.ParameterSource.DEFAULT
     if given and not value.strip():
         raise InvalidInputError(f"--{option.name} must not be empty; leave it out for none", option.name)
@@ -223,7 +223,7 @@ def _named(context: click.Context, option: click.Parameter, value: str) -> str:
 
 
 def _release(command: Any) -> Any:
-    """Add the flags that describe releases, and where they are paid for."""
+    """Add the flags that describe a release, and the grant and region it is charged to."""
     for key, said in (
         ("region", "Region whose records the release uses."),
         ("grant", "Grant that pays for the release."),
@@ -296,7 +296,7 @@ def spend(
 
 
 def _settling(command: Any) -> Any:
-    """Add what settles a reserved release."""
+    """Add the arguments and options that settle a reserved release."""
     command = click.option("--token", metavar="TEXT", required=True, help="Token from the receipt.")(
         who_option(json_option(command))
     )
@@ -428,7 +428,7 @@ def _show(ledger: Ledger, as_json: bool) -> None:
 
 
 def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None:
-    """Print the receipt of some work, or the reason for which it was refused."""
+    """Run ``work`` and print its receipt, or the reason for its refusal."""
     from hockeystick.report.budget import receipt_answer
     from hockeystick.report.tables import print_answer
 
@@ -484,7 +484,7 @@ def _json(name: str) -> dict[str, Any]:
     """Content of a JSON file.
 
     Raises:
-        InvalidInputError: it cannot be read, or is no JSON object.
+        InvalidInputError: the file cannot be read, or does not hold a JSON object.
     """
     import json
 

@@ -76,7 +76,7 @@ def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) ->
     Args:
         free: parameters that the command itself determines.
         flags: values of the flags; ``None`` where absent.
-        what: how it determines them, for the message that refuses a flag.
+        what: how the command determines them, for the message that refuses a flag.
 
     Raises:
         InvalidInputError: a flag sets a free parameter, directly or by its alternative.

@@ -70,7 +70,7 @@ gap_option = options.number_option(
 
 
 def _method(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, an output format."""
+    """Add the common arguments of ``epsilon`` and ``delta``: a plan, an accountant, a gap, an output format."""
     command = options.json_option(command)
     proof = "Prove the interval in ball arithmetic, or fail; needs python-flint."
     command = click.option("--proof", is_flag=True, help=proof)(command)

@@ -145,7 +145,7 @@ def verify(file: str, independent: bool) -> None:
     try:
         text = _read(file)
         if independent:
-            status, lines = checked(text)  # it tells its progress itself
+            status, lines = checked(text)  # the checker shows its own progress
             click.echo(lines, nl=False)
             click.get_current_context().exit(status)
         with progress("recomputing"):

@@ -1,9 +1,8 @@
 """The option ``--grid`` of ``hockeystick sweep``: a parameter with its values.
 
 ``0.5:2:50`` is fifty equally spaced values from 0.5 to 2, both included; ``log:0.5:2:50`` has equal ratios instead;
-``1000,2000`` is a list. Each number may be a quotient or a percentage. Ranges of whole numbers are rounded, and
-repeated
-numbers are dropped, so that the value beside each answer is the value used.
+``1000,2000`` is a list. Each number may be a quotient or a percentage. For a parameter with whole numbers, ranges are
+rounded and repeated numbers dropped, so that the value beside each answer is the value used.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def _values(key: str, values: str, text: str) -> Point:
 
 
 def _steps(low: float, high: float, many: int) -> Point:
-    """Equally spaced decimals: 0.1:1:10 has 0.3, and not 0.30000000000000004.
+    """Equally spaced decimals: 0.1:1:10 contains 0.3 instead of 0.30000000000000004.
 
     >>> _steps(0.1, 0.4, 4)
     (0.1, 0.2, 0.3, 0.4)

@@ -29,7 +29,7 @@ class _UnreadError(Exception):
 
 @contextlib.contextmanager
 def _unread() -> Iterator[None]:
-    """Rename a broken pipe, which click would turn into the status of a failure."""
+    """Convert a broken pipe to :class:`_UnreadError`, since click would exit with the status of a failure."""
     try:
         yield
     except OSError as error:
@@ -39,7 +39,7 @@ def _unread() -> Iterator[None]:
 
 
 class OneLineGroup(click.Group):
-    """Group of commands whose errors, click's own included, are one line each and never a traceback."""
+    """Group of commands in which every error, including click's own, is one line and never a traceback."""
 
     def main(
         self,
@@ -61,7 +61,7 @@ class OneLineGroup(click.Group):
         sys.exit(self._status(args, name, complete_var, extra))
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Make the context of a call; for ``--help`` print the text and stop."""
+        """Make the context of a call; for ``--help``, print the help and exit."""
         with _unread():
             return super().make_context(*args, **extra)
 
@@ -121,7 +121,7 @@ class OneLineGroup(click.Group):
 
 
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
-    """Refuse an option given twice, by one name or by two, where click would silently take the last.
+    """Refuse an option given twice, under the same name or two names; click would silently use the last value.
 
     Raises:
         click.UsageError: an option is repeated.
@@ -181,7 +181,7 @@ def _taken(error: click.UsageError) -> str:
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:
-    """Error for an unknown option: the nearest option, or else the list of all."""
+    """Error for an unknown option, with the nearest option or else a list of all options."""
     given, context = error.option_name, error.ctx
     if context is None:
         return f"No such option {shown(given)}"
@@ -193,13 +193,13 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     close = begun[0] if begun else nearest(bare, names)
     others = ", ".join(f"--{name}" for name in names if name != "help")
     hint = f"its options are {others or 'none'}" if close is None else f"did you mean '--{close}'?"
-    if bare == "epsilon" and "--epsilon" not in named:  # the target of somebody without a plan
+    if bare == "epsilon" and "--epsilon" not in named:  # somebody without a plan gave a target
         hint = "`hockeystick new --epsilon NUMBER` writes a plan that meets it, `hockeystick calibrate` changes one"
     return f"No such option {shown(given)} of `{context.command_path}`; {hint}"
 
 
 class _Closed(io.TextIOBase):
-    """Replacement of a standard output that was closed beforehand: writing to it is an error, so no answer is lost."""
+    """Replacement for a standard output that is closed at the start: writing to it raises, so no answer is lost."""
 
     def write(self, text: str) -> int:
         """Refuse to write.
@@ -212,7 +212,7 @@ class _Closed(io.TextIOBase):
 
 def _replace_closed_streams() -> None:
     """Replace standard streams that the caller has closed, which are None in Python."""
-    for number in range(3):  # else the next open file would get the number of a stream
+    for number in range(3):  # otherwise the next file opened would get the number of a standard stream
         try:
             os.fstat(number)
         except OSError:

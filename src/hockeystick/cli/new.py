@@ -150,7 +150,7 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
             raise InvalidInputError(f"give --epsilon or {flag_of(noise)}: the one determines the other; received both")
     needless = {noise} if epsilon is not None else set()
     if delta is not None and release not in TRAINING:
-        needless.add(RECORDS.key)  # it would choose delta
+        needless.add(RECORDS.key)  # the number of records would only determine delta
     answers = {
         question.key: _answer(question) if (said := given[question.key]) is None else said
         for question in questions
@@ -209,7 +209,7 @@ def _asked(key: str, text: str, kind: Any, read: Callable[[str], Any] | None = N
         return click.prompt(text, type=kind, value_proc=read, err=True, prompt_suffix=" ")
     except click.Abort:
         if sys.stdin.isatty():
-            raise  # whoever answers stopped the program
+            raise  # the user interrupted the program
         flag = flag_of(key)
         raise InvalidInputError(f"{flag} is missing: the input ended before its answer; give the flag", key) from None
 

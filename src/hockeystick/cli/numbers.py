@@ -1,7 +1,7 @@
 """Numbers as people write them on the command line: ``1e-5``, ``60_000``, ``1/60000``, ``256/60000``, ``1%``.
 
-A quotient that is no double is rounded to its safe side: a sample rate up, a delta and a noise down. The answer then
-holds for the number that was meant.
+A quotient that is no double is rounded to its safe side: a sample rate up, a delta or noise down. The answer then also
+holds for the exact quotient.
 """
 
 from __future__ import annotations

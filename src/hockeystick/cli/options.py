@@ -81,7 +81,7 @@ NAMES = {
 
 
 def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names that begin so, of those that an option or an argument accepts."""
+    """Return the names accepted by an option or argument that begin with the given text."""
     from click.shell_completion import CompletionItem
 
     from hockeystick.values.late import found
@@ -161,7 +161,7 @@ def _read(plan: str) -> Plan:
 
 
 def _remedy(flags: list[str]) -> str:
-    """Remedy for flags beside a plan file: a similar option of the command, or else keys of the file."""
+    """Remedy for flags given together with a plan file: a similar option of the command, or else keys in the file."""
     others = [item.opts[0] for item in _options() if item.name not in FLAGS]
     close = nearest(flag_of(flags[0]), others, 0.85) if len(flags) == 1 else None
     if close is not None and close != flag_of(flags[0]):
@@ -177,7 +177,7 @@ def _options() -> list[click.Option]:
 
 @contextmanager
 def flag_names() -> Iterator[None]:
-    """Name keys by their flags in errors raised in the block."""
+    """Context manager that replaces keys by their flags in the messages of errors raised in its block."""
     try:
         yield
     except InvalidInputError as error:
@@ -192,7 +192,7 @@ def delta_of(plan: Plan, delta: float | None) -> float:
     """Return the delta given on the command line, or else that of the plan.
 
     Raises:
-        InvalidInputError: there is none.
+        InvalidInputError: neither is given.
     """
     target = plan.delta_target if delta is None else delta
     if target is None:
@@ -206,7 +206,7 @@ def answer(kind: str, plan: Plan, question: dict[str, Any], as_json: bool, doing
     Args:
         kind: kind of answer, see ``report/kinds.py``.
         plan: the plan.
-        question: its values.
+        question: values of the question, by keyword.
         as_json: True for JSON.
         doing: text of the progress message.
 

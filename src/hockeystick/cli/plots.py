@@ -170,7 +170,7 @@ def _save(figure: Callable[[Callable[[str], None]], Any], output: str) -> None:
 
 
 def _draw(plan: Plan, output: str, panel: Callable[[Callable[[str], None]], Panel], delta: float | None) -> None:
-    """Draw and save a figure, and print its assumptions on standard error; ``delta`` is that of its warnings."""
+    """Draw and save a figure, and print its assumptions and the warnings about ``delta`` on standard error."""
     from hockeystick.plot import drawn
     from hockeystick.report.answer import assumption_lines, warning_lines
     from hockeystick.report.tables import print_pairs
@@ -187,5 +187,5 @@ def _draw(plan: Plan, output: str, panel: Callable[[Callable[[str], None]], Pane
         if len(said) > 1:
             click.echo(one_line(": ".join(said)), err=True)
     print_pairs([*assumption_lines(plan), *warning_lines(plan, delta)], error=True)
-    if any(line.failed for line in shown[0].lines):  # the other lines are drawn; the status reports the failure
+    if any(line.failed for line in shown[0].lines):  # the other lines are drawn, and the status reports the failure
         click.get_current_context().exit(FAILURE)

@@ -52,7 +52,7 @@ class _Line:
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
-    """Show ``text`` on standard error while the block runs, unless it is short or standard error is no terminal.
+    """Show ``text`` on standard error while the block runs, unless that is short or standard error is no terminal.
 
     The block receives a function that changes the text.
     """
@@ -68,9 +68,9 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of a block on standard error, unless it is short or standard error is no terminal.
+    """Show a progress bar on standard error while the block runs, unless that is short or no terminal is there.
 
-    The block receives a function of the work done and the total.
+    The block receives a function to call with the work done and the total work.
     """
     begun = time.monotonic()
 

@@ -113,7 +113,10 @@ def sweep(
 
 
 def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags with placeholders for values that the grid or the target sets; a flag that sets them is refused."""
+    """The flags, with placeholders for values that the grid or the target determines.
+
+    A flag that sets such a value is refused.
+    """
     from hockeystick.questions.parameters import PARAMETERS
     from hockeystick.questions.sweeps.grid import parameter_of
 
@@ -132,7 +135,7 @@ def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> 
 
 
 def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:
-    """Delta and target of the sweep: an epsilon is met at the delta of each point."""
+    """Delta and target of the sweep; a target epsilon is to be met at the delta of each point."""
     if not target:
         return delta, None
     if target.keys() == {"epsilon"}:
@@ -145,7 +148,7 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
 
 
 def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | None) -> None:
-    """Refuse unwritable figures before any computation."""
+    """Refuse figures that cannot be drawn or written, before any computation."""
     for key, value in chosen.items():
         if value is not None and pareto is None:
             raise InvalidInputError(f"--{key.replace('_', '-')} requires --pareto", key)
@@ -160,7 +163,7 @@ def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | N
 
 
 def _say(found: Sweep, output: str | None) -> None:
-    """Print the rows or their file, with their assumptions and warnings."""
+    """Print the rows, or a summary of the file they were written to, with assumptions and warnings."""
     from hockeystick.report.sweep import caveat_lines, sweep_answer
     from hockeystick.report.tables import print_answer, print_pairs
 
