@@ -1,7 +1,7 @@
-"""Answers of the server: a JSON question of the page in, a JSON answer out, without any network code.
+"""Answers of the server: from a JSON question of the page to a JSON answer, without any network code.
 
-A question names the wanted quantity and the plan. The answer to ``"epsilon"`` is that of ``hockeystick epsilon --json``
-plus its text for people. A refusal is one line, the library's error message.
+A question names the wanted quantity and the plan. The answer to ``"epsilon"`` is the object that ``hockeystick epsilon
+--json`` prints, plus its text for people. A refusal is one line, the library's error message.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
     """The plan of a question, and its values.
 
     Raises:
-        InvalidInputError: the question names another given plan, or none.
+        InvalidInputError: the question names another given plan, or no plan.
     """
     if isinstance(asked, Mapping) and isinstance(asked.get("keys"), Mapping):
         return plan_of(asked["keys"])
@@ -133,7 +133,7 @@ def _written(value: str | float) -> str:
 
 
 def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan as a file, as flags and as Python, each of which gives the number on the page."""
+    """The plan as a file, as command-line flags and as Python; each reproduces the number on the page."""
     asked: Any = question["plan"]
     keys = asked.get("keys")
     if keys is None:

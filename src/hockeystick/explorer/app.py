@@ -95,7 +95,7 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
 
 
 async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """The answer, unless the page has moved on or closed before it was begun.
+    """The answer, unless the page has moved on or closed before its computation began.
 
     Raises:
         CancelledError: the page no longer waits.
@@ -119,7 +119,7 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
     """The question, its origin and its serial number.
 
     Raises:
-        InvalidInputError: it is no question.
+        InvalidInputError: the body is no question.
     """
     try:
         question = json.loads(body)

@@ -40,7 +40,7 @@ RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the target
 EPSILONS = 41  # points of the curve of delta
 
 POINTS = 25  # points of a curve whose plans are answered together
-FEWER = 9  # points of a curve computed one by one, in tens of milliseconds each
+FEWER = 9  # points of a curve computed one by one, each of which takes tens of milliseconds
 NOISE_SPAN = 4.0  # factor by which the noise varies down and up in its curve
 
 Check = Callable[[], None]
@@ -59,7 +59,7 @@ class Curve:
 
 
 def unasked() -> None:
-    """Check that never raises, for callers that wait to the end."""
+    """Check that never raises, for callers that wait for the whole answer."""
 
 
 def curve(plan: Plan, want: str, check: Check = unasked) -> dict[str, Any]:
@@ -160,14 +160,14 @@ def _target(plan: Plan) -> float:
 
 
 def _side_by_side(plan: Plan) -> bool:
-    """True if many such plans are answered in one computation (``questions/many.py``)."""
+    """True if many plans like this one are answered in one computation (``questions/many.py``)."""
     if len(plan.rounds) != 1 or plan.whole:
         return False
     return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
 
 
 def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Curve:
-    """Epsilon of each plan at its point.
+    """Curve of the epsilon of each plan, over the number given with the plan.
 
     Raises:
         UnsupportedError: no guarantee is proved for a plan.

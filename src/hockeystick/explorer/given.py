@@ -1,7 +1,8 @@
 """Plans given by a file or from Python: their sliders, and the plan with some of them moved.
 
-A plan that the keys of DP-SGD describe gets a slider for each of them. Any other gets sliders for the parameters of
-calibration (``questions/parameters.py``): one value in all rounds that have it, or a common factor on all noise.
+A plan that the keys of DP-SGD describe gets a slider for each key. Any other plan gets sliders for the parameters of
+calibration (``questions/parameters.py``): a parameter with one value in all rounds that have it, or a common factor on
+all noise.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LABELS = {
 """Labels of parameters on the page."""
 
 SPAN = 10.0  # factor by which a slider changes a parameter up and down
-NO_DELTA = "1e-5"  # default of a plan without delta; the page says so
+NO_DELTA = "1e-5"  # delta used for a plan without one; the page says so
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Given:
 
     @cached_property
     def digest(self) -> str:
-        """Digest by which a link refers to this plan and no other."""
+        """Digest that identifies this plan in links."""
         return digest(self.plan.to_dict())
 
     @cached_property
@@ -62,7 +63,7 @@ class Given:
 
     @property
     def _noise(self) -> tuple[str, ...]:
-        """Parameter that scales all noise of the plan, if there is one."""
+        """Name of the parameter that scales all noise of the plan; empty if there is none."""
         try:
             return (noise_of(self.plan)[0].name,)
         except UnsupportedError:
@@ -79,7 +80,7 @@ class Given:
                     start = parameter.start
                     if start <= 0 or build(start).whole != self.plan.whole:
                         continue
-                except HockeystickError:  # the plan lacks it
+                except HockeystickError:  # the plan lacks the parameter
                     continue
                 least, most = max(parameter.least, start / SPAN), min(parameter.most, start * SPAN)
                 key = name.replace("-", "_")

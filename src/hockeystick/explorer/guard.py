@@ -1,8 +1,9 @@
 """Access control of the server: it answers only the browser that has the key, at an address of this machine.
 
-Other pages in the same browser can send requests here, and can let a name of theirs point to this machine (DNS
-rebinding). The key, in a cookie that only this page sends, and the header ``Origin`` stop the former; the header
-``Host``, which then holds the foreign name, stops the latter. The key also keeps out other users of this machine.
+Other pages in the same browser can send requests to this server, and can make a domain name of theirs point to this
+machine (DNS rebinding). Requests of other pages are stopped by the key, in a cookie that only this page sends, and by
+the header ``Origin``; DNS rebinding is stopped by the header ``Host``, which then holds the foreign name. The key also
+keeps out other users of this machine.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Guard:
         app: guarded application.
         port: port of the server.
         key: secret of this run.
-        once: key that works once, for the browser started here, since other users of the machine can see the arguments
-            of a program.
+        once: key that works only once, for the browser started by this program: its arguments, which contain the key,
+            are visible to other users of the machine.
     """
 
     def __init__(self, app: ASGIApp, port: int, key: str, once: str | None = None) -> None:
@@ -49,7 +50,7 @@ class Guard:
         self.cookie = f"hockeystick_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it here."""
+        """Pass the request on to the guarded application, or answer it here."""
         if scope["type"] != "http":
             return
         from starlette.datastructures import MutableHeaders

@@ -170,6 +170,6 @@ def keys_of(plan: Plan) -> dict[str, str] | None:
         try:
             if plan_of(texts)[0] == plan:
                 return texts
-        except HockeystickError:  # the scheme has a key that is not on the page, so the others contradict each other
+        except HockeystickError:  # the scheme has a key that is not on the page; the other keys contradict each other
             continue
     return None

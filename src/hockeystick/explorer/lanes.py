@@ -1,8 +1,8 @@
 """Queues of questions on two threads: one for numbers, one for curves.
 
-While a slider moves, most questions are stale before they begin. The page numbers them, and a question is dropped once
-a newer one has arrived. A running computation checks from time to time if it is still wanted, and the work limit of a
-call bounds it.
+While a slider moves, most questions are stale before their computation begins. The page numbers them, and a question is
+dropped once a newer one has arrived. A running computation checks from time to time whether it is still wanted; its
+length is bounded by the library's limit on the work of one call.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Lanes:
         Args:
             place: origin of the question: page, plan and part of the page.
             serial: number of the question at its origin; larger is newer.
-            quick: True for the thread of numbers, False for that of curves.
-            work: function that computes the answer. Its argument is a check to call meanwhile, which raises once a
-                newer question has arrived.
+            quick: True for the thread of numbers, False for the thread of curves.
+            work: function that computes the answer. Its argument is a check to be called during the computation,
+                which raises once a newer question has arrived.
 
         Raises:
-            OvertakenError: a newer question of this origin arrived before this one was done.
-            BusyError: too many questions wait.
+            OvertakenError: a newer question of this origin arrived before this one was answered.
+            BusyError: too many questions are waiting.
         """
         with self._lock:
             if self._waiting >= MOST_WAITING:
@@ -83,6 +83,6 @@ class Lanes:
                 self._waiting -= 1
 
     def close(self) -> None:
-        """Begin no more questions; a running one finishes by itself."""
+        """Begin no more questions; a running computation finishes by itself."""
         for thread in self._threads.values():
             thread.shutdown(wait=False, cancel_futures=True)

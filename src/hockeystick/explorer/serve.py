@@ -83,7 +83,7 @@ class Explorer:
         return f"{self.address}?key={self._key}"
 
     def open(self) -> None:
-        """Open the page in the browser, by a key that works once; :attr:`url` opens it again."""
+        """Open the page in the browser, with a key that works only once; :attr:`url` opens the page again."""
         import webbrowser
 
         webbrowser.open(f"{self.address}?key={self._once}")
@@ -143,7 +143,7 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
 
 
 def need_server() -> None:
-    """Refuse a missing server package before any computation.
+    """Raise an error before any computation if a server package is missing.
 
     Raises:
         HockeystickError: starlette or uvicorn is missing.
