@@ -36,9 +36,7 @@ NODES = 16  # of the rule on each panel
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
 REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
 OUTER = 6.0  # at most half of 12.6, the smallest ``a + high``
-SURE = (
-    40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose its digits in the sum with a
-)
+SURE = 40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose its digits in the sum with a
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # largest mu for which both terms are integrated together
 RULE_ERROR = 2.0**-54  # error of the rule on each panel, relative to the envelope of the integrand
