@@ -57,7 +57,7 @@ def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
     edge = math.log1p(-rate)
     first = math.floor(edge / step) + 1
     if first <= grid.lowest:
-        raise NotApplicableError(f"the window ends above the least loss of a round; set length above {-edge:.4g}")
+        raise NotApplicableError(f"the window begins above the least loss of a round; set length above {-edge:.4g}")
     loss = step * np.arange(first, grid.highest + 1, dtype=np.float64)
     log_omega, relative = log_density(noise, rate, loss)
     known = int(np.argmax(relative < UNKNOWN))  # close to the edge, loss - edge cancels
