@@ -214,8 +214,8 @@ class TradeOffs:
     """Trade-off functions of a plan, one for each ordering of two neighbours; their minimum is that of the plan.
 
     Attributes:
-        above: functions of the dominating pairs, whose lower ends are below the truth.
-        below: functions of the instances, whose upper ends are above the truth; equal to ``above`` if pairs are tight.
+        above: functions of the dominating pairs; their lower ends are lower bounds on the truth.
+        below: functions of the instances; their upper ends are upper bounds; equal to ``above`` if pairs are tight.
     """
 
     above: tuple[TradeOff, ...]

@@ -119,7 +119,10 @@ class DirectEngine:
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, target: float) -> float:
-        """Return the epsilon at which log delta (above the target at 0) meets it, by doubling, then Brent's method."""
+        """Return the epsilon at which log delta falls to the target, which is below log delta at epsilon 0.
+
+        The search doubles epsilon, then uses Brent's method.
+        """
 
         def above(epsilon: float) -> float:
             return max(self._ends(epsilon)[1] - target, -BOTTOM)

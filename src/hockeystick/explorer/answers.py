@@ -82,7 +82,7 @@ def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
     """The plan of a question, and its values.
 
     Raises:
-        InvalidInputError: the question names another given plan, or no plan.
+        InvalidInputError: the question refers to a plan other than the given one, or has no plan.
     """
     if isinstance(asked, Mapping) and isinstance(asked.get("keys"), Mapping):
         return plan_of(asked["keys"])

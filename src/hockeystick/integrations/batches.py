@@ -225,7 +225,7 @@ class Batches(ABC):
         self._step, self._drawn = step, drawn
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
-        """The epoch's draw in a state, validated; ``step`` is the number of steps of the epoch already taken.
+        """Return the validated draw of an epoch from a saved state; ``step`` counts the steps already taken in it.
 
         Raises:
             InvalidInputError: this scheme cannot have made the draw.

@@ -134,7 +134,7 @@ def _padded(x: Array) -> Array:
 
 
 def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, ComplexArray]:
-    """Return ``e^(isL) - 1`` at nodes and heights, and the weighted sums over nodes of its sizes and of its values."""
+    """Return ``e^(isL) - 1`` at nodes and heights, with its weighted sums over nodes: of its modulus, and of itself."""
     half = np.multiply.outer(loss, 0.5 * s)
     sine = np.sin(half)
     out = np.empty(half.shape, dtype=np.complex128)

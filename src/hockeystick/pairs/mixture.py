@@ -263,7 +263,7 @@ class MixturePair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Mass of the mixture alone: at infinite loss, or at minus infinity if N(0, 1) is P."""
+        """Atom of the mass that only the mixture has: its loss is infinite, or minus infinity if N(0, 1) is P."""
         if not self.missing:
             return Atoms.none()
         mass, none = np.array([math.log(self.missing)]), np.array([-math.inf])

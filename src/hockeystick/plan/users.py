@@ -276,10 +276,10 @@ def check_chain(plan: Plan) -> None:
 
 
 def as_whole(plan: Plan) -> ByGroup | Selection:
-    """Return the route for a plan that is not answered by composing pairs: a selection, or users by group privacy.
+    """Return how to answer a plan that is no composition of pairs: a selection, or users by group privacy.
 
-    Such a plan has no pairs, curves or profile (``Plan.directions`` refuses), so that a question unaware of this cannot
-    answer for another release.
+    Such a plan has no pairs, curves or profile: ``Plan.directions`` refuses. A method that ignores such plans therefore
+    fails, rather than answering for a different release.
     """
     if plan.best_of is None:
         return ByGroup(plan)

@@ -279,7 +279,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=SLACK_PRECISION)))
 
     def _epsilon(self, kinds: Kinds, delta: float, share: float, refinements: int) -> float:
-        """Smallest of the bounds with this share of the slack, without slack, and at the largest losses."""
+        """The smallest of three bounds: with this share of the slack, with no slack, and at the largest losses."""
         if not kinds:
             return 0.0
         if any(kind.least_delta >= 1 for kind, _ in kinds):

@@ -69,7 +69,7 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
     Args:
         plans: the plans.
         asked: the query for each of them.
-        numbers: doubles in one array of a chunk; it does not affect any answer.
+        numbers: how many doubles an array of a chunk may hold; it affects no answer.
     """
     found = Found.nothing(len(plans))
     with np.errstate(all="ignore"):

@@ -168,7 +168,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """The distance of a removed record: the curve h of the module is ``g(1)`` at ``b = 1``."""
+        """Total variation distance of the removed record's pair: ``h(1) = g(1)`` for the curves of the module."""
         return self._removed.variation
 
     @property
@@ -219,7 +219,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss of a removed record; 0 where it is unbounded, as the loss 0 is exact."""
+        """The error of the removed record's largest loss; 0 if that loss is infinite."""
         return self._removed.supremum_error if self.loss_range[1] < math.inf else 0.0
 
     @property

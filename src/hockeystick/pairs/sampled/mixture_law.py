@@ -223,14 +223,14 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class MixtureLaw:
-    """A mixture of Gaussians against one, in one direction.
+    """A mixture of Gaussians against a single Gaussian, in one direction.
 
     Attributes:
         shifts: shifts of the terms in units of the noise, positive and increasing.
         weights: weights of the terms; the unshifted term has the rest up to 1.
-        rest: weight of the unshifted term, 1 - sum of the weights, to a rounding.
+        rest: weight of the unshifted term: 1 minus the sum of the weights, up to rounding.
         kind: the direction.
-        units: error of each weight, in roundings of itself.
+        units: relative error of each weight, in multiples of the unit round-off.
         missing: amount by which the unshifted weight may be below ``rest``, at most half of it.
     """
 
@@ -273,7 +273,7 @@ class MixtureLaw:
         return out
 
     def log_dip(self, a: Array | float, t: float) -> Array:
-        """Return the log of the factor of m(t) by which ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``; 0 for remove."""
+        """Return the log of a bound on ``int |g(.. + ia)|^(-t)`` relative to ``int g^(-t) = m(t)``; 0 for remove."""
         a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)

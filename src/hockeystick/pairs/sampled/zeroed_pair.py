@@ -64,7 +64,9 @@ CARE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """(1 - q) N(0) + q N(c) against (1 - q) N(0) + q N(d), from loss 0 on; z is the distance from that outcome.
+    """(1 - q) N(0) + q N(c) against (1 - q) N(0) + q N(d), where the loss is at least 0.
+
+    It is a function of z, the distance of an outcome from the outcome of loss 0.
 
     Attributes:
         far: c.

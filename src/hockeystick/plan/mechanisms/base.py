@@ -43,7 +43,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Support of a combination with its theorem, or the reason for a refusal.
+    """How well a combination is supported, with the theorem, or why it is refused.
 
     Args:
         status: quality of the pair.

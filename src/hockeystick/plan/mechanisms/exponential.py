@@ -83,7 +83,7 @@ class Exponential(SymmetricMechanism):
         return WindowPair.bounded_range(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)
 
     def known(self, direction: Direction) -> Between:
-        """Return the pair that dominates one round, with the moments, and rounds of two losses as lower pairs."""
+        """Return the dominating pair of one round, its moments, and lower pairs, each of which has only two losses."""
         if not self.epsilon:
             return Between(self.pair(direction), (self.pair(direction),), WHY)
         epsilon, shares = decimal(self.epsilon), [Fraction(number, 16) for number in SIXTEENTHS]

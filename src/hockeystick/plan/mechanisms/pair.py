@@ -253,7 +253,7 @@ class Pair(Mechanism):
         )
 
     def with_against_without(self) -> KnottedPair:
-        """Return the pair that dominates, with the record against without it."""
+        """Return the dominating pair: the law with the record against the law without it."""
         return self._above
 
     def known(self, direction: Direction) -> Between:

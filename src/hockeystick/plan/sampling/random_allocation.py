@@ -98,8 +98,8 @@ class RandomAllocation(Sampling):
         epochs_per_assignment: epochs for which an assignment is kept before a new one is drawn; 1 by default. Keeping
             it costs more.
         dataset_size: number of records, for a warning about delta, and for the probabilities of a smaller last batch.
-        batch_size: expected number of records of a step. Each record draws a place, so a step with probability
-            batch_size / dataset_size; the last step has fewer places if the sizes do not divide evenly.
+        batch_size: expected number of records of a step. Each record draws a place, and so falls into a given step with
+            probability batch_size / dataset_size; the last step has fewer places if the sizes do not divide evenly.
         last_batch_size: expected number of records of the last step, at most ``batch_size``; it derives from
             ``dataset_size``, or determines it together with ``steps_per_epoch``.
         steps_taken: number of steps of an epoch that are taken; all by default. With fewer, each round is an

@@ -153,7 +153,7 @@ class TruncatedPoisson(Sampling):
         return self.known(mechanism, direction).above
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the upper law, a choice of two sampled rounds, and the lower one, a round at the kept rate.
+        """Return the upper law, a mixture of two sampled rounds, and the lower law, one round at the kept rate.
 
         If no batch can be cut, both are plain Poisson sampling.
         """

@@ -193,9 +193,9 @@ class WithReplacement(Sampling):
         return self.known(mechanism, direction).above
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixtures with the cut tail of the binomial law moved up and down.
+        """Return the mixtures: the cut tail of the binomial law is moved up for one bound and down for the other.
 
-        For a record that is replaced or set to zero: the upper and the lower pairs.
+        If a record is replaced or set to zero, return the upper and the lower pairs instead.
         """
         base = mechanism.with_against_without()
         assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
@@ -260,7 +260,7 @@ def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Be
 
 
 def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:
-    """Pairs attained by two datasets if a contribution is set to zero: all others zero, or all opposite."""
+    """Pairs of two instances for a contribution set to zero: the other contributions are all 0, or all its opposite."""
     silent = _mixture(shifts, law, 0.0, restored)
     if not LEAST <= shifts[0] <= MOST:
         return (silent,)

@@ -222,7 +222,7 @@ class State:
         return True
 
     def spent(self, name: str, region: str = WHOLE) -> Whole:
-        """Return the amount spent of an account in its worst direction, by the costliest region or one region."""
+        """Return what an account has spent in its worst direction, in one region or, by default, the costliest one."""
         return self.account(name).worst(self.budget.adjacency.directions, region)
 
     def left(self, name: str, region: str = WHOLE) -> Whole:
