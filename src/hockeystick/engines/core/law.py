@@ -82,9 +82,10 @@ class Law(Columns):
     def beyond(self, t: Array, low: Array, high: Array, share: Array) -> Array:
         """Upper bound on the part of m(t) outside [low, high], low <= 0 <= high; m(t) may be an integral or a node sum.
 
-        If the record is removed: for ``w = 1 - share`` in (0, 1), by convexity ``(a + b)^(1+t) <= w^-t a^(1+t) + (1-w)^-t b^(1+t)``; the
-        first part is a normal tail, the second a tail of the hump about ``(1+t) mu``. A sum over nodes at most 1 apart
-        is at most 1.5 times the integral of a unimodal density. If it is added: ``g^-t <= (1-q)^-t``.
+        If the record is removed: for ``w = 1 - share`` in (0, 1), by convexity ``(a + b)^(1+t) <= w^-t a^(1+t) +
+        (1-w)^-t b^(1+t)``; the first part is a normal tail, the second a tail of the hump about ``(1+t) mu``. A sum
+        over nodes at most 1 apart is at most 1.5 times the integral of a unimodal density. If it is added: ``g^-t <=
+        (1-q)^-t``.
         """
         tails = np.exp(log_tail(-low)), log_tail(high)
         added = np.exp(-t * np.log1p(-self.rate)) * (tails[0] + np.exp(tails[1]))

@@ -266,7 +266,7 @@ class MarkovLaw:
         return 0.0
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Upper bound on ``log A(alpha)`` from equal correlations, and infinity, as its distance from the truth is unknown."""
+        """Upper bound on ``log A(alpha)`` from equal correlations, and infinity, since its excess is unknown."""
         mu, epoch = self.wider
         return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
 

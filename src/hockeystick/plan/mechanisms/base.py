@@ -43,7 +43,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """How well a combination is supported, with the theorem, or why it is refused.
+    """Degree of support of a combination, with the theorem, or the reason for its refusal.
 
     Args:
         status: quality of the pair.
