@@ -64,7 +64,7 @@ def end() -> None:
 
 
 COMMAND = is_command(sys.argv, sys.orig_argv)
-"""Whether this program is the command, and not one that uses the library."""
+"""True if this program is the command, not one that uses the library."""
 
 if COMMAND:
     begin()

@@ -98,7 +98,7 @@ def _headline(state: State) -> str:
 
 
 def _grant_line(state: State, name: str) -> tuple[str, str]:
-    """What remains of a grant."""
+    """Return what remains of a grant."""
     left, limit = state.budget.remaining(state.left(name)), state.budget.remaining(state.account(name).limits)
     return f"grant {name}", f"{down(left)} of {down(limit)} remains"
 
