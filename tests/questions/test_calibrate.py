@@ -383,12 +383,18 @@ def test_a_search_ends_where_a_mechanism_does(name: str, most: float) -> None:
 
 
 def test_a_common_factor_comes_with_the_noises_that_it_makes() -> None:
-    """Rounded up each, so that they can be used in place of the factor."""
-    found = hs.calibrate(TWO, "noise", targets.Epsilon(1.0, 1e-6))
+    """Rounded up each, so that they can be used in place of the factor, and named beside the noise they replace."""
+    plan = hs.Plan(
+        [hs.Round(hs.Laplace(10.0), name="counts"), *(item for item in TWO.rounds if item.sampling.name == "poisson")]
+    )
+    found = hs.calibrate(plan, "noise", targets.Epsilon(1.0, 1e-6))
     (said,) = (text for label, text in calibration_answer(found).lines if label == "noises")
-    gaussian, laplace = (float(part.rsplit(" ", 1)[1]) for part in said.split("; "))
-    assert said.startswith("gaussian noise multiplier ")
-    assert "; laplace scale " in said
+    first, second = said.split("; ")
+    assert first.startswith("gaussian noise multiplier ")
+    assert first.endswith(" for 1")
+    assert second.startswith("laplace scale ")
+    assert second.endswith(" for 10 (counts)")
+    gaussian, laplace = (float(part.partition(" for ")[0].rsplit(" ", 1)[1]) for part in (first, second))
     assert found.value <= gaussian <= found.value * (1 + 1e-6)
     assert 10 * found.value <= laplace <= 10 * found.value * (1 + 1e-6)
 
