@@ -44,6 +44,10 @@ def test_an_answer_outside_its_domain_is_asked_for_again(tmp_path: Path) -> None
     assert again.stdout.startswith("epsilon <= 0.500 at delta = 1e-9\n")
     tiny = ("--release", "laplace", "--dataset-size", "5e3", "--count", "1", "--sensitivity", "1e5", "--noise", "10")
     assert "noise / sensitivity must be" in refused("new", tmp_path / "other.toml", *tiny)
+    needless = ("--release", "laplace", "--dataset-size", "-5", "--delta", "1e-6")
+    assert refused("new", tmp_path / "other.toml", *needless).startswith(
+        "--dataset-size must be a whole number from 1 "
+    )
 
 
 def test_shuffled_batches_name_the_way_out(tmp_path: Path) -> None:

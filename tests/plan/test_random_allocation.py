@@ -319,7 +319,6 @@ def test_other_epochs_are_not_broken_off(keys: dict[str, Any]) -> None:
 
 
 @pytest.mark.share(4)
-@pytest.mark.share(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01, 0.05, 0.2, 30.0, 1e6])
 @pytest.mark.parametrize("steps", [2, 10**6, 10**10])

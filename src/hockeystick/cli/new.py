@@ -51,6 +51,17 @@ class Question:
     text: str
     domain: str
 
+    def checked(self, value: float) -> float:
+        """Return an answer that is in the domain.
+
+        Raises:
+            InvalidInputError: it is not.
+        """
+        from hockeystick.values import domains
+
+        domain: domains.Domain = getattr(domains, self.domain)
+        return domain.check(value, self.key)
+
 
 RECORDS = Question("dataset_size", "How many records are in the data?", "RECORDS")
 
@@ -151,11 +162,9 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
     needless = {noise} if epsilon is not None else set()
     if delta is not None and release not in TRAINING:
         needless.add(RECORDS.key)  # the number of records would only determine delta
-    answers = {
-        question.key: _answer(question) if (said := given[question.key]) is None else said
-        for question in questions
-        if question.key not in needless
-    }
+    with options.flag_names():
+        answers = {item.key: item.checked(said) for item in questions if (said := given[item.key]) is not None}
+    answers |= {item.key: _answer(item) for item in questions if item.key not in needless | answers.keys()}
     with options.flag_names():
         plan = _plan(release, answers, delta, epsilon)
     write_text(file, _commented(plan, file, HEAD if release in TRAINING else HEAD + HEAD_OF_NUMBERS))
@@ -185,13 +194,10 @@ def _release() -> str:
 
 def _answer(question: Question) -> float:
     """Return the answer to a question about a number, which is repeated until the answer is in the domain."""
-    from hockeystick.values import domains
-
-    domain: domains.Domain = getattr(domains, question.domain)
 
     def read(text: str) -> float:
         try:
-            return domain.check(FALLING.convert(text, None, None), question.key)
+            return question.checked(FALLING.convert(text, None, None))
         except InvalidInputError as error:
             raise click.UsageError(str(error)) from None
 
@@ -228,25 +234,19 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     from hockeystick.questions.calibration import calibrate
     from hockeystick.questions.parameters import of_plan
     from hockeystick.questions.targets import Epsilon
-    from hockeystick.report.calibration import QUOTED
-    from hockeystick.report.rounding import round_up
-    from hockeystick.values import domains
 
-    at = delta
-    if at is None:
-        records = domains.whole(said["dataset_size"], "dataset_size", "number of records", 1)
-        at = min(10.0 ** -len(str(records)), LARGEST_DELTA)
+    at = min(10.0 ** -len(str(int(said["dataset_size"]))), LARGEST_DELTA) if delta is None else delta
     if release in TRAINING:
         plan = dp_sgd(**{"noise_multiplier": 1.0, **said}, sampling=release, delta=at)  # type: ignore[arg-type]
     else:
         relative = _relative(said["noise"], said["sensitivity"]) if epsilon is None else 1.0
         mechanism = Laplace(relative) if release == "laplace" else Gaussian(relative)
-        plan = Plan([Round(mechanism, count=domains.whole(said["count"], "count", "released numbers"))], delta=at)
+        plan = Plan([Round(mechanism, count=int(said["count"]))], delta=at)
     if epsilon is None:
         return plan
     key = _noise_key(plan).replace("_", "-")
     found = calibrate(plan, key, Epsilon(epsilon, at))
-    return of_plan(found.plan, key)[1](float(round_up(found.value, QUOTED)))
+    return of_plan(found.plan, key)[1](float(f"{found:.7g}"))
 
 
 def _relative(noise: float, sensitivity: float) -> float:
@@ -259,7 +259,7 @@ def _relative(noise: float, sensitivity: float) -> float:
     from hockeystick.values import domains
     from hockeystick.values.exact import towards
 
-    found = towards(decimal(noise) / decimal(domains.SENSITIVITY.check(sensitivity, "sensitivity")), False)
+    found = towards(decimal(noise) / decimal(sensitivity), False)
     return domains.NOISE_OR_NONE.check(found, "noise / sensitivity")
 
 

@@ -181,9 +181,8 @@ class WorstCurve:
         self.directions = tuple(self._of)
 
     def in_direction(self, direction: Direction, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return log delta of one direction; of two mirror images, one represents both."""
-        curve = self._of.get(direction, self._curves[0])
-        return curve.log_delta(epsilon, enough)
+        """Return log delta of one direction."""
+        return self._of[direction].log_delta(epsilon, enough)
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Return certified ends of log delta of the worst composition at each epsilon >= 0, one-dimensional."""

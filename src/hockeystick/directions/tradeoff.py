@@ -249,9 +249,9 @@ ORDERINGS = (
 
 
 def _orderings(curve: WorstCurve, farthest: float, deep: float) -> tuple[TradeOff, ...]:
-    orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(curve.directions)]
-    if len(curve.directions) == 1:  # each ordering is the mirror image of the other
-        orders = [(curve.directions[0], curve.directions[0])]
+    first, *others = curve.directions
+    # with a single direction, each ordering is the mirror image of the other
+    orders = [(d, e) for d, e in ORDERINGS if {d, e} <= set(curve.directions)] if others else [(first, first)]
     return tuple(TradeOff(curve, d, e, farthest, deep) for d, e in orders)
 
 

@@ -60,7 +60,7 @@ GUARANTEES: Mapping[str, str] = {
 }
 """Meaning of each guarantee."""
 
-COUNTED = "The plan counts every released number to which one record contributes, as often as it was released."
+COUNTED = ("The plan counts every released number to which one record contributes, as often as it was released.",)
 """Further condition where no batches are drawn."""
 
 DRAWN = ("Batches are drawn as the plan says.", "The number of records need not be kept secret.")
@@ -197,7 +197,7 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
 def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What people must check")
     yield blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:")
-    yield blocks.Bullets((*(DRAWN if _sampled(record) else (COUNTED,)), *OUTSIDE))
+    yield blocks.Bullets((*(DRAWN if _sampled(record) else COUNTED), *OUTSIDE))
     yield blocks.Paragraph(
         f"Signed for {headline(record)}, for {_protected(record)} under {record['adjacency']}, and for the plan above "
         f"(SHA-256 {record['plan_sha256']})."
