@@ -83,6 +83,9 @@ def test_a_statistical_office_plans_a_year(tmp_path: Path, monkeypatch: pytest.M
     begun = run("budget", "init", "office.db", *given, "--region", "north", "--region", "south")
     assert "(17.4306, 1e-10)-differentially private" in " ".join(begun.stdout.split())
     assert "add-or-remove, of a person" in begun.stdout
+    assert "the noise of each release is relative to everything that one person contributes" in " ".join(
+        begun.stdout.split()
+    )
     noise = ["--mechanism", "discrete-gaussian", "--sigma", "10"]
     for region in ("north", "south"):
         assert run("budget", "spend", "office.db", *noise, "--count", "20", "--region", region).exit_code == 0
@@ -148,7 +151,7 @@ def test_a_ledger_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["init", "new.db"], "filter 'pure' takes epsilon; received none"),
+        (["init", "new.db"], "the budget is missing: give --epsilon"),
         (["init", "new.db", "--epsilon", "-1"], "--epsilon must be"),
         (["init", "new.toml", "--epsilon", "1"], "a ledger must be a database"),
         (["init", "new.db", "--epsilon", "1", "--filter", "zdcp"], "did you mean 'zcdp'?"),

@@ -12,10 +12,10 @@ from hockeystick import load_plan
 
 def test_five_answers_become_a_plan_and_its_epsilon(tmp_path: Path) -> None:
     made = tmp_path / "plan.toml"
-    done = run("new", made, stdin="poisson\n60000\n256\n60\n1.1\n")
+    done = run("new", made, stdin="poisson\n60000\n256\n60\n0\n1.1\n")
     assert done.exit_code == 0
     assert done.stdout.startswith("epsilon <= 2.39 at delta = 1e-5\n")
-    assert done.stderr.count("?") == 5
+    assert done.stderr.count("?") == 6
     assert run("epsilon", made).stdout == done.stdout
     lines = made.read_text().splitlines()
     assert all("  # " in line for line in lines if " = " in line and not line.startswith("#"))
@@ -36,14 +36,21 @@ def test_a_target_finds_the_noise_in_units_of_the_numbers(tmp_path: Path) -> Non
 
 
 def test_an_answer_outside_its_domain_is_asked_for_again(tmp_path: Path) -> None:
-    done = run("new", tmp_path / "plan.toml", stdin="laplace\n5,000\n5000\n1\n1\n-5\n2\n")
+    done = run("new", tmp_path / "plan.toml", stdin="laplace\n5,000\n5000\n1\n1\n0\n-5\n2\n")
     assert "write 5000" in done.stderr
     assert "noise must be a finite number greater than 0; received -5" in done.stderr
     assert done.stdout.startswith("epsilon <= 0.500 at delta = 1e-5\n")
-    again = run("new", tmp_path / "again.toml", "--delta", "1e-9", stdin="laplace\n1\n1\n2\n")
+    again = run("new", tmp_path / "again.toml", "--delta", "1e-9", stdin="laplace\n1\n1\n0\n2\n")
     assert again.stdout.startswith("epsilon <= 0.500 at delta = 1e-9\n")
     tiny = ("--release", "laplace", "--dataset-size", "5e3", "--count", "1", "--sensitivity", "1e5", "--noise", "10")
     assert "noise / sensitivity must be" in refused("new", tmp_path / "other.toml", *tiny)
+    meets = run("new", tmp_path / "meets.toml", stdin="laplace\n5000\n1\n1\n0.5\n")
+    assert meets.stdout.startswith("To each number, add its own noise, drawn from the Laplace distribution with scale")
+    assert "\n\nepsilon <= 0.500 at delta = 1e-5\n" in meets.stdout
+    many = ("--release", "laplace", "--dataset-size", "5e3", "--count", "1", "--sensitivity", "1", "--epsilon", "1")
+    assert "--delta must be below 1 / records = 0.0002" in refused(
+        "new", tmp_path / "other.toml", *many, "--delta", "2e-4"
+    )
     needless = ("--release", "laplace", "--dataset-size", "-5", "--delta", "1e-6")
     assert refused("new", tmp_path / "other.toml", *needless).startswith(
         "--dataset-size must be a whole number from 1 "
@@ -87,3 +94,11 @@ def test_a_file_in_place_of_a_command_leads_to_a_first_plan() -> None:
     done = run("answers.csv")
     assert done.exit_code == 2
     assert done.stderr.endswith("received 'answers.csv'; `hockeystick new` writes a first plan\n")
+
+
+def test_a_calibrated_plan_is_written(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    run("new", first, stdin="laplace\n5000\n2\n1\n0\n1\n")
+    run("calibrate", "noise", first, "--epsilon", "0.5", "-o", second)
+    assert run("epsilon", second).stdout.startswith("epsilon <= 0.500 at delta = 1e-5\n")
+    assert ".toml" in refused("calibrate", "noise", first, "--epsilon", "0.5", "-o", tmp_path / "plan.txt")

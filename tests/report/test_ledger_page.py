@@ -34,7 +34,7 @@ def test_a_page_says_what_remains_to_whom_and_what_an_outsider_learns(tmp_path: 
     for said in (
         "2.03625 of 2.63 rho remains",
         "(17.4306, 1e-10)-differentially private",
-        "is at most 3.72e7 times as likely with one person in the dataset",
+        "is at most 3.72e7 times as likely with one of two datasets that differ in one person",
         "this number gives a single person no meaningful protection",
         "The last 5 of 5 releases, 1 of them voided",
         "ann, region north, table &lt;0&gt;: 1 x discrete-gaussian",
@@ -69,7 +69,13 @@ def test_a_page_of_a_ledger_that_was_changed_says_so(tmp_path: Path) -> None:
 def test_pages_of_other_budgets_are_drawn(tmp_path: Path) -> None:
     """Without an entry, with a delta, without an epsilon, and of two periods."""
     empty = hs.Ledger.begin(tmp_path / "a.db", "pure", {"epsilon": 1.0})
-    assert "is right with probability at most 73.2 %" in ledger_page(empty)
+    assert "is right at most 73.2% of the time" in ledger_page(empty)
+    assert "relative to everything" not in ledger_page(empty)
+    # 1/2 + TV / 2: Phi(mu / 2) for mu of Gaussian DP, and (e^eps + delta) / (e^eps + 1) for the worst (eps, delta)
+    right = {"gdp": "60.2%", "approximate-dp": "95.8%"}
+    for name, delta in (("gdp", 1e-9), ("approximate-dp", 0.1)):
+        page = ledger_page(hs.Ledger.begin(tmp_path / f"{name}.db", name, {"epsilon": 3.0, "delta": delta}))
+        assert f"is right at most {right[name]} of the time" in page
     hs.Ledger.begin(tmp_path / "b.db", "zcdp", {"rho": 1.0})
     assert "Its epsilon depends on delta" in ledger_page(hs.Ledger(tmp_path / "b.db"))
     both = hs.Ledger.begin(tmp_path / "c.db", "approximate-dp", {"epsilon": 3.0, "delta": 1e-6})

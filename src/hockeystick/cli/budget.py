@@ -89,7 +89,12 @@ def budget(context: click.Context) -> None:
 )
 @click.option("--dataset", metavar="TEXT", default="", help="Name of the dataset.")
 @click.option(
-    "--unit", metavar="TEXT", default="record", show_default=True, help="What neighbouring datasets differ in."
+    "--unit",
+    metavar="TEXT",
+    default="record",
+    show_default=True,
+    help="What neighbouring datasets differ in, such as person. The noise of each release must be relative to "
+    "everything that one of them contributes.",
 )
 @click.option(
     "--region",
@@ -141,6 +146,8 @@ def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
                         f"{place(reference)}: a reference must be one round; received {len(rounds)}"
                     )
                 limits["reference"] = rounds[0]
+            if not limits:
+                raise InvalidInputError("the budget is missing: give --epsilon (with --delta), --rho or --mu", "budget")
             chosen = kind or _default(limits)
             if limits.get("delta") == 0 and chosen == "pure":
                 del limits["delta"]  # a delta of 0 means no delta; other filters refuse it with their own messages
@@ -476,7 +483,11 @@ def _of_plan(name: str, relation: Adjacency) -> list[Round]:
     if plan.unit != "record" or plan.best_of is not None or not plan.of_records:
         unit = "partitions_per_unit" if plan.partitions_per_unit else f"unit {plan.unit!r}"
         what = "a selection" if plan.best_of is not None else unit
-        raise InvalidInputError(f"{place(name)}: a budget accepts only plans for single records; received {what}")
+        raise InvalidInputError(
+            f"{place(name)}: a budget accepts only plans for single records; received {what}. To spend on a person, "
+            "declare noise relative to everything that one person contributes: twice the records, half the noise "
+            "multiplier"
+        )
     return list(plan.rounds)
 
 

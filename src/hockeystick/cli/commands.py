@@ -169,9 +169,16 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 @target_options
 @options.number_option("--tolerance", help="Relative tolerance on the parameter.  [default: 1e-6]")
 @options.number_option("--gap", help="Requested relative width of the intervals.")
+@options.output_option(help="Also write the plan with this value to FILE: .toml or .json.")
 @options.json_option
 def calibrate(
-    parameter: str, plan: str | None, tolerance: float | None, gap: float | None, as_json: bool, **flags: Any
+    parameter: str,
+    plan: str | None,
+    tolerance: float | None,
+    gap: float | None,
+    output: str | None,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Find the value of PARAMETER at which a plan just meets a target, rounded to the safe side.
 
@@ -184,6 +191,8 @@ def calibrate(
     from hockeystick.questions.calibration import TOLERANCE
     from hockeystick.questions.parameters import named
 
+    if output is not None and Path(output).suffix.lower() not in (".toml", ".json"):
+        raise InvalidInputError(f"--output {place(output)}: end the name in .toml or .json", "output")
     free = named(options.unaliased(parameter))
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
     with options.flag_names():
@@ -191,7 +200,10 @@ def calibrate(
         target = chosen_target(wanted, chosen).described()
         tolerance = TOLERANCE if tolerance is None else tolerance
         question = {"parameter": free.name, "target": target, "tolerance": tolerance, "gap": gap}
-        options.answer("calibration", chosen, {**question, "plan": chosen.to_dict()}, as_json, "calibrating")
+        said = {**question, "plan": chosen.to_dict()}
+        found = options.answer("calibration", chosen, said, as_json, "calibrating")
+    if output is not None:
+        found.plan.save(output)
 
 
 @main.command()

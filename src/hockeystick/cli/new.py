@@ -1,4 +1,4 @@
-"""The command ``hockeystick new``: five questions, a commented plan file, and the answer."""
+"""The command ``hockeystick new``: a few questions, a commented plan file, and the answer."""
 
 from __future__ import annotations
 
@@ -78,13 +78,16 @@ OF_NUMBERS = (
         "To how many of the released numbers does one record contribute? (Counts by district, one district each: 1.)",
         "COUNT",
     ),
-    Question("sensitivity", "By how much can one record change one of these numbers?", "SENSITIVITY"),
+    Question("sensitivity", "By how much can one record change one of these numbers?", "POSITIVE"),
     Question(
         "noise",
         "How much noise is added (scale of Laplace noise, or standard deviation of normal noise)?",
         "POSITIVE",
     ),
 )
+
+TARGET = Question("epsilon", "For which epsilon do you want the noise? (0: the noise is already chosen.)", "EPSILON")
+"""Question about the target, before the one about the noise."""
 
 LARGEST_DELTA = 1e-5
 """Largest delta that is chosen for a plan: with few records, 1 / records is no small probability."""
@@ -93,6 +96,8 @@ HEAD = """\
 # A plan: the noise that protects the data, and how often it is added. Correct what is wrong, then run:
 #   hockeystick epsilon {file}
 # A plan may have several [[round]] tables; `hockeystick supported` lists the mechanisms and samplings.
+# The answer protects single records. If one person may have several, say 3, add the lines unit = "user" and
+# records_per_unit = 3 above the first [[round]].
 """
 """First lines of the file."""
 
@@ -104,8 +109,8 @@ HEAD_OF_NUMBERS = """\
 
 COMMENTS = {
     "format": "version of this format",
-    "adjacency": "the data with one record more or less; a person is one record unless unit says otherwise",
-    "delta": "probability with which the promise of epsilon may fail; below 1 / records",
+    "adjacency": "neighbouring datasets: one record more or less",
+    "delta": "probability beyond what epsilon allows; far below 1 / records",
     "mechanism": "kind of noise",
     "noise_multiplier": "standard deviation of the noise / largest contribution of one record (the clipping norm)",
     "scale": "scale of the noise / largest contribution of one record",
@@ -138,7 +143,7 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
     "--delta", help="Delta; by default the largest power of ten below 1 / records, but at most 1e-5."
 )
 def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
-    """Write a first plan file from your answers to five questions, or from flags, and compute its epsilon.
+    """Write a first plan file from your answers to a few questions, or from flags, and compute its epsilon.
 
     FILE is plan.toml unless you name another. hockeystick reads no data: a plan says how much noise protects how many
     records. If you give a flag, its question is not asked.
@@ -152,19 +157,28 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
     if Path(file).exists():
         raise InvalidInputError(f"{place(file)} exists: name another file, such as `hockeystick new second.toml`")
     release = _release() if release is None else release
-    questions = OF_TRAINING if release in TRAINING else OF_NUMBERS
-    noise = questions[-1].key
+    *questions, noise = OF_TRAINING if release in TRAINING else OF_NUMBERS
     for key, value in given.items():
-        if value is not None and key not in {question.key for question in questions}:
+        if value is not None and key not in {question.key for question in (*questions, noise)}:
             raise InvalidInputError(f"{flag_of(key)} does not go with --release {release}", key)
-        if value is not None and key == noise and epsilon is not None:
-            raise InvalidInputError(f"give --epsilon or {flag_of(noise)}: the one determines the other; received both")
-    needless = {noise} if epsilon is not None else set()
-    if delta is not None and release not in TRAINING:
-        needless.add(RECORDS.key)  # the number of records would only determine delta
+        if value is not None and key == noise.key and epsilon is not None:
+            raise InvalidInputError(f"give --epsilon or {flag_of(key)}: the one determines the other; received both")
+    if delta is not None and release not in TRAINING and given[RECORDS.key] is None:
+        questions.remove(RECORDS)  # the number of records would only determine delta
     with options.flag_names():
-        answers = {item.key: item.checked(said) for item in questions if (said := given[item.key]) is not None}
-    answers |= {item.key: _answer(item) for item in questions if item.key not in needless | answers.keys()}
+        answers = {key: SETTINGS[key].checked(value) for key, value in given.items() if value is not None}
+    answers |= {item.key: _answer(item) for item in questions if item.key not in answers}
+    if epsilon is None and noise.key not in answers:
+        epsilon = _answer(TARGET) or None
+        if epsilon is None:
+            answers[noise.key] = _answer(noise)
+    records = answers.get(RECORDS.key)
+    if delta is not None and records is not None and delta * records >= 1:
+        raise InvalidInputError(
+            f"--delta must be below 1 / records = {1 / records:g}, since publishing one record at random has that "
+            f"delta; received {delta!r}",
+            "delta",
+        )
     with options.flag_names():
         plan = _plan(release, answers, delta, epsilon)
     write_text(file, _commented(plan, file, HEAD if release in TRAINING else HEAD + HEAD_OF_NUMBERS))

@@ -47,6 +47,7 @@ def standing_answer(standing: Standing) -> Answer:
     given_back = f", {standing.voids} voided" if standing.voids else ""
     lines += [
         ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
+        *unit_lines(standing.begun),
         ("releases", f"{standing.releases}{given_back}"),
         ("last entry", f"{state.number}, hash {state.hash}"),
     ]
@@ -174,6 +175,17 @@ def guarantee_said(standing: Standing) -> str:
         f"everything the budget allows together is {said}{periods}, even if releases depend on earlier results "
         f"(filter {limit.name})"
     )
+
+
+def unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the condition on releases of a ledger that protects something else than a record.
+
+    Prices are those of one record, and a ledger does not see the data.
+    """
+    unit = one_line(begun["unit"])
+    if unit == "record":
+        return []
+    return [("condition", f"the noise of each release is relative to everything that one {unit} contributes")]
 
 
 def dearest(price: Price) -> Whole:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from hockeystick.plan.mechanisms import GDP, ApproximateDP
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.questions.filters import GdpFilter, PrivacyFilter
 from hockeystick.questions.ledger.entries import SPEND, Entry
 from hockeystick.questions.ledger.ledger import Ledger, Standing
 from hockeystick.questions.ledger.state import WHOLE, State
-from hockeystick.report.budget import STATES, down, guarantee_said, release_said, standing_json
+from hockeystick.report.budget import STATES, down, guarantee_said, release_said, standing_json, unit_lines
 from hockeystick.report.document import blocks
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.document.page import page
-from hockeystick.report.document.shares import factor_up
+from hockeystick.report.document.shares import factor_up, half_up
 from hockeystick.report.document.wording import weakness
-from hockeystick.report.rounding import exact, round_up
+from hockeystick.report.rounding import exact
 from hockeystick.values.domains import one_line
 from hockeystick.values.version import __version__
 
@@ -70,7 +73,7 @@ def _head(standing: Standing) -> list[blocks.Block]:
     left = budget.remaining(state.left(WHOLE))
     title = f"Privacy budget of {_name(standing)}"
     below = f"Each release is declared before it is made and recorded if it fits. Filter: {budget.filter}."
-    lead = f"{down(left)} of {exact(budget.made.budget)} {budget.made.currency} remains"
+    lead = f"{down(left)} of {down(budget.made.budget)} {budget.made.currency} remains"
     return [blocks.Title(title, ""), blocks.Lead(lead, below)]
 
 
@@ -85,12 +88,12 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
     if budget.epsilon is None or budget.delta is None:
         out.append(blocks.Paragraph("Its epsilon depends on delta; create the ledger with --delta to state it here."))
         return out
-    chance = "" if not budget.delta else f", except with probability {exact(budget.delta)}"
-    odds = round_up(100 / (1 + math.exp(-budget.epsilon)), 3) if budget.epsilon < 30 else "100"
+    beyond = f", plus a probability of {exact(budget.delta)}" if budget.delta else ""
+    right = half_up(_advantage(budget.made, budget.epsilon, budget.delta))
     seen = (
-        f"Any outcome of all releases together is at most {factor_up(budget.epsilon)} times as likely with one "
-        f"{unit} in the dataset as without{chance}. If the presence of a {unit} is a fair coin toss beforehand, a "
-        f"guess based on the releases is right with probability at most {odds} %."
+        f"Any finding from all releases together is at most {factor_up(budget.epsilon)} times as likely with one of "
+        f"two datasets that differ in one {unit} as with the other{beyond}. If both are equally likely beforehand, a "
+        f"guess which of them was used is right at most {right} of the time."
     )
     out.append(blocks.Paragraph(seen))
     weak = weakness(budget.epsilon, unit)
@@ -103,6 +106,12 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
         )
         out.append(blocks.Paragraph(periods))
     return out
+
+
+def _advantage(made: PrivacyFilter, epsilon: float, delta: float) -> float:
+    """Return delta at epsilon 0 of the whole budget: of its mu, or else of the worst mechanism with its guarantee."""
+    worst = GDP(made.mu) if isinstance(made, GdpFilter) else ApproximateDP(epsilon, delta)
+    return Plan([Round(worst)]).delta(0.0).quoted
 
 
 def _figure(standing: Standing, history: _History) -> list[blocks.Block]:
@@ -156,6 +165,7 @@ def _below(standing: Standing, *, verified: bool) -> list[blocks.Block]:
     budget = standing.state.budget
     facts = [
         ("neighbours", f"{budget.adjacency.value}, of a {begun['unit']}"),
+        *unit_lines(begun),
         ("begun", f"{begun['when']}, by {begun['who']}"),
         ("last entry", f"{standing.state.number}, hash {standing.state.hash}"),
         ("verified", "log, prices and state agree" if verified else "no: see above"),

@@ -69,6 +69,7 @@ DRAWN = ("Batches are drawn as the plan says.", "The number of records need not 
 OUTSIDE = (
     "Noise in the plan is relative: the noise that was added, divided by the most that one record can change the "
     "result (a sum, a gradient). Check both, and that no record can change it by more.",
+    "Delta is far below one divided by the number of people.",
     "The noise follows the stated law, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
     "stop, unless the plan says so. Each such choice costs privacy.",
