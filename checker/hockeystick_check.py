@@ -604,7 +604,7 @@ def main(arguments=None):
         print({2: "not readable: ", 4: "not covered: "}[stop.args[0]] + stop.args[1])
         return 3 if wrong else stop.args[0]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        print(f"not readable: {error!r}")
+        print(f"not readable: {type(error).__name__}: {error}")
         return 2
 
 if __name__ == "__main__":

@@ -631,6 +631,13 @@ def test_what_is_not_readable_has_status_2(text: str) -> None:
     assert (status, said.partition(":")[0]) == (2, "not readable")
 
 
+def test_a_file_of_bytes_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "report.pdf"
+    path.write_bytes(b"%PDF-1.4 \xe2\xe3" * 1000)
+    assert checker().main([str(path)]) == 2
+    assert len(capsys.readouterr().out) < 120
+
+
 def test_claims_of_a_record_are_numbers_of_claims() -> None:
     """A delta below 0 in a JSON report, with its checksum, was proved; an infinite epsilon ended in a traceback."""
     record = report_record(hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)], delta=1e-6), None, None, made())

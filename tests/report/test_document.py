@@ -86,6 +86,13 @@ def test_a_claim_is_judged_as_the_command_judges_it(plan: hs.Plan, said: str) ->
     record = report_record(plan, plan.published["delta"], None, made("2026-01-31"))
     facts = [line for block in report_blocks(record) if isinstance(block, Facts) for line in block.rows]
     assert dict(facts)["claimed elsewhere"] == said
+    cautions = [text for block in report_blocks(record) if isinstance(block, Caution) for text in block.texts]
+    assert (f"the claimed {said}" in cautions) == said.endswith("too low for this plan")
+
+
+def test_a_claim_without_its_delta_is_not_judged() -> None:
+    plan = hs.Plan([hs.Round(hs.Gaussian(4.0))], delta=1e-5, published={"epsilon": 0.5})
+    assert "its delta is not stated" in report_text(report_record(plan, None, None, made("2026-01-31")), HTML)
 
 
 def gaussian_delta(epsilon: float) -> float:
@@ -109,6 +116,16 @@ def test_what_an_attacker_reaches_is_the_closed_form(gaussian: dict[str, Any]) -
         assert row["lower"] <= truth * (1 + 1e-9)
         assert row["upper"] >= truth * (1 - 1e-9)
         assert row["upper"] - row["lower"] < 1e-3 * truth
+
+
+def test_a_picture_is_described_by_numbers_that_hold(gaussian: dict[str, Any]) -> None:
+    """The true-positive rate is an upper bound, also at the rate as it is written."""
+    said = re.search(
+        r"guessing: (\S+) at a false-positive rate of (\S+), (\S+) at (\S+), 1 at 1", report_text(gaussian, HTML)
+    )
+    assert said is not None
+    for most, rate in (said.groups()[:2], said.groups()[2:]):
+        assert float(ndtr(ndtri(float(rate)) + MU)) <= float(most)
 
 
 def test_curves_are_the_closed_forms(gaussian: dict[str, Any]) -> None:

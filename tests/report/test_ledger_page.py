@@ -55,7 +55,7 @@ def test_the_numbers_of_a_page_are_those_of_the_ledger(tmp_path: Path) -> None:
     }
     page = tmp_path / "page.html"
     assert run("budget", "report", tmp_path / "a.db", "-o", page).exit_code == 0
-    assert "`hockeystick budget verify`" in refused("verify", page)
+    assert "`hockeystick budget verify LEDGER`" in refused("verify", page)
     assert "end the name in .html" in refused("budget", "report", tmp_path / "a.db", "-o", tmp_path / "page.txt")
 
 

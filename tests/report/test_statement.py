@@ -51,6 +51,17 @@ def test_a_sentence_is_left_out_where_there_is_nothing_to_say() -> None:
     assert "; 1 further kind." in statement_json(many, 1e-6)["text"]
 
 
+def test_a_weak_guarantee_is_called_so_and_advice_is_left_out() -> None:
+    shuffled = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, sampling="shuffled")
+    text = statement_json(shuffled, 1e-5)["text"]
+    assert "Caution: this number gives a single person no meaningful protection" in text
+    assert "Caution: shuffled batches have no proven amplification." in text
+    assert "The guarantee assumes shuffled sampling: each record" in text
+    assert "Caution" not in statement_json(SGD, None)["text"]
+    users = statement_json(hs.dp_sgd(1.1, 0.01, 10, unit="user", records_per_unit=2), 1e-5)["text"]
+    assert "differ in that all records of one user are added or removed" in users
+
+
 def test_what_is_infinite_is_no_guarantee() -> None:
     leaky = hs.Plan([hs.Round(hs.ApproximateDP(epsilon=1.0, delta=0.1))])
     found = statement_json(leaky, 1e-5, 2)

@@ -260,6 +260,8 @@ def test_texts_are_compared_line_by_line() -> None:
     stated, _, wanted = said.partition(", should be ")
     assert "393 times" in stated
     assert "39 times" in wanted
+    (line,) = changed_lines("<p hidden>9</p>", "<p>9</p>")
+    assert line == "line 1: stated '<p hidden>9</p>', should be '<p>9</p>'"
     (line,) = changed_lines("<td>\x1b[31m9</td>", "<td>8</td>")
     assert "\x1b" not in line
 

@@ -45,7 +45,7 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     quoted = round_up(bound.quoted, QUOTED_DIGITS)
     headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}{_noise(plan)}"
     judged = _judged(plan.published or {}, delta, bound)
-    scale = [] if bound.guarantee == "estimate" else scale_lines(plan)
+    scale = [] if bound.guarantee == "estimate" else scale_lines(plan, bound.quoted)
     return Answer(headline, (*_lines(plan, bound, _plain(bound), delta, judged, scale), *_way_out(plan, delta)))
 
 

@@ -18,8 +18,8 @@ from hockeystick.report.document import blocks
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.document.page import page
 from hockeystick.report.document.shares import factor_up, half_up
-from hockeystick.report.document.wording import weakness
 from hockeystick.report.rounding import exact
+from hockeystick.report.scale import weakness
 from hockeystick.values.domains import one_line
 from hockeystick.values.version import __version__
 
@@ -172,8 +172,8 @@ def _below(standing: Standing, *, verified: bool) -> list[blocks.Block]:
         ("version", f"hockeystick {__version__}"),
     ]
     note = (
-        "A restored older copy of the database is consistent with itself. Keep receipts elsewhere: `hockeystick "
-        "budget verify --receipt` checks that the log contains the entry of each."
+        "A restored older copy of the database is consistent with itself. Keep receipts elsewhere: \u201chockeystick "
+        "budget verify --receipt\u201d checks that the log contains the entry of each."
     )
     return [
         blocks.Heading("Source"),

@@ -6,6 +6,8 @@ sup_A P(A) - Q(A)``, which is delta at epsilon 0.
 
 from __future__ import annotations
 
+import math
+
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.users import USER
 from hockeystick.report.document.shares import half_up
@@ -31,14 +33,37 @@ PUBLISHED = (
 """Published epsilons; ``docs/primer.md`` quotes the sentences with their addresses."""
 
 
-def scale_lines(plan: Plan) -> list[tuple[str, str]]:
-    """Return the lines on the guesses of an attacker, from the plan's whole privacy curve, and on published epsilons.
+WEAK = 7.0
+"""Smallest epsilon at which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times
+as likely under one of two hypotheses turns even odds into a probability of 1 / (1 + e^-7) = 99.9 %."""
+
+
+def weakness(epsilon: float | None, unit: str) -> list[str]:
+    """Return a warning if epsilon is at least :data:`WEAK`, else nothing; None stands for an infinite epsilon."""
+    if epsilon is not None and epsilon < WEAK:
+        return []
+    sure = "certain" if epsilon is None else "more than 99.9% sure"
+    return [
+        f"this number gives a single {unit} no meaningful protection: it allows some results that make an attacker, "
+        f"undecided before, {sure} about that {unit}"
+    ]
+
+
+def scale_lines(plan: Plan, epsilon: float) -> list[tuple[str, str]]:
+    """Return the lines on a weak epsilon, on the guesses of an attacker, and on published epsilons.
+
+    The guesses follow from the plan's whole privacy curve; no line states them for a selection that is known only
+    by epsilon and delta.
 
     >>> from hockeystick import dp_sgd
-    >>> scale_lines(dp_sgd(1.0, 0.01, 1000))[0][1]
+    >>> scale_lines(dp_sgd(1.0, 0.01, 1000), 2.11)[0][1]
     'a guess whether one record is in the data is right at most 58.1% of the time; tossing a coin, 50%'
     """
+    lines = [("caution", text) for text in weakness(epsilon if epsilon < math.inf else None, "person")]
+    advantage = plan.delta(0.0).quoted
+    if plan.best_of is not None and advantage == 1:
+        return [*lines, ("elsewhere", PUBLISHED)]
     question = QUESTIONS.get(plan.adjacency, QUESTIONS[Adjacency.ADD_OR_REMOVE])[plan.unit == USER]
-    right = half_up(plan.delta(0.0).quoted)
+    right = half_up(advantage)
     words = f"a guess {question} is right at most {right} of the time; tossing a coin, 50%"
-    return [("in words", words), ("elsewhere", PUBLISHED)]
+    return [*lines, ("in words", words), ("elsewhere", PUBLISHED)]

@@ -42,8 +42,7 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
         return budget_again(stated)
     if kind in LEDGER:
         raise InvalidInputError(
-            "a ledger: `hockeystick budget verify` verifies its database, and the log that `hockeystick budget export` "
-            "wrote",
+            "this is the page of a ledger; verify the ledger itself, with `hockeystick budget verify LEDGER`",
             "answer",
         )
     if kind is None:

@@ -100,6 +100,8 @@ def changed_lines(stated: str, again: str) -> Iterator[str]:
             for offset in range(max(high - low, end - begin)):
                 new = _line(theirs[begin + offset]) if begin + offset < end else None
                 old = _line(ours[low + offset]) if low + offset < high else None
+                if new is not None and new == old:  # such as text that was hidden
+                    new, old = theirs[begin + offset], ours[low + offset]
                 alike = sum(
                     1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(new or "", old or "", strict=False))
                 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from hockeystick.report.document.blocks import Figure
 from hockeystick.report.document.chart import Axis, Chart, Point
-from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_up
+from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
 
 MIN_DELTA = 1e-300  # smallest delta on the axis, a normal double
 AXIS_MARGIN = 1.08  # length of an axis relative to its largest value
@@ -58,12 +58,12 @@ def _trade_off(record: Mapping[str, Any]) -> Figure | None:
         return None
     least = points[0]["fpr"]
     upper, lower = _ends(points, "fpr", "upper"), _ends(points, "fpr", "lower")
-    middle = upper[len(upper) // 2]
+    middle = upper[len(upper) // 2]  # its rate is rounded down, since the bound on the other rate grows with it
     chart = Chart(
         "attack-curve",
         "True-positive rate of the best attack against its false-positive rate",
         f"A rising curve above the dashed line of guessing: {round_up(upper[0][1], 3)} at a false-positive rate of "
-        f"{exact(least)}, {round_up(middle[1], 3)} at {round_up(middle[0], 3)}, 1 at 1; both axes are logarithmic.",
+        f"{exact(least)}, {round_up(middle[1], 3)} at {round_down(middle[0], 3)}, 1 at 1; both axes are logarithmic.",
         Axis("false-positive rate", least, 1.0, logarithmic=True),
         Axis("true-positive rate, at most", least, 1.0, logarithmic=True),
         upper,

@@ -6,6 +6,7 @@ people with several records.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from hockeystick.report.document.voice import Latex, Text
 from hockeystick.report.document.wording import quoted, settings_of
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import exact
+from hockeystick.report.scale import weakness
 from hockeystick.report.tables import print_paragraph
 from hockeystick.values import domains
 from hockeystick.values.domains import cut
@@ -30,13 +32,13 @@ MOST_ROUNDS = 4  # largest number of kinds of rounds named in a sentence
 MAX_CHARACTERS = 200  # longest text of a round's parameters, in characters
 
 UNITS: Mapping[str, str] = {
-    "add-or-remove": "one record is added or removed",
-    "add": "one record is added",
-    "remove": "one record is removed",
-    "replace-one": "one record is replaced by another",
-    "zero-out": "the contribution of one record is set to nothing, the number of records being public",
+    "add-or-remove": "{} added or removed",
+    "add": "{} added",
+    "remove": "{} removed",
+    "replace-one": "{} replaced",
+    "zero-out": "{} set to contribute nothing, the number of records being public",
 }
-"""Neighbouring datasets in a sentence, by adjacency."""
+"""Neighbouring datasets in a sentence about the records that differ, by adjacency."""
 
 
 def statement_json(plan: Plan, delta: float | None, records: float | None = None) -> dict[str, Any]:
@@ -99,13 +101,13 @@ def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:
 def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, voice: Text) -> Iterator[str]:
     upper, delta = quoted(found["epsilon"]), exact(found["delta"])
     differ = f"where neighbouring datasets differ in that {UNITS[found['adjacency']]}"
-    about = f"for single records, {differ}"
+    about = f"for single records, {differ.format('one record is')}"
     if "unit" in found:
         records = voice.number(f"{found['records_per_unit']}")
         if "partitions_per_unit" in found:
             each = voice.number(f"{found['partitions_per_unit']}")
             records = f"{each} partitions of the data, and at most {records}"
-        about = f"for users with at most {records} records each, {differ}, all records of a user in place of one"
+        about = f"for users with at most {records} records each, {differ.format('all records of one user are')}"
     if upper == "infinite":
         yield f"The computation satisfies no differential privacy at {voice.delta} = {voice.number(delta)} {about}."
     else:
@@ -117,9 +119,10 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
         yield f"It has {voice.words(_run(keys, steps))}."
     sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
     for text in sampled:
-        yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ').replace('unit user:', 'that', 1)}.")
-    for text in found["warnings"]:
-        yield voice.words(f"Caution: {text}.")
+        assumed = re.sub(r"^sampling ([^:]*):", r"\1 sampling:", text).replace("unit user:", "that", 1)
+        yield voice.words(f"The guarantee assumes {assumed}.")
+    for text in (*weakness(found["epsilon"]["upper"], "person"), *found["warnings"]):
+        yield voice.words(f"Caution: {text.partition(';')[0]}.")  # a remedy is for the author, not for the reader
     if found["unsampled"] is not None:
         unsampled = voice.at_most(voice.epsilon, quoted(found["unsampled"]))
         text = f"Without amplification by sampling, every record being counted in every batch, {unsampled}"

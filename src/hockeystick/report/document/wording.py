@@ -15,7 +15,7 @@ from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import MAX_SETTING, relation_lines, rounds_said, settings_said
-from hockeystick.report.claims import verdict
+from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.document import blocks
 from hockeystick.report.document.figures import figures
 from hockeystick.report.document.shares import (
@@ -29,7 +29,7 @@ from hockeystick.report.document.shares import (
 )
 from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
-from hockeystick.report.scale import PUBLISHED, QUESTIONS
+from hockeystick.report.scale import PUBLISHED, QUESTIONS, weakness
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut, one_line
 
@@ -60,7 +60,11 @@ GUARANTEES: Mapping[str, str] = {
 }
 """Meaning of each guarantee."""
 
-COUNTED = ("The plan counts every released number to which one record contributes, as often as it was released.",)
+COUNTED = (
+    "The plan counts every released number to which one record contributes, as often as it was released.",
+    "If a record, or all records of a user, can change one released number in several ways, the sensitivity is for all "
+    "of them together.",
+)
 """Further condition where no batches are drawn."""
 
 DRAWN = ("Batches are drawn as the plan says.", "The number of records need not be kept secret.")
@@ -73,8 +77,9 @@ OUTSIDE = (
     "The noise follows the stated law, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
     "stop, unless the plan says so. Each such choice costs privacy.",
-    "No person has more records than the protected unit covers. A person with more is protected less.",
-    "Nothing else was released about the same people, or its epsilon is counted elsewhere: epsilons add up.",
+    "No person has more records than the protected unit covers. A person with more is protected less; "
+    "\u201chockeystick statement --records-per-person\u201d says how much less.",
+    "Nothing else was released about the same people, or its epsilon is counted elsewhere: epsilons and deltas add up.",
 )
 """Conditions that an accountant cannot see and the signer must check."""
 
@@ -111,11 +116,6 @@ ATTACKS: Mapping[str, tuple[Attack, Attack]] = {
     ),
 }
 """Words for the error rates, by adjacency: about a record, and about a user with several."""
-
-
-WEAK = 7.0
-"""Smallest epsilon at which a guarantee is called meaningless for one person: by Bayes' rule a result that is e^7 times
-as likely under one of two hypotheses turns even odds into a probability of 1 / (1 + e^-7) = 99.9 %."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
@@ -170,6 +170,9 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         f"for {_protected(record)} under {record['adjacency']}; interval {ends(first)} ({first['guarantee']})",
     )
     cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
+    claimed = _claimed(record)
+    if claimed.endswith(Verdict.TOO_LOW.value):
+        cautions.append(f"the claimed {claimed}")
     if first["reason"]:
         cautions.append(_reason(first))
     if "shuffled" in _sampled(record):
@@ -182,17 +185,6 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         cautions.append(f"the elementary functions of the machine are {one_line(str(record['made']['doctor']))}")
     if cautions:
         yield blocks.Caution(cautions)
-
-
-def weakness(epsilon: float | None, unit: str) -> list[str]:
-    """Return a warning if epsilon is at least :data:`WEAK`, else nothing; None stands for an infinite epsilon."""
-    if epsilon is not None and epsilon < WEAK:
-        return []
-    sure = "certain" if epsilon is None else "more than 99.9% sure"
-    return [
-        f"this number gives a single {unit} no meaningful protection: it allows some results that make an attacker, "
-        f"undecided before, {sure} about that {unit}"
-    ]
 
 
 def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
@@ -235,14 +227,11 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     published = record["plan"].get("published", {})
     facts += [(key, one_line(str(published[key]))) for key in ("source", "accountant", "note") if published.get(key)]
     if published.get("epsilon") is not None:
-        facts.append(("claimed elsewhere", _claimed(published, record["epsilon"][0])))
+        facts.append(("claimed elsewhere", _claimed(record)))
     yield blocks.Facts(facts)
     yield blocks.Paragraph(RELATIONS[record["adjacency"]])
     if "unit" in record:
-        yield blocks.Paragraph(
-            "Throughout this report, the records of one user, at most as many as stated above, take the place of the "
-            "one record."
-        )
+        yield blocks.Paragraph("The one record stands for all records of one user, at most as many as stated above.")
 
 
 def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,12 +258,17 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
-    """The claim of a source, with a verdict if it is about the same delta."""
+def _claimed(record: Mapping[str, Any]) -> str:
+    """The claim of a source, with a verdict if it is about the same delta; empty if there is no claim."""
+    published, first = record["plan"].get("published", {}), record["epsilon"][0]
+    if published.get("epsilon") is None:
+        return ""
     claim = f"epsilon {exact(published['epsilon'])}"
-    if published.get("delta") is None or published["delta"] != first["delta"]:
-        return claim + (f" at delta {exact(published['delta'])}" if published.get("delta") is not None else "")
+    if published.get("delta") is None:
+        return f"{claim} (its delta is not stated, so that it cannot be judged)"
     claim += f" at delta {exact(published['delta'])}"
+    if published["delta"] != first["delta"]:
+        return claim
     ends = {end: math.inf if first[end] is None else first[end] for end in ("lower", "upper") if end in first}
     judged = verdict(published["epsilon"], ends.get("lower"), ends.get("upper"))
     return claim if judged is None else f"{claim}: {judged.value}"
@@ -290,10 +284,9 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
             yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(loaders)}.")
     if record["samplings"]:
         yield blocks.Paragraph(
-            "The same training has a different epsilon if batches are drawn in another way. Most data loaders shuffle. "
-            "The row \u201cnone\u201d treats every record as part of every batch. A scheme without a row has no proof "
-            "for this plan, or needs keys that the plan lacks, such as batch_size; `hockeystick sampling` gives the "
-            "reasons."
+            "The same training has a different epsilon if batches are drawn in another way. The row \u201cnone\u201d "
+            "treats every record as part of every batch. A scheme without a row has no proof for this plan, or needs "
+            "keys that the plan lacks, such as batch_size; \u201chockeystick sampling\u201d gives the reasons."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
