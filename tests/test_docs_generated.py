@@ -16,8 +16,8 @@ from demo import PLANS, Comparison
 import hockeystick as hs
 from hockeystick.cli import main
 from hockeystick.plan.labels import LABELS
-from hockeystick.plan.mechanisms import MECHANISMS
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms.registry import MECHANISMS
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.plan.schema import PLAN_KEYS, PUBLISHED, SELECTION_KEYS, sampling_keys
 from hockeystick.values.domains import domains_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from hockeystick.plan.mechanisms import MECHANISMS
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms.registry import MECHANISMS
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from oracle.definitions import DEFINITIONS, OTHER
 
 SCHEMES = {

@@ -10,8 +10,11 @@ import shown
 
 import hockeystick as hs
 from hockeystick.plan.file import parse_plan
-from hockeystick.plan.mechanisms import MECHANISMS, Status
-from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
+from hockeystick.plan.mechanisms import Status
+from hockeystick.plan.mechanisms.registry import MECHANISMS
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.values.adjacency import Direction
 
 ROOT = Path(__file__).parents[1]

@@ -16,9 +16,11 @@ from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan import schema
-from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
-from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.mechanisms import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.registry import MECHANISMS
+from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.base import own_pair
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.values.domains import NOISE, RHO, ROUND_EPSILON, check_fields, list_of, whole_numbers
 
 

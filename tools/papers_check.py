@@ -24,10 +24,12 @@ from hockeystick.directions.directions import compositions
 from hockeystick.papers import EXPERIMENTS, Table, dots, gopi, koskela, laws
 from hockeystick.papers.experiment import Setting
 from hockeystick.papers.koskela_table import Samples
-from hockeystick.plan.mechanisms import DPSGDJL, ApproximateDP, Laplace
+from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import Poisson
+from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plot.asked import Asked, ask
 
 HOLDS, FAILS, MISTAKE, OURS = "holds", "does not hold", "error in the source", "ours"

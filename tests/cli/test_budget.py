@@ -11,7 +11,7 @@ import pytest
 import hockeystick as hs
 from command import refused, run
 from hockeystick.cli.budget import NUMBERS
-from hockeystick.plan.mechanisms import MECHANISMS
+from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.values.domains import ListDomain, Switch, domains_of
 
 TENTH = ["--mechanism", "laplace", "--scale", "10"]  # one release of epsilon 0.1

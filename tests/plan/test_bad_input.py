@@ -15,7 +15,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.plan.file import MAX_BYTES, load_plan, parse_plan, plan_from_dict
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.values import domains
 
 SCHEMES = ", ".join(f"'{scheme.name}'" for scheme in SAMPLINGS)

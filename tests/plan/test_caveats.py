@@ -17,7 +17,9 @@ from click.testing import CliRunner
 import hockeystick as hs
 from hockeystick import targets
 from hockeystick.cli import main
-from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 
 RECORDS = 60_000
 SGD = hs.dp_sgd(1.1, batch_size=256, dataset_size=RECORDS, steps=200)

@@ -9,9 +9,11 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.pairs import PoissonSubstitutionPair
-from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.mechanisms import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.registry import MECHANISMS
+from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.base import claimed
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.values.adjacency import Direction
 from toys import Concentrated, Counting, Dominated, EveryOther
 

@@ -26,8 +26,10 @@ from hockeystick.plan.file import (
     save_plan,
 )
 from hockeystick.plan.labels import LABELS
-from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
-from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.mechanisms import Mechanism
+from hockeystick.plan.mechanisms.registry import MECHANISMS
+from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.plan.schema import json_schema
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "plans").glob("*.toml"))

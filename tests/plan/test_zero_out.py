@@ -25,10 +25,11 @@ from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sampled.opposed_draws import opposed_draws
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
-from hockeystick.plan.mechanisms import MECHANISMS, Status
+from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Mechanism
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.sampling.base import Sampling, Zeroed, claimed
+from hockeystick.plan.sampling.registry import SAMPLINGS
 
 Array = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import hockeystick as hs
 from hockeystick import filters
 from hockeystick.plan.file import rounds_in_order
-from hockeystick.plan.mechanisms import MECHANISMS
+from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.questions.filters.base import Spending
 from oracle.definitions import DEFINITIONS, OTHER
 

@@ -11,7 +11,8 @@ import pytest
 import hockeystick as hs
 from command import runner
 from hockeystick.cli import main
-from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.samplings import known_of, resampled
 from hockeystick.report.loaders import LOADERS, loaders_of
 

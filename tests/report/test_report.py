@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick.plan.mechanisms import MECHANISMS
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.sampling.base import claimed
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.report.answer import Answer, delta_answer, delta_json, epsilon_answer, epsilon_json
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up

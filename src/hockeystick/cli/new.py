@@ -242,7 +242,8 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
         UnreachableError: no noise meets the target.
     """
     from hockeystick.plan.dp_sgd import dp_sgd
-    from hockeystick.plan.mechanisms import Gaussian, Laplace
+    from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.round import Round
     from hockeystick.questions.calibration import calibrate

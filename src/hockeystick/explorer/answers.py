@@ -16,7 +16,7 @@ from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
 from hockeystick.plan.file import plan_text
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.targets import Epsilon

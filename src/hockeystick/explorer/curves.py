@@ -14,7 +14,7 @@ import numpy as np
 
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.sampling import Poisson
+from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.users import refusal
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.parameters import noise_of

@@ -9,16 +9,14 @@ from typing import Any
 from hockeystick.plan.dp_sgd import dp_sgd
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.sampling import (
-    CyclicPoisson,
-    NoSampling,
-    Poisson,
-    RandomAllocation,
-    Shuffled,
-    TruncatedPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.random_allocation import RandomAllocation
+from hockeystick.plan.sampling.shuffled import Shuffled
+from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+from hockeystick.plan.sampling.with_replacement import WithReplacement
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.report.rounding import exact
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import choice, shown

@@ -29,7 +29,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.plan.sampling import Poisson, RandomAllocation, Sampling, TruncatedPoisson, WithoutReplacement
+from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.random_allocation import RandomAllocation
+from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 

@@ -17,27 +17,22 @@ from typing import Any, NamedTuple
 from hockeystick.integrations.needed import missing
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.plan.mechanisms import (
-    ZCDP,
-    ApproximateDP,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    MixtureGaussian,
-    RandomizedResponse,
-)
+from hockeystick.plan.mechanisms import Mechanism
+from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.laplace import Laplace
+from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+from hockeystick.plan.mechanisms.zcdp import ZCDP
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
-from hockeystick.plan.sampling import (
-    NoSampling,
-    Poisson,
-    RandomAllocation,
-    Sampling,
-    TruncatedPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.random_allocation import RandomAllocation
+from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+from hockeystick.plan.sampling.with_replacement import WithReplacement
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError

@@ -9,18 +9,18 @@ from typing import Any
 
 from hockeystick.integrations.needed import missing
 from hockeystick.numerics.rounding import next_down
-from hockeystick.plan.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.plan.mechanisms import Mechanism
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.laplace import Laplace
+from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import (
-    NoSampling,
-    Poisson,
-    RandomAllocation,
-    Sampling,
-    TruncatedPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.random_allocation import RandomAllocation
+from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+from hockeystick.plan.sampling.with_replacement import WithReplacement
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import UnsupportedError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hockeystick.plan.mechanisms import Gaussian
+from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
-from hockeystick.plan.sampling import Poisson
+from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError

@@ -29,7 +29,7 @@ from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_load
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING
-from hockeystick.plan.sampling import Poisson
+from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, UpperBound

@@ -23,7 +23,9 @@ from typing import Any, cast
 from hockeystick.integrations.batches import Batches
 from hockeystick.integrations.draws import drawn
 from hockeystick.integrations.needed import missing
-from hockeystick.plan.sampling import Poisson, Sampling, Shuffled
+from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.values.errors import InvalidInputError
 
 try:

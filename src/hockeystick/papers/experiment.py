@@ -11,10 +11,10 @@ import numpy as np
 
 from hockeystick.papers.table import Cell, Table
 from hockeystick.plan.dp_sgd import dp_sgd
-from hockeystick.plan.mechanisms import Gaussian
+from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import WithoutReplacement
+from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
 from hockeystick.report.cold import cold

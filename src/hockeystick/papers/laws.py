@@ -25,7 +25,7 @@ from hockeystick.directions.directions import compositions
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.numerics.roots import root
 from hockeystick.papers.experiment import CERTIFIED, Experiment, Say, Setting, Table, spread
-from hockeystick.plan.mechanisms import RandomizedResponse
+from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plot import Line, Panel

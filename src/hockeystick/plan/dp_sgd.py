@@ -173,7 +173,7 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     """
     schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
     if name != Poisson.name:
-        from hockeystick.plan.sampling import SAMPLINGS  # imported late, with all other schemes
+        from hockeystick.plan.sampling.registry import SAMPLINGS  # imported late, with all other schemes
 
         schemes = {scheme.name: scheme for scheme in SAMPLINGS}
     if name not in list(schemes):  # unhashable values are refused, too

@@ -18,9 +18,11 @@ from typing import Any
 
 from hockeystick.plan.labels import LABELS, MEANINGS, checked_label
 from hockeystick.plan.labels import LONGEST as LONGEST_LABEL
-from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
+from hockeystick.plan.mechanisms import Mechanism
+from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.other_names import MECHANISM_NAMES, SCHEME_NAMES, key_meant
-from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.plan.selection import MEAN, RUNS, SHAPE
 from hockeystick.plan.users import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency

@@ -15,7 +15,8 @@ from typing import Any
 
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.targets import Epsilon
 from hockeystick.values import domains

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 from hockeystick.plan.dp_sgd import noised
 from hockeystick.plan.keywords import named_arguments
-from hockeystick.plan.mechanisms import Gaussian
+from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import Poisson
+from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.questions.remaining import remaining
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, DeltaBound

@@ -53,7 +53,7 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
     """Line with the epsilon that shuffled training would have under Poisson batches; none if that is unknown."""
     if all(item.sampling.name != "shuffled" for item in plan.rounds):
         return []
-    from hockeystick.plan.sampling import Poisson
+    from hockeystick.plan.sampling.poisson import Poisson
     from hockeystick.questions.samplings import resampled  # imported late: other answers load no searches
 
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import Sampled, sampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json, warning_lines

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hockeystick.plan.mechanisms import MECHANISMS, Claim
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms import Claim
+from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.sampling.base import claimed
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import choice

@@ -15,7 +15,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import SECONDS, Held
 from fuzz.registry import case
-from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.sampling.registry import SAMPLINGS
 
 ALL = SECONDS * len(hs.ACCOUNTANTS)
 """Processor time of a command that asks every accountant."""

@@ -12,7 +12,8 @@ from typing import Any
 
 from hockeystick.directions.gaussian_fit import GaussianFit
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.plan.sampling import SAMPLINGS, NoSampling
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from hockeystick.plan.plan import Plan, asked_delta, target_delta
-from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json, settings_said
