@@ -18,7 +18,7 @@ from hockeystick.cli import main
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.sampling.registry import SAMPLINGS
-from hockeystick.plan.schema import PLAN_KEYS, PUBLISHED, SELECTION_KEYS, sampling_keys
+from hockeystick.plan.schema import PLAN_KEYS, PUBLISHED_KEYS, SELECTION_KEYS, sampling_keys
 from hockeystick.values.domains import domains_of
 
 ROOT = Path(__file__).parents[1]
@@ -62,7 +62,7 @@ def test_every_key_of_plan_files_is_explained(generated: Path) -> None:
     text = read(generated, "keys.md")
     for name in [*(kind.name for kind in MECHANISMS), *(kind.name for kind in SAMPLINGS)]:
         assert f'= "{name}"`' in text
-    keys = {*PLAN_KEYS, "count", "epochs", *LABELS, *SELECTION_KEYS, *PUBLISHED}
+    keys = {*PLAN_KEYS, "count", "epochs", *LABELS, *SELECTION_KEYS, *PUBLISHED_KEYS}
     for mechanism in MECHANISMS:
         keys |= {*domains_of(mechanism)}
     for sampling in SAMPLINGS:

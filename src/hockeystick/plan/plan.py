@@ -179,8 +179,6 @@ class Plan(metaclass=NamedArguments):
     @property
     def kinds(self) -> list[tuple[Round, int]]:
         """For each pair of mechanism and sampling, in canonical order: its first round, and the total count."""
-        if len(self.rounds) == 1:
-            return [(self.rounds[0], self.rounds[0].count)]
         kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
         for item in self.rounds:
             key = (item.mechanism, item.sampling)

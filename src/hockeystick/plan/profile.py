@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -67,6 +66,7 @@ class Profile:
         self.plan = plan
         self._gap = None if gap is None else domains.share(gap, "gap", "requested relative width of delta")
         self._curve = SidedCurve(plan.directions, self._gap)
+        self._known: dict[float, TradeOffs] = {}
 
     def __repr__(self) -> str:
         return f"Profile({self.plan!r})" if self._gap is None else f"Profile({self.plan!r}, gap={self._gap!r})"
@@ -202,7 +202,7 @@ class Profile:
     def _band(self, ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
         """Return the ends in the shape of the input, with the reason why they are far apart."""
         lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
-        return Band(lower, estimate, upper, safe, self._reason)
+        return Band(lower, estimate, upper, safe, self._reasons(None))
 
     def _told(self, bound: Bound) -> Bound:
         """Return a bound with its assumptions, and the reason if its ends come from two pairs."""
@@ -212,11 +212,6 @@ class Profile:
         """Return the reasons for a wide interval: that its ends come from two pairs, and the given other reason."""
         why = self.plan.directions.why
         return "; ".join(filter(None, (width_of(why) if why else None, other))) or None
-
-    @property
-    def _reason(self) -> str | None:
-        """Reason for wide intervals: two different pairs, a work limit, or both."""
-        return self._reasons(None)
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)
@@ -235,10 +230,6 @@ class Profile:
                 f"error rates need both orderings of two neighbouring datasets, and adjacency {one_sided.value!r} has "
                 "only one; use 'add-or-remove'"
             )
-
-    @cached_property
-    def _known(self) -> dict[float, TradeOffs]:
-        return {}
 
     def trade_offs(self, least: float, most: float) -> TradeOffs:
         """Return the trade-off functions of each ordering of two datasets, for false-positive rates between two ends.

@@ -232,12 +232,9 @@ class Round(metaclass=NamedArguments):
         """
         if records == 1:
             return self.known(direction)
-        self._check(direction)
+        claim = self._check(direction)
         found = self.sampling.of_many(self.mechanism, asked(self.sampling, direction), records)
-        return Above(found.pair) if isinstance(found, Tight) and self._upper(direction) else found
-
-    def _upper(self, direction: Direction) -> bool:
-        return self.claim(direction).status is Status.UPPER
+        return Above(found.pair) if isinstance(found, Tight) and claim.status is Status.UPPER else found
 
     def pair(self, direction: Direction) -> DominatingPair:
         """Return the dominating pair of one round in one direction.

@@ -51,17 +51,6 @@ EPOCHS = whole_numbers().of(
 )
 """Domain of the key ``epochs``."""
 
-PUBLISHED: Mapping[str, Domain | None] = {
-    "source": None,
-    "quote": None,
-    "address": None,
-    "epsilon": AT_LEAST_ZERO.of("value that the source claims"),
-    "delta": AT_LEAST_ZERO.of("value that the source claims"),
-    "accountant": None,
-    "note": None,
-}
-"""Keys of the table ``published``; those without a domain are strings."""
-
 MAX_ROUNDS = 100_000
 """Largest number of round tables in a plan: so many different ones, of a hundred bytes each, fill the largest file."""
 
@@ -238,8 +227,17 @@ def _rounds(value: object, key: str) -> list[Any]:
 NO_ROUNDS = "the plan has no rounds; it needs at least one [[round]] table (in JSON: a list under the key 'round')"
 """Refusal of a plan without rounds."""
 
+_CLAIMED = _number(AT_LEAST_ZERO.of("value that the source claims"))
+_TEXT = Key(_text, {"type": "string"})
+
 PUBLISHED_KEYS: Mapping[str, Key] = {
-    key: Key(_text, {"type": "string"}) if domain is None else _number(domain) for key, domain in PUBLISHED.items()
+    "source": _TEXT,
+    "quote": _TEXT,
+    "address": _TEXT,
+    "epsilon": _CLAIMED,
+    "delta": _CLAIMED,
+    "accountant": _TEXT,
+    "note": _TEXT,
 }
 """The keys of the table ``published``."""
 
@@ -283,32 +281,26 @@ def json_schema() -> dict[str, Any]:
               for mechanism, sampling in kinds}  # fmt: skip
     one_round = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in tables]}
     tables["Published"] = _table_schema(
-        "What a source says about the plan; never used in a computation.",
-        {name: key.schema for name, key in PUBLISHED_KEYS.items()},
-        PUBLISHED_KEYS,
+        "What a source says about the plan; never used in a computation.", PUBLISHED_KEYS
     )
     tables["Selection"] = _table_schema(
-        "Only the best of a random number of runs of all rounds is released.",
-        {name: key.schema for name, key in SELECTION_KEYS.items()},
-        SELECTION_KEYS,
+        "Only the best of a random number of runs of all rounds is released.", SELECTION_KEYS
     )
-    properties = {name: key.schema for name, key in PLAN_KEYS.items()}
-    properties["round"] = {**properties["round"], "items": one_round}
-    meaning = "Rounds run on the data, under one neighbouring relation."
-    together = {"dependentRequired": {"records_per_unit": ["unit"]}}
-    plan = {**_table_schema(meaning, properties, PLAN_KEYS), **together}
+    plan = _table_schema("Rounds run on the data, under one neighbouring relation.", PLAN_KEYS)
+    plan["properties"]["round"]["items"] = one_round
+    plan["dependentRequired"] = {"records_per_unit": ["unit"]}
     return {"$schema": DIALECT, "title": "hockeystick plan", "$defs": tables, **plan}
 
 
 def _round_schema(mechanism: type[Mechanism], sampling: type[Sampling]) -> dict[str, Any]:
     keys = round_keys(mechanism, sampling)
-    meaning = f"Mechanism {mechanism.name!r}; {sampling.assumption}."
     either = {"not": {"required": ["count", "epochs"]}} if "epochs" in keys else {}
-    properties = {name: key.schema for name, key in keys.items()}
-    return {**_table_schema(meaning, properties, keys), **sampling.key_rules, **either}
+    table = _table_schema(f"Mechanism {mechanism.name!r}; {sampling.assumption}.", keys)
+    return {**table, **sampling.key_rules, **either}
 
 
-def _table_schema(meaning: str, properties: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
+def _table_schema(meaning: str, keys: Mapping[str, Key]) -> dict[str, Any]:
+    properties = {name: dict(key.schema) for name, key in keys.items()}
     required = [name for name, key in keys.items() if key.missing is not None]
     schema = {"type": "object", "description": meaning, "properties": properties, "additionalProperties": False}
     return {**schema, "required": required} if required else schema

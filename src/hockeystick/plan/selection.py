@@ -56,7 +56,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +80,7 @@ Array = npt.NDArray[np.float64]
 
 Runs = Literal["geometric", "logarithmic", "negative-binomial", "poisson"]
 
-RUNS: tuple[Runs, ...] = ("geometric", "logarithmic", "negative-binomial", "poisson")
+RUNS: tuple[Runs, ...] = get_args(Runs)
 """The laws of the number of runs."""
 
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
@@ -194,15 +194,13 @@ class BestOf:
         return (1 + self._odds * first) ** -self.eta * np.expm1(-self.eta * step) / math.expm1(-self.eta * log)
 
 
-RELATION = {
-    Direction.REMOVE: Adjacency.REMOVE,
-    Direction.ADD: Adjacency.ADD,
-    Direction.REPLACE_ONE: Adjacency.REPLACE_ONE,
-    Direction.ZERO_OUT: Adjacency.ZERO_OUT,
-    Direction.RESTORE: Adjacency.ZERO_OUT,
-}
-"""Relation of each direction; for zero-out both orderings at once, as it has no relation of one ordering: the worse of
-two curves is above either."""
+def _relation(direction: Direction) -> Adjacency:
+    """Return the relation of a direction.
+
+    Zero-out has no relation of one ordering: its two directions get the relation of both orderings, whose curve is the
+    worse of the two.
+    """
+    return Adjacency.ZERO_OUT if direction.zeroes else Adjacency(direction.value)
 
 
 SPARE = 1e-12
@@ -233,9 +231,6 @@ Line = tuple[float, float]
 ZERO: Line = (-math.inf, -math.inf)
 """The line that is 0 everywhere."""
 
-LARGEST = 600.0
-"""The largest a of a line, so that its exponential is finite."""
-
 LOWEST = -1e4
 """Logarithm of delta below which the search for epsilon does not distinguish values."""
 
@@ -258,7 +253,10 @@ GAP = 1e-3
 """Target relative width of the error rates of tests."""
 
 LARGEST = 700.0
-"""Largest epsilon whose exponential is computed; beyond, it is replaced by this one, which only lowers a lower end."""
+"""Largest epsilon whose exponential is computed, for lines and for the lower end of delta.
+
+Beyond, it is replaced by this one: any line is sound, and the lower end only falls.
+"""
 
 WHY = f"{WIDTH}: the upper end holds for any selection, the lower end for selections that rank two tests first"
 """Reason for two different ends."""
@@ -289,7 +287,7 @@ class Selection:
         curves: dict[Adjacency, Profile] = {self.plan.adjacency: self._profile}
         sides = []
         for direction in self.plan.adjacency.directions:
-            both = [RELATION[direction], RELATION[direction.reverse]]
+            both = [_relation(direction), _relation(direction.reverse)]
             for relation in both:
                 if relation not in curves:
                     curves[relation] = replace(self._one, adjacency=relation).profile()
@@ -321,7 +319,7 @@ class Selection:
     def _pure(self) -> float:
         """Epsilon valid at every delta, from the pure epsilon of one run in both orderings; may be infinite."""
         both = {
-            RELATION[each] for direction in self.plan.adjacency.directions for each in (direction, direction.reverse)
+            _relation(each) for direction in self.plan.adjacency.directions for each in (direction, direction.reverse)
         }
         one = max(replace(self._one, adjacency=relation).epsilon(0.0).quoted for relation in both)
         if self._runs.eta is None:

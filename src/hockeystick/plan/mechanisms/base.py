@@ -61,6 +61,11 @@ class Claim:
         return readable(self.cited)
 
 
+def refused(reason: str) -> Claim:
+    """Return the refusal of a combination, for a reason."""
+    return Claim(Status.REFUSED, reason)
+
+
 def claims_of(unsampled: Claim, replaced: Claim) -> Mapping[Direction, Claim]:
     """Return the claims in all directions: one for adding and removing a record, and one for replacing it."""
     return {Direction.REMOVE: unsampled, Direction.ADD: unsampled, Direction.REPLACE_ONE: replaced}
@@ -83,10 +88,9 @@ The guarantee then concerns the two laws of ``zero-out`` themselves, and an unsa
 does not cover a batch without the record, so such rounds are not sampled.
 """
 
-ZERO_UNSAID = Claim(
-    Status.REFUSED,
+ZERO_UNSAID = refused(
     "the mechanism does not define the effect of a zero contribution; if that equals the absence of the record, use "
-    "adjacency 'add-or-remove'",
+    "adjacency 'add-or-remove'"
 )
 """Default claim under zero-out."""
 
@@ -111,6 +115,9 @@ class Property(StrEnum):
     RUN = "run"
     LAWS = "laws"
 
+
+MOST_LISTED = 1000
+"""Largest number of points of a guarantee, and of terms of a mixture."""
 
 _NEEDED = {Status.TIGHT: "pair", Status.UPPER: "pair", Status.BRACKET: "known", Status.RENYI: "curve"}
 """Method that a mechanism must define for a claim."""
@@ -144,6 +151,16 @@ class Mechanism(metaclass=NamedArguments):
             InvalidInputError: a value is outside its domain.
         """
         check_fields(self)
+
+    def _check_lengths(self, key: str, other: str) -> None:
+        """Check that a list parameter has as many elements as another.
+
+        Raises:
+            InvalidInputError: the lists differ in length.
+        """
+        found, wanted = len(getattr(self, key)), len(getattr(self, other))
+        if found != wanted:
+            raise InvalidInputError(f"{key} must have as many elements as {other}; received {found} and {wanted}", key)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of, refused
 from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.domains import Domain, whole_numbers
 
@@ -19,7 +19,7 @@ MAX_TRIALS = 1000
 
 _TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
 
-_REPLACED = Claim(Status.REFUSED, "no dominating pair is proven for asymmetric noise when a record is replaced")
+_REPLACED = refused("no dominating pair is proven for asymmetric noise when a record is replaced")
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,9 @@ class Binomial(FiniteMechanism):
     claims = claims_of(_TIGHT, _REPLACED)
     zeroed = AS_ABSENT
 
-    def with_against_without(self) -> FinitePair:
-        """Return the law of the count with the record, at the largest difference, against that without it."""
-        return self._with
-
     @cached_property
-    def _with(self) -> FinitePair:
+    def laws(self) -> FinitePair:
+        """The law with the record against the law without it."""
         heads, n = decimal(self.probability), self.trials
         above, below, whole = heads.numerator, heads.denominator - heads.numerator, heads.denominator**n
         law = [Fraction(math.comb(n, k) * above**k * below ** (n - k), whole) for k in range(n + 1)]

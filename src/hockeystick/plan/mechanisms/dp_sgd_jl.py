@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from hockeystick.pairs.knots import KnottedPair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, SymmetricMechanism, claims_of
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, SymmetricMechanism, claims_of, refused
 from hockeystick.values.domains import Domain, whole_numbers
 
 _UPPER = Claim(
@@ -14,7 +14,7 @@ _UPPER = Claim(
     "Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21], for the step; proof of the pair in pairs/jl.py",
 )
 
-_REPLACED = Claim(Status.REFUSED, "no dominating pair is proven for two random sensitivities in opposite directions")
+_REPLACED = refused("no dominating pair is proven for two random sensitivities in opposite directions")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from abc import abstractmethod
 
 from hockeystick.pairs.exact import ExactFinite, finite_law
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Mechanism, Property, refused
 from hockeystick.values.adjacency import Direction
 
-LAWS_ALONE = Claim(
-    Status.REFUSED,
+LAWS_ALONE = refused(
     "distributions with and without a record say nothing about a zero contribution; if that equals the absence of the "
-    "record, use adjacency 'add-or-remove'",
+    "record, use adjacency 'add-or-remove'"
 )
 """Claim under zero-out of a mechanism given by its laws with and without the record."""
 
@@ -25,14 +24,18 @@ class FiniteMechanism(Mechanism):
 
     properties = frozenset({Property.INFINITE_LOSS})
 
+    @property
     @abstractmethod
+    def laws(self) -> FinitePair:
+        """The law with the record against the law without it."""
+
     def with_against_without(self) -> FinitePair:
         """Return the law with the record against the law without it."""
+        return self.laws
 
     def pair(self, direction: Direction) -> FinitePair:
         """Return the law with the record against the law without it, or the reverse."""
-        found = self.with_against_without()
-        return found.mirrored if direction is Direction.ADD else found
+        return self.laws.mirrored if direction is Direction.ADD else self.laws
 
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the two laws themselves."""

@@ -110,9 +110,7 @@ class MatrixGaussian(Mechanism):
                 f"exactly one of {', '.join(GIVEN)} must be given; received {', '.join(given) or 'none'}",
                 "coefficients",
             )
-        if (self.blt_decay is None) != (self.blt_scale is None) or len(self.blt_decay or ()) != len(
-            self.blt_scale or ()
-        ):
+        if len(self.blt_decay or ()) != len(self.blt_scale or ()):
             raise InvalidInputError(
                 "blt_decay and blt_scale must be given together and have the same length", "blt_scale"
             )

@@ -9,14 +9,11 @@ from typing import Annotated
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_ABSENT, MOST_LISTED, Claim, Mechanism, Status, claims_of, refused
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, Domain, list_of
 from hockeystick.values.errors import InvalidInputError
-
-MOST_TERMS = 1000
-"""Largest number of sensitivities of one mechanism, on which the time of an answer depends."""
 
 MISSING = Fraction(1, 10**12)
 """Largest deviation from 1 of the probabilities' sum, as of decimals of a few digits."""
@@ -29,9 +26,8 @@ CHANCE = Domain("0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum":
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/mixture.py")
 
-_REPLACED = Claim(
-    Status.REFUSED,
-    "no pair is proven for replacing one randomly contributing person by another; use adjacency 'add-or-remove'",
+_REPLACED = refused(
+    "no pair is proven for replacing one randomly contributing person by another; use adjacency 'add-or-remove'"
 )
 
 
@@ -56,9 +52,9 @@ class MixtureGaussian(Mechanism):
 
     sensitivities: Annotated[
         tuple[float, ...],
-        list_of(SENSITIVITY, most=MOST_TERMS).of("possible contributions of a person to the sum, in clipping norms"),
+        list_of(SENSITIVITY, most=MOST_LISTED).of("possible contributions of a person to the sum, in clipping norms"),
     ]
-    probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_TERMS).of("probability of each sensitivity")]
+    probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_LISTED).of("probability of each sensitivity")]
     noise_multiplier: Annotated[float, NOISE.of("standard deviation of the noise / norm bound C of one record")]
 
     name = "mixture-gaussian"
@@ -78,8 +74,8 @@ class MixtureGaussian(Mechanism):
             raise InvalidInputError(
                 f"probabilities must add up to 1, to within 1e-12; received a sum of {float(total)!r}", "probabilities"
             )
-        rest, terms = self._terms()
-        if not terms:
+        rest, shifts = self._law()
+        if not shifts:
             raise InvalidInputError(
                 "at least one sensitivity must be greater than 0 and have a probability greater than 0",
                 "sensitivities",
@@ -90,42 +86,32 @@ class MixtureGaussian(Mechanism):
                 "probabilities",
             )
 
-    def _terms(self) -> tuple[Fraction, dict[Fraction, Fraction]]:
-        """Exact probability of no contribution, and of each positive sensitivity."""
+    def _law(self) -> tuple[Fraction, dict[float, Fraction]]:
+        """Return the probability of no shift, and those of the others, in units of the noise and in their order."""
         total = sum(map(decimal, self.probabilities), Fraction(0))
-        found: dict[Fraction, Fraction] = {}
+        noise = decimal(self.noise_multiplier)
+        shifts: dict[float, Fraction] = {}
         for sensitivity, probability in zip(self.sensitivities, self.probabilities, strict=True):
-            if probability:
-                key = decimal(sensitivity)
-                found[key] = found.get(key, Fraction(0)) + decimal(probability) / total
-        return found.pop(Fraction(0), Fraction(0)), dict(sorted(found.items()))
+            if probability:  # shifts that are equal once rounded: their weights add up
+                shift = float(decimal(sensitivity) / noise)
+                shifts[shift] = shifts.get(shift, Fraction(0)) + decimal(probability) / total
+        return shifts.pop(0.0, Fraction(0)), dict(sorted(shifts.items()))
 
     def pair(self, direction: Direction) -> DominatingPair:
         """Return the mixture against N(0, 1), or the reverse; for one sensitivity the pair of sampled normal noise."""
         mirrored = direction is Direction.ADD
-        rest, terms = self._terms()
-        if len(terms) > 1:
-            return self._mixture(mirrored)
-        (sensitivity,) = terms
-        base = GaussianPair(float(sensitivity / decimal(self.noise_multiplier)))
-        if not rest:
-            return base
-        return (PoissonAddPair if mirrored else PoissonRemovePair)(base, float(1 - rest))
+        rest, shifts = self._law()
+        if len(shifts) > 1 or not rest:
+            return self._pair(mirrored)
+        ((shift, weight),) = shifts.items()
+        return (PoissonAddPair if mirrored else PoissonRemovePair)(GaussianPair(shift), float(weight))
 
     def with_against_without(self) -> MixturePair | GaussianPair:
         """Return the mixture against N(0, 1); for one certain sensitivity the pair of normal noise."""
-        rest, terms = self._terms()
-        if len(terms) > 1 or rest:
-            return self._mixture(mirrored=False)
-        (sensitivity,) = terms
-        return GaussianPair(float(sensitivity / decimal(self.noise_multiplier)))
+        return self._pair(mirrored=False)
 
-    def _mixture(self, mirrored: bool) -> MixturePair:
-        rest, terms = self._terms()
-        noise = decimal(self.noise_multiplier)
-        shifts: dict[float, Fraction] = {}
-        for sensitivity, probability in terms.items():  # shifts that are equal once rounded: their weights add up
-            shift = float(sensitivity / noise)
-            shifts[shift] = shifts.get(shift, Fraction(0)) + probability
-        weights = tuple(float(weight) for weight in shifts.values())
-        return MixturePair(tuple(shifts), weights, float(rest), mirrored)
+    def _pair(self, mirrored: bool) -> MixturePair | GaussianPair:
+        rest, shifts = self._law()
+        if len(shifts) == 1 and not rest:
+            return GaussianPair(*shifts)
+        return MixturePair(tuple(shifts), tuple(map(float, shifts.values())), float(rest), mirrored)

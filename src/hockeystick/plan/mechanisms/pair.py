@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hockeystick.pairs import functions
 from hockeystick.pairs.knots import Cells, KnottedPair, either_order, increasing, merged_below, spread_above
 from hockeystick.pairs.sides import Between
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
 from hockeystick.plan.mechanisms.finite import LAWS_ALONE
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -98,20 +98,15 @@ class Pair(Mechanism):
     replaced: Annotated[bool, domains.Switch("whether the distributions belong to two values of one record")] = False
 
     name = "pair"
-    claims: ClassVar[Mapping[Direction, Claim]] = {
-        Direction.REMOVE: _BETWEEN, Direction.ADD: _BETWEEN, Direction.REPLACE_ONE: _REPLACED
-    }  # fmt: skip
+    claims = claims_of(_BETWEEN, _REPLACED)
     zeroed = LAWS_ALONE
     properties = frozenset({Property.INFINITE_LOSS, Property.LAWS})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for key in ("q", "p_error", "q_error", "least", "reverse"):
-            values = getattr(self, key)
-            if values is not None and len(values) != len(self.p):
-                raise InvalidInputError(
-                    f"{key} must have as many elements as p; received {len(values)} and {len(self.p)}", key
-                )
+            if getattr(self, key) is not None:
+                self._check_lengths(key, "p")
         if (self.least is None) != (self.reverse is None):
             raise InvalidInputError("least and reverse must be given together; give both or neither", "least")
         for key in ("p", "q", "least", "reverse"):

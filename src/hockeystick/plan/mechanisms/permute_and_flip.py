@@ -3,8 +3,8 @@
 McKenna, Sheldon 2020 [MS20]: in a uniformly random order each candidate y is chosen, and the search ended, with
 probability ``exp(-epsilon (u* - u(y)) / (2 D))``, u* being the largest utility; the best one is chosen for sure when
 its turn comes. It is epsilon-differentially private, as shown there; and the same as report-noisy-max with exponential
-noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so the proof in ``noisy_selection.py`` covers
-it, too.
+noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so the proof in ``report_noisy_max.py``
+covers it, too.
 
 It is **not of bounded range** epsilon, so the bounds for the exponential mechanism do not hold. Let two candidates be
 equally good on one dataset, and one 2 D worse than the other on the other dataset. Then the law is (1/2, 1/2), against
@@ -25,7 +25,7 @@ from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import exponential
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Status, claims_of
-from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
+from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
 from hockeystick.values.adjacency import Direction
 
 WHY = "the upper end uses only the pure epsilon of a selection, and the lower end has two candidates, one getting worse"
@@ -36,7 +36,7 @@ _BRACKET = Claim(
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(NoisySelection):
+class PermuteAndFlip(ReportNoisyMax):
     """Choice among candidates by permute-and-flip, with ``exp(-epsilon (best - utility) / (2 sensitivity))``.
 
     The sensitivity is that of the utilities under the plan's own adjacency.

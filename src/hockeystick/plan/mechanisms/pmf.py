@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
+from hockeystick.plan.mechanisms.base import Claim, Status, claims_of, refused
 from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
@@ -18,10 +18,9 @@ MOST_OUTCOMES = 5000
 
 _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/finite.py")
 
-_REPLACED = Claim(
-    Status.REFUSED,
+_REPLACED = refused(
     "distributions with and without a record do not cover replacing it; give p and q for a replaced record, under "
-    "adjacency 'remove'",
+    "adjacency 'remove'"
 )
 
 
@@ -69,10 +68,7 @@ class Pmf(FiniteMechanism):
                     key,
                 )
 
-    def with_against_without(self) -> FinitePair:
-        """Return the law with the record against the law without it."""
-        return self._with
-
     @cached_property
-    def _with(self) -> FinitePair:
+    def laws(self) -> FinitePair:
+        """The law with the record against the law without it."""
         return FinitePair(self.p, self.q)

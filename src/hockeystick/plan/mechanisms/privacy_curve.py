@@ -9,12 +9,16 @@ from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import largest_curve
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
+from hockeystick.plan.mechanisms.base import (
+    AS_GIVEN,
+    MOST_LISTED,
+    Claim,
+    Property,
+    Status,
+    SymmetricMechanism,
+    claims_of,
+)
 from hockeystick.values.domains import EXACT_PROBABILITY, ROUND_EPSILON, ExactDomain, list_of
-from hockeystick.values.errors import InvalidInputError
-
-MOST_POINTS = 1000
-"""Largest number of points of one curve."""
 
 EPSILON = ExactDomain(0, 100)
 """Epsilon of a point, which is also 0 or from 1e-6 on, as that of any round."""
@@ -40,8 +44,8 @@ class PrivacyCurve(SymmetricMechanism):
     (-1.0, 1.0)
     """
 
-    epsilons: Annotated[tuple[Fraction, ...], list_of(EPSILON, most=MOST_POINTS).of("epsilons of the guarantees")]
-    deltas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_POINTS).of("deltas of the guarantees")]
+    epsilons: Annotated[tuple[Fraction, ...], list_of(EPSILON, most=MOST_LISTED).of("epsilons of the guarantees")]
+    deltas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_LISTED).of("deltas of the guarantees")]
 
     name = "privacy-curve"
     claims = claims_of(_TIGHT, _TIGHT)
@@ -50,11 +54,7 @@ class PrivacyCurve(SymmetricMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.epsilons) != len(self.deltas):
-            raise InvalidInputError(
-                f"deltas must have as many elements as epsilons; received {len(self.deltas)} and {len(self.epsilons)}",
-                "deltas",
-            )
+        self._check_lengths("deltas", "epsilons")
         for number, epsilon in enumerate(self.epsilons, start=1):
             if epsilon:
                 ROUND_EPSILON.check(float(epsilon), f"element {number} of epsilons")

@@ -11,7 +11,7 @@ from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
-from hockeystick.plan.mechanisms.base import Claim, Property, Status, SymmetricMechanism, claims_of
+from hockeystick.plan.mechanisms.base import Claim, Property, Status, SymmetricMechanism, claims_of, refused
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, whole_numbers
 
@@ -20,10 +20,9 @@ BINARY = 2
 
 _TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4; more answers: the pair itself")
 
-_NO_ANSWER = Claim(
-    Status.REFUSED,
+_NO_ANSWER = refused(
     "randomized response does not define the answer of a person with a zero contribution; use adjacency 'replace-one' "
-    "if it is a mixture of the true answers' responses, and mechanism 'approximate-dp' otherwise",
+    "if it is a mixture of the true answers' responses, and mechanism 'approximate-dp' otherwise"
 )
 """Refusal of zero-out. For a response law that is a mixture of those of the answers, joint convexity of ``H_b`` makes
 the

@@ -13,13 +13,10 @@ from itertools import pairwise
 from typing import Annotated
 
 from hockeystick.pairs import RenyiCurve, moment
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, MOST_LISTED, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, Domain, list_of
 from hockeystick.values.errors import InvalidInputError
-
-MOST_ORDERS = 1000
-"""Largest number of orders of one curve."""
 
 ORDER = Domain("a number greater than 1 and at most 1e9", {"exclusiveMinimum": 1, "maximum": 1e9})
 """Domain of an order."""
@@ -70,9 +67,9 @@ class RDP(Mechanism):
     0.25
     """
 
-    orders: Annotated[tuple[float, ...], list_of(ORDER, most=MOST_ORDERS).of("orders of the divergences")]
+    orders: Annotated[tuple[float, ...], list_of(ORDER, most=MOST_LISTED).of("orders of the divergences")]
     epsilons: Annotated[
-        tuple[float, ...], list_of(ROUND_EPSILON, most=MOST_ORDERS).of("bounds on the divergences of these orders")
+        tuple[float, ...], list_of(ROUND_EPSILON, most=MOST_LISTED).of("bounds on the divergences of these orders")
     ]
 
     name = "rdp"
@@ -82,11 +79,7 @@ class RDP(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.orders) != len(self.epsilons):
-            raise InvalidInputError(
-                f"epsilons must have as many elements as orders; received {len(self.epsilons)} and {len(self.orders)}",
-                "epsilons",
-            )
+        self._check_lengths("epsilons", "orders")
         if any(low >= high for low, high in pairwise(self.orders)):
             raise InvalidInputError("orders must increase", "orders")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_trade_off
-from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
+from hockeystick.plan.mechanisms.base import Claim, Status, claims_of, refused
 from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
@@ -19,9 +19,8 @@ MOST_CORNERS = 2000
 
 _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22]; the pair: proof in pairs/points.py")
 
-_REPLACED = Claim(
-    Status.REFUSED,
-    "a trade-off function between the distributions with and without a record says nothing about replacing one",
+_REPLACED = refused(
+    "a trade-off function between the distributions with and without a record says nothing about replacing one"
 )
 
 
@@ -53,24 +52,17 @@ class Tradeoff(FiniteMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.alphas) != len(self.betas):
-            raise InvalidInputError(
-                f"betas must have as many elements as alphas; received {len(self.betas)} and {len(self.alphas)}",
-                "betas",
-            )
+        self._check_lengths("betas", "alphas")
         if self.alphas[0] != 0:
             raise InvalidInputError("alphas must start with 0", "alphas")
-        if of_trade_off(self.alphas, self.betas) is None:
+        _ = self.laws  # refuses rates that are no trade-off function
+
+    @cached_property
+    def laws(self) -> FinitePair:
+        """The law with the record against the law without it."""
+        found = of_trade_off(self.alphas, self.betas)
+        if found is None:
             raise InvalidInputError(
                 "alphas must increase, and betas must be a convex, non-increasing function of them", "betas"
             )
-
-    @cached_property
-    def _pair(self) -> FinitePair:
-        found = of_trade_off(self.alphas, self.betas)
-        assert found is not None  # computed before
         return found
-
-    def with_against_without(self) -> FinitePair:
-        """Return the law with the record against the law without it."""
-        return self._pair

@@ -65,7 +65,7 @@ from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sampled.markov_law import MarkovLaw, told_apart
 from hockeystick.pairs.sides import Above, Between, Known
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
 from hockeystick.plan.sampling import grouped
 from hockeystick.plan.sampling.base import Sampling, Zeroed
 from hockeystick.values import domains
@@ -89,15 +89,13 @@ CLOSE = 1 - 4 * UNIT_ROUNDOFF  # factor on a distance, for the roundings of a qu
 
 _PROVED = Claim(Status.BRACKET, "proof in plan/sampling/balls_in_bins.py, by Kahane's inequality")
 
-_REPLACED = Claim(
-    Status.REFUSED,
-    "no pair is known for replacing a record that is in one bin; use adjacency 'add-or-remove' or 'zero-out'",
+_REPLACED = refused(
+    "no pair is known for replacing a record that is in one bin; use adjacency 'add-or-remove' or 'zero-out'"
 )
 
-_INDEPENDENT = Claim(
-    Status.REFUSED,
+_INDEPENDENT = refused(
     "balls in bins is supported with correlated noise only; with independent noise, use sampling 'random-allocation' "
-    "with epochs_per_assignment",
+    "with epochs_per_assignment"
 )
 
 WHY_EXACT = "lambda-CGD is exact for whole epochs, and bounded at deltas below 1e-9 and for long runs"
@@ -146,9 +144,9 @@ class BallsInBins(Sampling):
         found = self.claim(type(mechanism), direction)
         if found is not _PROVED:
             return found
-        refused = grouped.refusal(grouped.run_of(mechanism), self.bins, "bins")
-        known = refused is not None or self._products(mechanism).known_below
-        return refused or (found if known else replace(found, status=Status.UPPER))
+        refusal = grouped.refusal(grouped.run_of(mechanism), self.bins, "bins")
+        known = refusal is not None or self._products(mechanism).known_below
+        return refusal or (found if known else replace(found, status=Status.UPPER))
 
     def _products(self, mechanism: Mechanism) -> _Products:
         run = grouped.run_of(mechanism)
@@ -178,10 +176,6 @@ class BallsInBins(Sampling):
         least = min(above, key=lambda each: each[0])[1]
         why = WHY_EXACT if laws[1] is not None else WHY
         return Between(least, tuple(below), why) if below else Above(least)
-
-    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the upper pair of :meth:`known`."""
-        return self.known(mechanism, direction).above
 
 
 def _markov(run: MatrixGaussian, bins: int, side: int) -> MarkovLaw | None:

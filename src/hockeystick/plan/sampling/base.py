@@ -8,10 +8,10 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
-from hockeystick.plan.mechanisms.base import AS_GIVEN, ZERO_UNSAID, Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import AS_GIVEN, ZERO_UNSAID, Claim, Mechanism, Property, Status, refused
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import check_fields
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -37,8 +37,7 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     Raises:
         UnsupportedError: no pair is proved, or only a Renyi curve is known.
     """
-    if direction.zeroes:
-        direction = direction.order
+    direction = direction.order
     claim = mechanism.claims[direction]
     if claim.status is Status.REFUSED or claim.status is Status.RENYI:
         only = (
@@ -50,21 +49,17 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     return mechanism.known(direction)
 
 
-NO_PAIR = Claim(Status.REFUSED, "only a Renyi curve of the mechanism is known, and sampling needs a dominating pair")
+NO_PAIR = refused("only a Renyi curve of the mechanism is known, and sampling needs a dominating pair")
 """Claim if a theorem needs a pair and only a Renyi curve is known."""
 
 
-JOINT_SAMPLED = Claim(
-    Status.REFUSED,
-    "sampling is not supported for a round with several simultaneous releases; use sampling 'none'",
-)
+JOINT_SAMPLED = refused("sampling is not supported for a round with several simultaneous releases; use sampling 'none'")
 """Refusal to sample a mechanism whose pair is a product."""
 
 
-LAWS_SAMPLED = Claim(
-    Status.REFUSED,
+LAWS_SAMPLED = refused(
     "distributions for two values of a record say nothing about a batch without it; give the distributions with and "
-    "without the record, with Poisson sampling and adjacency 'add-or-remove'",
+    "without the record, with Poisson sampling and adjacency 'add-or-remove'"
 )
 """Refusal to sample two user-defined laws when a record is replaced."""
 
@@ -100,6 +95,22 @@ def inherited(base: Claim, theorem: Claim) -> Claim:
     return base if base.status is Status.REFUSED else NO_PAIR
 
 
+def mu_of(pair: DominatingPair) -> float:
+    """Return the distance of the two laws of a pair that is known to be Gaussian, in units of the noise."""
+    assert isinstance(pair, GaussianPair)  # guaranteed by the property behind the claim
+    return pair.mu
+
+
+def check_at_most(key: str, value: int | None, other: str, most: int) -> None:
+    """Check that the value of a key, if it is given, is at most that of another key.
+
+    Raises:
+        InvalidInputError: it is larger.
+    """
+    if value is not None and value > most:
+        raise InvalidInputError(f"{key} must be at most {other}; received {value} and {most}", key)
+
+
 def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int, int]:
     """Return both sizes of a scheme.
 
@@ -109,10 +120,7 @@ def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int
     if batch_size is None or dataset_size is None:
         missing = "batch_size" if batch_size is None else "dataset_size"
         raise InvalidInputError(f"batch_size and dataset_size must be given together; {missing} is missing", missing)
-    if batch_size > dataset_size:
-        raise InvalidInputError(
-            f"batch_size must be at most dataset_size; received {batch_size} and {dataset_size}", "batch_size"
-        )
+    check_at_most("batch_size", batch_size, "dataset_size", dataset_size)
     return batch_size, dataset_size
 
 
@@ -129,17 +137,15 @@ class Zeroed(StrEnum):
     OWN = "own"
 
 
-_SCHEME_UNSAID = Claim(
-    Status.REFUSED,
+_SCHEME_UNSAID = refused(
     "the sampling scheme does not define the effect of a zero contribution; use adjacency 'add-or-remove' or "
-    "'replace-one'",
+    "'replace-one'"
 )
 """Default claim under zero-out."""
 
-GIVEN_SAMPLED = Claim(
-    Status.REFUSED,
+GIVEN_SAMPLED = refused(
     "a guarantee for a zero contribution says nothing about a batch without the record; if the two are the same, give "
-    "the guarantee for adjacency 'add-or-remove'",
+    "the guarantee for adjacency 'add-or-remove'"
 )
 """Claim under zero-out for a sampled mechanism known by a guarantee for the plan's own adjacency."""
 
@@ -157,6 +163,7 @@ class Sampling(metaclass=NamedArguments):
         distance_suffices: True if the mechanism needs only a bound on the change by replacing a record, not on the
             contribution of each record.
         key_rules: JSON Schema keywords on combinations of its keys.
+        follow_from_sizes: keys that are derived from ``batch_size`` if it is given, and are then not written.
         zeroed: behaviour if a record's contribution is set to zero; by default unknown, which is refused. It is not
             inherited.
         samples_runs: True if it samples the steps within a whole run, a round of correlated noise.
@@ -166,6 +173,7 @@ class Sampling(metaclass=NamedArguments):
     assumption: ClassVar[str]
     distance_suffices: ClassVar[bool] = False
     key_rules: ClassVar[Mapping[str, Any]] = {}
+    follow_from_sizes: ClassVar[tuple[str, ...]] = ()
     zeroed: ClassVar[Zeroed] = Zeroed.UNSAID
     samples_runs: ClassVar[bool] = False
 
@@ -193,13 +201,15 @@ class Sampling(metaclass=NamedArguments):
         """Return the claim with this scheme's parameters."""
         return self.claim(type(mechanism), direction)
 
-    @abstractmethod
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the dominating pair of one round, if :meth:`claim` does not refuse.
+
+        By default, that is the upper pair of :meth:`known`; a scheme overrides one of the two methods, or both.
 
         Raises:
             UnsupportedError: a round has only a Renyi curve.
         """
+        return self.known(mechanism, direction).above
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the pair of one round, marked as tight or as an upper pair according to the claim.
@@ -245,7 +255,12 @@ class Sampling(metaclass=NamedArguments):
     def keys(self) -> dict[str, Any]:
         """Return the plan-file keys of this instance, without ``sampling`` itself."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
-        return {key: value for key, value in values.items() if value is not None}
+        follow = self.follow_from_sizes if values.get("batch_size") is not None else ()
+        return {
+            key: value
+            for key, value in values.items()
+            if key not in follow and value is not None and value is not False
+        }
 
     @property
     def dataset_records(self) -> int | None:
@@ -289,8 +304,6 @@ def claimed(scheme: type[Sampling], mechanism: type[Mechanism], direction: Direc
 
 def claimed_of(scheme: Sampling, mechanism: Mechanism, direction: Direction) -> Claim:
     """Return the claim of a round in a direction, given its own parameters."""
-    if not direction.zeroes:
-        return scheme.claim_of(mechanism, direction)
     return _gated(type(scheme), type(mechanism), direction, lambda asked: scheme.claim_of(mechanism, asked))
 
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling import grouped
@@ -92,10 +91,6 @@ class CyclicPoisson(Sampling):
         if Property.RUN not in mechanism.properties:
             return self.within.known(mechanism, direction)
         return grouped.poisson(grouped.run_of(mechanism), self.groups, lambda base: self.within.mixed(base, direction))
-
-    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the upper pair of :meth:`known`."""
-        return self.known(mechanism, direction).above
 
     def participations(self, steps: int) -> int:
         """Return the steps of one group, ``ceil(steps / groups)``."""

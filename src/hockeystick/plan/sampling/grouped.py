@@ -34,7 +34,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sides import Between
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status, refused
 
 if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.matrix_gaussian import MatrixGaussian
@@ -57,17 +57,16 @@ def run_of(mechanism: Mechanism) -> MatrixGaussian:
 def refusal(run: MatrixGaussian, groups: int, name: str) -> Claim | None:
     """Return the refusal of a run without a theorem for records in groups, or None."""
     places = -(-run.steps // groups)
-    reason = None
     if run.min_separation != groups:
-        reason = (
+        return refused(
             f"min_separation of correlated noise must be {groups}, the number of {name}; received {run.min_separation}"
         )
-    elif run.participations < places:
-        reason = (
+    if run.participations < places:
+        return refused(
             f"max_participations must be at least {places}, the number of steps in which a record may take part; "
             f"received {run.participations}; leave it out"
         )
-    return None if reason is None else Claim(Status.REFUSED, reason)
+    return None
 
 
 def banded(run: MatrixGaussian, groups: int) -> Claim:
@@ -76,7 +75,7 @@ def banded(run: MatrixGaussian, groups: int) -> Claim:
     found = refusal(run, groups, "groups")
     if found is None and bands > groups:
         reason = f"with {groups} groups a strategy may have at most {groups} bands; received {bands}"
-        return Claim(Status.REFUSED, f"{reason}; use sampling 'balls-in-bins' or 'none', or fewer bands")
+        return refused(f"{reason}; use sampling 'balls-in-bins' or 'none', or fewer bands")
     return found or GROUPED
 
 

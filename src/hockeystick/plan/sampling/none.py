@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism
-from hockeystick.plan.sampling.base import Sampling, Zeroed, own_known, own_pair
+from hockeystick.plan.sampling.base import Sampling, Zeroed, own_known
 from hockeystick.values.adjacency import Direction
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ class NoSampling(Sampling):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Return the mechanism's own claim."""
         return mechanism.claims[direction]
-
-    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the mechanism's own pair."""
-        return own_pair(mechanism, direction)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the mechanism's own pair, with its side."""

@@ -13,21 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.sides import Between, Known
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed, checked_sizes, inherited, sampled_base
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
+from hockeystick.plan.sampling.base import Sampling, Zeroed, checked_sizes, inherited, mu_of, sampled_base
 from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from hockeystick.pairs.exact import ExactRound
 
 ROUNDED = 2**52
@@ -39,9 +38,8 @@ _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
 _REPLACED_GAUSSIAN = Claim(Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13")
 """Claim for replacing a record, with Gaussian noise."""
 
-_REPLACED_GUARANTEE = Claim(
-    Status.REFUSED,
-    "a guarantee for replacing a record says nothing about batches that contain neither value of the record",
+_REPLACED_GUARANTEE = refused(
+    "a guarantee for replacing a record says nothing about batches that contain neither value of the record"
 )
 """Claim for replacing a record, with a mechanism known by its guarantee alone."""
 
@@ -84,6 +82,7 @@ class Poisson(Sampling):
         "anyOf": [{"required": ["sample_rate"]}, {"required": ["batch_size", "dataset_size"]}],
         "dependentRequired": {"batch_size": ["dataset_size"]},
     }
+    follow_from_sizes = ("sample_rate",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +123,7 @@ class Poisson(Sampling):
         if Property.GUARANTEE in mechanism.properties:
             return _REPLACED_GUARANTEE
         what = f"a Poisson-sampled {mechanism.__name__} mechanism when a record is replaced"
-        return Claim(Status.REFUSED, f"no dominating pair is proven for {what}")
+        return refused(f"no dominating pair is proven for {what}")
 
     def effective(self, direction: Direction) -> Sampling:
         """Return no sampling if every batch is the whole dataset."""
@@ -146,8 +145,7 @@ class Poisson(Sampling):
             return PoissonAddPair(base, rate)
         from hockeystick.pairs import PoissonSubstitutionPair  # two contributions in opposite directions
 
-        assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
-        return PoissonSubstitutionPair(base.mu, rate)
+        return PoissonSubstitutionPair(mu_of(base), rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the mixture pair; for two user-defined laws, the mixtures of their upper and of their lower pairs."""
@@ -176,18 +174,12 @@ class Poisson(Sampling):
             return None
         from hockeystick.plan.sampling.with_replacement import MOST_DRAWN, mixtures
 
-        base, rate = mechanism.with_against_without(), self.exact_rate
-        assert isinstance(base, GaussianPair)  # guaranteed by the property
+        mu, rate = mu_of(mechanism.with_against_without()), self.exact_rate
         most = int(MOST_DRAWN / rate)
-        found = mixtures(base.mu, min(records, most), rate, direction is Direction.ADD)
+        found = mixtures(mu, min(records, most), rate, direction is Direction.ADD)
         if records <= most:
             return found
-        return Between(GaussianPair(records * base.mu), found.below, _MANY)
-
-    def keys(self) -> dict[str, Any]:
-        """Return both sizes, which imply the rate; or the rate, with the dataset size if it is known."""
-        keys = super().keys()
-        return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
+        return Between(GaussianPair(records * mu), found.below, _MANY)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """Return the pair of removing a record in exact numbers, sampled at the rate as it is written."""
@@ -198,9 +190,7 @@ class Poisson(Sampling):
     @property
     def exact_rate(self) -> Fraction:
         """Exact ``batch_size / dataset_size``, or the sample rate as it is written."""
-        from fractions import Fraction  # imported late, as below, since most questions need only the double
-
-        from hockeystick.numerics.decimals import decimal
+        from hockeystick.numerics.decimals import decimal  # late: most questions need only the double
 
         if self.batch_size is not None:
             return Fraction(self.batch_size, _given(self.dataset_size))
@@ -212,8 +202,6 @@ class Poisson(Sampling):
 
         A rate that is 1/k rounded to a double takes k steps, and not k + 1.
         """
-        from fractions import Fraction
-
         if self.batch_size is not None:
             return math.ceil(Fraction(_given(self.dataset_size), self.batch_size))
         steps = 1 / Fraction(_given(self.sample_rate))

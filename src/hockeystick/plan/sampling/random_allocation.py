@@ -49,9 +49,9 @@ from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
 from hockeystick.plan.sampling import grouped
-from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, sampled_base
+from hockeystick.plan.sampling.base import Sampling, Zeroed, check_at_most, inherited, mu_of, sampled_base
 from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -66,17 +66,15 @@ _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pa
 _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blocks above, the sum of all steps below")
 """Claim for adding and removing a record that takes part several times per epoch, with Gaussian noise."""
 
-_NOT_GAUSSIAN = Claim(
-    Status.REFUSED,
+_NOT_GAUSSIAN = refused(
     "random allocation is supported with Gaussian noise only; use sampling 'poisson' or 'none', or, if the mechanism "
-    "adds Gaussian noise, mechanism 'gaussian' with its noise_multiplier",
+    "adds Gaussian noise, mechanism 'gaussian' with its noise_multiplier"
 )
 """Claim for other mechanisms than Gaussian noise."""
 
-_REPLACED = Claim(
-    Status.REFUSED,
+_REPLACED = refused(
     "no pair is known for replacing a record under random allocation; use adjacency 'add-or-remove' and its epsilon "
-    "for groups of 2, which covers replacement",
+    "for groups of 2, which covers replacement"
 )
 
 WHY = (
@@ -145,6 +143,7 @@ class RandomAllocation(Sampling):
         "anyOf": [{"required": ["steps_per_epoch"]}, {"required": ["batch_size", "dataset_size"]}],
         "dependentRequired": {"last_batch_size": ["batch_size"]},
     }
+    follow_from_sizes = ("steps_per_epoch", "last_batch_size")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,17 +153,8 @@ class RandomAllocation(Sampling):
             raise InvalidInputError(
                 "random allocation needs steps_per_epoch, or batch_size and dataset_size", "steps_per_epoch"
             )
-        if self.participations_per_epoch > self.steps:
-            raise InvalidInputError(
-                f"participations_per_epoch must be at most steps_per_epoch; received {self.participations_per_epoch} "
-                f"and {self.steps}",
-                "participations_per_epoch",
-            )
-        if self.steps_taken is not None and self.steps_taken > self.steps:
-            raise InvalidInputError(
-                f"steps_taken must be at most steps_per_epoch; received {self.steps_taken} and {self.steps}",
-                "steps_taken",
-            )
+        check_at_most("participations_per_epoch", self.participations_per_epoch, "steps_per_epoch", self.steps)
+        check_at_most("steps_taken", self.steps_taken, "steps_per_epoch", self.steps)
         if self.check_in == 0:
             raise InvalidInputError("check_in must be greater than 0; received 0, under which no record takes part",
                                     "check_in")  # fmt: skip
@@ -182,12 +172,8 @@ class RandomAllocation(Sampling):
                 )
             records = domains.whole((steps - 1) * batch + last, "dataset_size", "(steps_per_epoch - 1) * batch_size + "
                                     "last_batch_size", least=1)  # fmt: skip
-        for key, size, most, largest in (
-            ("batch_size", batch, "dataset_size", records),
-            ("last_batch_size", last, "batch_size", batch),
-        ):
-            if size is not None and size > largest:
-                raise InvalidInputError(f"{key} must be at most {most}; received {size} and {largest}", key)
+        check_at_most("batch_size", batch, "dataset_size", records)
+        check_at_most("last_batch_size", last, "batch_size", batch)
         follow = int(domains.EPOCH.check(-(-records // batch), "dataset_size / batch_size"))
         for key, value, implied in (
             ("steps_per_epoch", steps, follow),
@@ -267,11 +253,10 @@ class RandomAllocation(Sampling):
         plain = RandomAllocation(self.steps, dataset_size=self.dataset_size)
         whole = places == self.steps or run.steps % run.min_separation == 0
         if self != plain or not places or places % self.steps or not whole:
-            return Claim(
-                Status.REFUSED,
+            return refused(
                 "with correlated noise, random allocation accepts only steps_per_epoch, which must divide the "
                 f"{places} steps of the smallest group, or equal them if groups differ in size (steps {run.steps}, "
-                f"min_separation {run.min_separation}); received {self}",
+                f"min_separation {run.min_separation}); received {self}"
             )
         return grouped.banded(run, run.min_separation)
 
@@ -294,9 +279,7 @@ class RandomAllocation(Sampling):
 
     def _mu(self, mechanism: Mechanism) -> float:
         """Distance of the two laws of a step, over all epochs of an assignment, to a few roundings."""
-        base = mechanism.with_against_without()
-        assert isinstance(base, GaussianPair)
-        return base.mu * math.sqrt(self.epochs_per_assignment)
+        return mu_of(mechanism.with_against_without()) * math.sqrt(self.epochs_per_assignment)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Return the pair of one epoch, or of all epochs of an assignment; for correlated noise that of the run."""
@@ -331,12 +314,6 @@ class RandomAllocation(Sampling):
             return super().known(mechanism, direction)
         summed = self._mu(mechanism) * self.participations_per_epoch / math.sqrt(self.steps)
         return Between(self.pair(mechanism, direction), (GaussianPair(summed),), WHY)
-
-    def keys(self) -> dict[str, Any]:
-        """Return the keys of the instance: with a batch size, both sizes, from which others derive."""
-        keys = super().keys()
-        follow = () if self.batch_size is None else ("steps_per_epoch", "last_batch_size")
-        return {key: value for key, value in keys.items() if key not in follow}
 
     def broken_off(self, steps: int) -> RandomAllocation | None:
         """Return an epoch interrupted after ``steps`` steps; ``None`` if nothing is proved for it."""

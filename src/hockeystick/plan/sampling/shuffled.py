@@ -81,8 +81,8 @@ from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, Pois
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed, checked_sizes, own_pair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
+from hockeystick.plan.sampling.base import Sampling, Zeroed, checked_sizes, mu_of, own_pair
 from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -100,31 +100,27 @@ _ZEROED = Claim(Status.BRACKET, f"{_PROOF}; a record with a zero contribution ke
 _ABOVE = "one unsampled round an epoch; proof in plan/sampling/shuffled.py"
 """Claim for a mechanism without a known instance."""
 
-_NO_ROOM = Claim(
-    Status.REFUSED,
+_NO_ROOM = refused(
     "removing a record moves others to different batches, which is supported with Gaussian noise only; use adjacency "
-    "'replace-one'",
+    "'replace-one'"
 )
 """Claim for adding and removing a record, with other mechanisms."""
 
-_SIZES_WANTED = Claim(
-    Status.REFUSED,
+_SIZES_WANTED = refused(
     "removing a record moves others to different batches; give batch_size and dataset_size (of the larger dataset), or "
-    "use adjacency 'replace-one'",
+    "use adjacency 'replace-one'"
 )
 """Claim for adding and removing a record if only the number of steps is known."""
 
-_ANOTHER_DROPPED = Claim(
-    Status.REFUSED,
+_ANOTHER_DROPPED = refused(
     "removing a record leaves the last batch incomplete, so it is dropped and the number of steps reveals the removal; "
-    "use adjacency 'replace-one', or a batch_size that does not divide dataset_size",
+    "use adjacency 'replace-one', or a batch_size that does not divide dataset_size"
 )
 """Claim for adding and removing a record if the record fills the last batch and others are dropped."""
 
-_ANOTHER_NUMBER = Claim(
-    Status.REFUSED,
+_ANOTHER_NUMBER = refused(
     "removing a record leaves one batch fewer, so the number of steps reveals the removal; use adjacency "
-    "'replace-one', or a batch_size that does not divide dataset_size - 1",
+    "'replace-one', or a batch_size that does not divide dataset_size - 1"
 )
 """Claim for adding and removing a record if it is alone in the last batch."""
 
@@ -184,6 +180,7 @@ class Shuffled(Sampling):
         "anyOf": [{"required": ["steps_per_epoch"]}, {"required": ["batch_size", "dataset_size"]}],
         "dependentRequired": {"batch_size": ["dataset_size"]},
     }
+    follow_from_sizes = ("steps_per_epoch",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -258,7 +255,7 @@ class Shuffled(Sampling):
         """
         if direction.keeps_places:
             return own_pair(mechanism, direction)
-        mu = _mu(mechanism.with_against_without())
+        mu = mu_of(mechanism.with_against_without())
         return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, SPARE))
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
@@ -267,11 +264,11 @@ class Shuffled(Sampling):
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
         if direction is Direction.REPLACE_ONE:
-            ends = [self._instance(_mu(above), add) for add in (False, True)]
+            ends = [self._instance(mu_of(above), add) for add in (False, True)]
         elif direction.zeroes:
-            ends = [self._instance(_mu(above), direction is Direction.RESTORE)]
+            ends = [self._instance(mu_of(above), direction is Direction.RESTORE)]
         else:
-            mu, add = _mu(mechanism.with_against_without()), direction is Direction.ADD
+            mu, add = mu_of(mechanism.with_against_without()), direction is Direction.ADD
             ends = [self._instance(2 * mu, add)] if self.dropped else self._both(mu, add)
         return Between(above, tuple(dict.fromkeys(ends)), WHY)
 
@@ -280,14 +277,12 @@ class Shuffled(Sampling):
 
         The other records contribute the opposite vector, or zero; ``mu`` is the resulting distance.
         """
-        if not self.dropped:
-            return _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)
-        return _allocated(mu, ((self._share, self.steps),), add)
+        weight = self._share if self.dropped else Fraction(1, self.steps)
+        return _allocated(mu, weight, self.steps, add)
 
     def _both(self, mu: float, add: bool) -> list[DominatingPair]:
         """Pairs of two datasets with a record added or removed, if the last batch is kept."""
-        opposed = ((self._share, self.steps - 1),)
-        return [_allocated(2 * mu, opposed, add), _allocated(mu, ((Fraction(1, self.steps), self.steps),), add)]
+        return [_allocated(2 * mu, self._share, self.steps - 1, add), self._instance(mu, add)]
 
     @property
     def _share(self) -> Fraction:
@@ -307,13 +302,6 @@ class Shuffled(Sampling):
         """Return the unsampled round of an epoch in exact numbers; ``None`` if the last batch counts, too."""
         return mechanism.exact(direction.order) if direction.keeps_places else None
 
-    def keys(self) -> dict[str, Any]:
-        """Return both sizes, which imply the steps; or the steps, with the dataset size if known."""
-        keys = super().keys()
-        if not keys.pop("drop_last"):
-            return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
-        return {**{key: keys[key] for key in ("batch_size", "dataset_size")}, "drop_last": True}
-
     @property
     def caution(self) -> str | None:
         """Caveat that only the upper end may be quoted, with the remedy; ``None`` if an epoch is one step."""
@@ -325,24 +313,18 @@ class Shuffled(Sampling):
         return self.steps
 
 
-def _mu(pair: object) -> float:
-    """Distance of a Gaussian pair, which the mechanism's property guarantees."""
-    assert isinstance(pair, GaussianPair)
-    return pair.mu
-
-
-def _allocated(mu: float, groups: tuple[tuple[Fraction, int], ...], add: bool) -> DominatingPair:
+def _allocated(mu: float, weight: Fraction, steps: int, add: bool) -> DominatingPair:
     """Return the pair of an epoch with given step probabilities, in one order of its laws; or of the sum of its steps.
 
     Args:
         mu: distance of the two laws of a step.
-        groups: exactly one group, as the probability of each of its steps and their number.
+        weight: probability of each step.
+        steps: number of steps.
         add: True if the law with the record is the second.
     """
-    ((weight, steps),) = groups
     present = weight * steps
     if LEAST_MU <= mu <= MOST_MU and steps <= MOST_STEPS:
-        return epoch(mu, groups, 1 - present, add)
+        return epoch(mu, ((weight, steps),), 1 - present, add)
     summed = GaussianPair(next_down(mu / math.sqrt(steps), SPARE))
     if present == 1:
         return summed

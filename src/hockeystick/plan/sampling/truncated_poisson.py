@@ -59,8 +59,8 @@ from hockeystick.pairs import (
 )
 from hockeystick.pairs.either import EitherPair
 from hockeystick.pairs.sides import Between, Known, Tight
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
+from hockeystick.plan.sampling.base import Sampling, Zeroed, mu_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 
@@ -91,11 +91,9 @@ _ONE_OR_THE_OTHER = Claim(
 )
 """Claim for adding and removing a record, and for setting its contribution to zero."""
 
-_REPLACED = Claim(
-    Status.REFUSED, "no pair is proven for replacing a record in truncated batches; use adjacency 'add-or-remove'"
-)
+_REPLACED = refused("no pair is proven for replacing a record in truncated batches; use adjacency 'add-or-remove'")
 
-_NOT_GAUSSIAN = Claim(Status.REFUSED, "truncated Poisson sampling is supported for Gaussian noise on a sum only")
+_NOT_GAUSSIAN = refused("truncated Poisson sampling is supported for Gaussian noise on a sum only")
 
 _WHY = "in a truncated batch a record displaces another, and no tight pair is known for that"
 
@@ -148,20 +146,15 @@ class TruncatedPoisson(Sampling):
         whole, w, rate = self.cut
         return self.sample_rate * whole + rate * w
 
-    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the dominating pair: one of two Poisson-sampled rounds, with the choice revealed."""
-        return self.known(mechanism, direction).above
-
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the upper law, a mixture of two sampled rounds, and the lower law, one round at the kept rate.
 
         If no batch can be cut, both are plain Poisson sampling.
         """
-        base = mechanism.with_against_without()
-        assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
+        mu = mu_of(mechanism.with_against_without())
 
         def sampled(distance: float, rate: float) -> DominatingPair:
-            pair = GaussianPair(distance * base.mu)
+            pair = GaussianPair(distance * mu)
             if rate == 1:
                 return pair
             return (PoissonAddPair if direction.order is Direction.ADD else PoissonRemovePair)(pair, rate)
@@ -170,7 +163,7 @@ class TruncatedPoisson(Sampling):
         if self.max_batch_size >= self.dataset_size:
             return Tight(plain)
         whole, w, rate = self.cut
-        cut = PoissonSubstitutionPair(2 * base.mu, rate) if direction.zeroes and rate < 1 else sampled(2, rate)
+        cut = PoissonSubstitutionPair(2 * mu, rate) if direction.zeroes and rate < 1 else sampled(2, rate)
         rounds = [(plain, whole), (cut, w)]
         likely = [(pair, weight) for pair, weight in rounds if weight >= LEAST]
         parts, weights = tuple(pair for pair, _ in likely), tuple(weight for _, weight in likely)

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -57,8 +57,8 @@ from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.drawn import RevealedPair
 from hockeystick.pairs.sampled.opposed_draws import LEAST, MOST, opposed_draws
 from hockeystick.pairs.sides import Between, Known, Tight
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
+from hockeystick.plan.sampling.base import Sampling, Zeroed, mu_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -86,10 +86,7 @@ _ZEROED = Claim(
     Status.BRACKET, f"{SAME}; above the pair of a replaced record, which covers this case, below two instances"
 )
 
-_NOT_GAUSSIAN = Claim(
-    Status.REFUSED,
-    "sampling with replacement is supported for Gaussian noise on a sum only",
-)
+_NOT_GAUSSIAN = refused("sampling with replacement is supported for Gaussian noise on a sum only")
 
 _CUT = "the interval is not a point because the binomial distribution of the draws is cut where less than 1e-32 remains"
 """Reason for different pairs above and below if a record is added or removed."""
@@ -188,19 +185,14 @@ class WithReplacement(Sampling):
             return _NOT_GAUSSIAN
         return _REPLACED if direction is Direction.REPLACE_ONE else _ONE_OR_THE_OTHER
 
-    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the dominating pair: the mixture, or for a replaced record the one that reveals the draws."""
-        return self.known(mechanism, direction).above
-
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the mixtures: the cut tail of the binomial law is moved up for one bound and down for the other.
 
         If a record is replaced or set to zero, return the upper and the lower pairs instead.
         """
-        base = mechanism.with_against_without()
-        assert isinstance(base, GaussianPair)  # guaranteed by the property behind the claim
+        mu = mu_of(mechanism.with_against_without())
         law = binomial(self.draws, self.weight_of_record)
-        shifts = tuple(2 * k * base.mu for k in range(1, len(law.weights) + 1))
+        shifts = tuple(2 * k * mu for k in range(1, len(law.weights) + 1))
         if direction.keeps_places:
             share = 1 - law.none
             whole = share + law.cut
@@ -212,7 +204,7 @@ class WithReplacement(Sampling):
                 return Between(replaced, _zeroed(moved, law, direction is Direction.RESTORE), _WHY_ZEROED)
             below = tuple(_mixture(shifts, law, 0.0, mirrored) for mirrored in (False, True))
             return Between(replaced, below, _WHY)
-        return mixtures(2 * base.mu, self.draws, self.weight_of_record, direction is Direction.ADD)
+        return mixtures(2 * mu, self.draws, self.weight_of_record, direction is Direction.ADD)
 
     @property
     def steps_per_epoch(self) -> int | None:
@@ -278,23 +270,21 @@ def _mixture(shifts: tuple[float, ...], law: Draws, missing: float, mirrored: bo
 @lru_cache(maxsize=256)
 def binomial(draws: int, weight: Fraction) -> Draws:
     """Return the law of the number of draws of the record, cut where almost nothing is left."""
-    c = DIGITS
     numerator, denominator = Decimal(weight.numerator), Decimal(weight.denominator)
-    odds = c.divide(numerator, c.subtract(denominator, numerator))
-    none = c.power(c.divide(c.subtract(denominator, numerator), denominator), draws)
-    weights: list[Decimal] = []
-    each, left = none, Decimal(0)
-    for k in range(1, draws + 1):
-        ratio = c.multiply(c.divide(Decimal(draws - k + 1), Decimal(k)), odds)
-        each = c.multiply(each, ratio)
-        if k > 1 and ratio < Decimal("0.5"):  # a single success is kept, however rare
-            left = c.multiply(each, Decimal("2.0001"))  # this term and all that follow, with smaller ratios
-            if left <= c.multiply(CUT, none):
-                break
-            left = Decimal(0)
-        weights.append(each)
-    shifted = Decimal(0)
-    for weight_of_k in weights:
-        shifted = c.add(shifted, weight_of_k)
+    with localcontext(DIGITS):
+        odds = numerator / (denominator - numerator)
+        none = ((denominator - numerator) / denominator) ** draws
+        weights: list[Decimal] = []
+        each, left = none, Decimal(0)
+        for k in range(1, draws + 1):
+            ratio = Decimal(draws - k + 1) / Decimal(k) * odds
+            each *= ratio
+            if k > 1 and ratio < Decimal("0.5"):  # a single success is kept, however rare
+                left = each * Decimal("2.0001")  # this term and all that follow, with smaller ratios
+                if left <= CUT * none:
+                    break
+                left = Decimal(0)
+            weights.append(each)
+        rest = float(1 - sum(weights, Decimal(0)))
     cut = max(float(left), TINY) if left else 0.0  # the cut tail is positive even if it underflows
-    return Draws(tuple(map(float, weights)), float(c.subtract(Decimal(1), shifted)), cut)
+    return Draws(tuple(map(float, weights)), rest, cut)

@@ -57,13 +57,14 @@ from hockeystick.pairs.exact import ExactRound, sampled
 from hockeystick.pairs.sampled.opposed_draws import LEAST, MOST, opposed_draws
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
 from hockeystick.pairs.sides import Above, Between, Known
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, refused
 from hockeystick.plan.sampling.base import (
     GIVEN_SAMPLED,
     Sampling,
     Zeroed,
     checked_sizes,
     inherited,
+    mu_of,
     own_pair,
     sampled_base,
 )
@@ -84,16 +85,14 @@ _REPLACED = Claim(
     "a removed record",
 )
 
-_OTHER_GUARANTEE = Claim(
-    Status.REFUSED,
+_OTHER_GUARANTEE = refused(
     "fixed-size batches replace a record, and a guarantee for adding or removing one says nothing about that; give the "
-    "guarantee for replacement and use adjacency 'replace-one'",
+    "guarantee for replacement and use adjacency 'replace-one'"
 )
 """Claim for adding and removing a record, with a mechanism known by its guarantee alone."""
 
-_NOT_FILLED = Claim(
-    Status.REFUSED,
-    "batch_size must be smaller than dataset_size, because the smaller of the two datasets could not fill a batch",
+_NOT_FILLED = refused(
+    "batch_size must be smaller than dataset_size, because the smaller of the two datasets could not fill a batch"
 )
 """Claim for adding and removing a record if every batch is the whole dataset."""
 
@@ -201,7 +200,7 @@ class WithoutReplacement(Sampling):
             made = PoissonRemovePair if direction is Direction.REMOVE else PoissonAddPair
             return made(_base(mechanism), self.rate)
         if direction.zeroes and Property.GAUSSIAN in mechanism.properties:
-            return ZeroedPair(_mu(mechanism), self.rate, direction is Direction.RESTORE)
+            return ZeroedPair(mu_of(mechanism.with_against_without()), self.rate, direction is Direction.RESTORE)
         return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
@@ -218,7 +217,7 @@ class WithoutReplacement(Sampling):
 
     def _opposite(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """Pair of an instance in which all other records contribute the vector opposite to the record's, or zero."""
-        mu, restored = _mu(mechanism), direction is Direction.RESTORE
+        mu, restored = mu_of(mechanism.with_against_without()), direction is Direction.RESTORE
         if LEAST <= mu <= MOST:
             opposed = opposed_draws((mu,), (self.rate,), 1 - self.rate, 0.0)
             return opposed.mirrored if restored else opposed
@@ -260,13 +259,6 @@ def _as_known(claim: Claim, attained: bool) -> Claim:
 def _base(mechanism: Mechanism) -> DominatingPair:
     """Return the mechanism's pair under replacement, from which sampling starts."""
     return own_pair(mechanism, Direction.REPLACE_ONE)
-
-
-def _mu(mechanism: Mechanism) -> float:
-    """Norm bound of one record in units of the noise, which the mechanism's property guarantees."""
-    base = mechanism.with_against_without()
-    assert isinstance(base, GaussianPair)
-    return base.mu
 
 
 def _mirrored(base: DominatingPair) -> DominatingPair:
