@@ -31,7 +31,6 @@ from hockeystick.plan.schema import (
 )
 from hockeystick.plan.selection import BestOf
 from hockeystick.plan.users import RECORD
-from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import domains_of, one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import written
@@ -130,7 +129,8 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
         raise InvalidInputError(f"a plan must be a table of keys; received {shown(data)}")
     check_format(data)  # first: a newer file may have keys that are unknown here
     keys = read(data, PLAN_KEYS, unknown_on_top)
-    rounds = rounds_in_order(keys["round"])
+    keys.pop("format", None)
+    rounds = rounds_in_order(keys.pop("round"))
     for name, own in TABLES.items():
         if name in keys:
             try:
@@ -139,16 +139,8 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
                     keys[name] = BestOf(**keys[name])
             except InvalidInputError as error:
                 raise within(name, error) from None
-    return Plan(
-        rounds,
-        keys.get("adjacency", Adjacency.ADD_OR_REMOVE),
-        keys.get("delta"),
-        keys.get("published"),
-        unit=keys.get("unit", RECORD),
-        records_per_unit=keys.get("records_per_unit"),
-        partitions_per_unit=keys.get("partitions_per_unit"),
-        best_of=keys.get("selection"),
-    )
+    best_of = keys.pop("selection", None)
+    return Plan(rounds, best_of=best_of, **keys)
 
 
 def rounds_in_order(items: list[Any]) -> list[Round]:

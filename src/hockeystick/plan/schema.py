@@ -23,7 +23,7 @@ from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.other_names import MECHANISM_NAMES, SCHEME_NAMES, key_meant
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.registry import SAMPLINGS
-from hockeystick.plan.selection import MEAN, RUNS, SHAPE
+from hockeystick.plan.selection import LAWS, MEAN, SHAPE
 from hockeystick.plan.users import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import (
@@ -242,9 +242,7 @@ PUBLISHED_KEYS: Mapping[str, Key] = {
 """The keys of the table ``published``."""
 
 SELECTION_KEYS: Mapping[str, Key] = {
-    "runs": _number(
-        Names(RUNS, "distribution of the number of runs"), missing=f"runs is missing; it must be one of {listed(RUNS)}"
-    ),
+    "runs": _number(LAWS, missing=f"runs is missing; it must be {LAWS.accepted}"),
     "mean": _number(MEAN, missing=f"mean is missing; a selection needs it ({MEAN.meaning})"),
     "shape": _number(SHAPE),
 }

@@ -56,7 +56,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,9 @@ Runs = Literal["geometric", "logarithmic", "negative-binomial", "poisson"]
 
 RUNS: tuple[Runs, ...] = get_args(Runs)
 """The laws of the number of runs."""
+
+LAWS = domains.Names(RUNS, "distribution of the number of runs")
+"""Domain of the law."""
 
 SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
 """Shape eta of the truncated negative binomial laws with their own name."""
@@ -118,22 +121,18 @@ class BestOf:
     {'runs': 'geometric', 'mean': 20.0}
     """
 
-    runs: Runs
-    mean: float
-    shape: float | None = None
+    runs: Annotated[Runs, LAWS]
+    mean: Annotated[float, MEAN]
+    shape: Annotated[float | None, SHAPE] = None
 
     def __post_init__(self) -> None:
-        if self.runs not in RUNS:
-            raise InvalidInputError(domains.choice("runs", self.runs, RUNS), "runs")
+        domains.check_fields(self)
         if (self.shape is None) == (self.runs == "negative-binomial"):
             raise InvalidInputError(
                 "shape must be given with runs 'negative-binomial' and only with it; received runs "
                 f"{self.runs!r} and shape {domains.shown(self.shape)}",
                 "shape",
             )
-        object.__setattr__(self, "mean", MEAN.check(self.mean, "mean"))
-        if self.shape is not None:
-            object.__setattr__(self, "shape", SHAPE.check(self.shape, "shape"))
         if self.runs != "poisson" and not self.mean > 1:
             raise InvalidInputError(
                 f"mean must be greater than 1 with runs {self.runs!r}, which make at least one run; received "
