@@ -22,9 +22,9 @@ from hockeystick.pairs import GaussianPair
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.base import Claim, Status
 from hockeystick.questions.filters import conversion
+from hockeystick.questions.filters.additive import _log
+from hockeystick.questions.filters.base import rounded_down, rounded_up
 from hockeystick.questions.filters.costs import BEYOND, Costs, costs_of, square_of
-from hockeystick.questions.filters.decimals import rounded_down, rounded_up
-from hockeystick.questions.filters.gdp import _log
 from hockeystick.values.adjacency import Direction
 
 mpmath.mp.dps = 60

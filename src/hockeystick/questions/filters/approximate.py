@@ -6,16 +6,15 @@ import math
 from fractions import Fraction
 from typing import ClassVar
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters.base import Amounts, PrivacyFilter, Spending
+from hockeystick.questions.filters.additive import ZcdpFilter
+from hockeystick.questions.filters.base import Amounts, PrivacyFilter, Spending, rounded_down, rounded_up
 from hockeystick.questions.filters.conversion import TARGET
 from hockeystick.questions.filters.costs import BEYOND, charged
-from hockeystick.questions.filters.decimals import rounded_down, rounded_up
-from hockeystick.questions.filters.zcdp import ZcdpFilter
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import decimal
 from hockeystick.values.outward import six_digits
 
 
@@ -113,6 +112,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     """
 
     name: ClassVar[str] = "approximate-dp"
+    currency = "epsilon"  # the smaller of basic and concentrated composition
 
     def __init__(
         self,
@@ -130,11 +130,6 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         """Return True if the deltas are within their limit, and the largest losses or the rhos within theirs."""
         failing, loss, rho = (spent <= limit for spent, limit in zip(sums, self.limits, strict=True))
         return failing and (loss or rho)
-
-    @property
-    def currency(self) -> str:
-        """Unit of the budget: epsilon, the smaller of basic and concentrated composition."""
-        return "epsilon"
 
     def spent_of(self, sums: Amounts) -> float:
         """Return epsilon by the better of the two compositions, rounded up; ``spent_delta`` has the deltas."""

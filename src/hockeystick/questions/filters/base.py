@@ -2,7 +2,8 @@
 
 A round costs a few rational numbers in each direction (its epsilon, or its rho and its delta), exact or rounded up. The
 state is the list of declared rounds and the exact sums of their costs, direction by direction: the theorems concern an
-ordered pair of neighbouring datasets. The worst direction decides, number by number. To test if a round fits, the sums
+ordered pair of neighbouring datasets. Parameters are read as the decimals they print as, so that ten tenths fit exactly
+into a budget of one. The worst direction decides, number by number. To test if a round fits, the sums
 that include it are computed; when the round is recorded, these sums become the state. So tested and recorded costs
 cannot differ.
 """
@@ -18,11 +19,11 @@ from typing import ClassVar, NoReturn, Self
 
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.costs import takers
-from hockeystick.questions.filters.decimals import rounded_down, rounded_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
+from hockeystick.values.exact import towards
 from hockeystick.values.outward import html_table, six_digits
 
 SLACK = 1e-13
@@ -33,6 +34,20 @@ ROW = 200  # longest row in characters
 
 Amounts = tuple[Fraction, ...]
 """Limited numbers, such as (rho,) or (delta, epsilon, rho)."""
+
+
+def rounded_up(value: Fraction) -> float:
+    """Return the smallest double that prints as ``value`` or more; infinity beyond the largest."""
+    return towards(value, True)
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the largest double that prints as ``value`` or less.
+
+    >>> rounded_up(Fraction(3, 10)) == rounded_down(Fraction(3, 10)) == 0.3
+    True
+    """
+    return towards(value, False)
 
 
 def added(first: Amounts, second: Amounts) -> Amounts:
@@ -167,12 +182,13 @@ class Spending(ABC):
 
 
 class PrivacyFilter(Spending):
-    """Budget that limits adaptively chosen rounds."""
+    """Budget that limits adaptively chosen rounds.
 
-    @property
-    @abstractmethod
-    def currency(self) -> str:
-        """Unit of ``spent``, ``budget`` and ``remaining``."""
+    Attributes:
+        currency: unit of ``spent``, ``budget`` and ``remaining``.
+    """
+
+    currency: str
 
     @property
     def spent(self) -> float:
@@ -215,10 +231,3 @@ class PrivacyFilter(Spending):
     def said(self) -> str:
         """Return spent and budget in the filter's currency, as text."""
         return f"{self.currency}: {six_digits(self.spent)} of {six_digits(self.budget)} spent"
-
-
-class AdditiveFilter(PrivacyFilter):
-    """Filter by one additive number per round."""
-
-    def __init__(self, budget: Fraction, adjacency: Adjacency | str) -> None:
-        super().__init__(adjacency, (budget,))

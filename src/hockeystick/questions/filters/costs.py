@@ -16,7 +16,6 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY, next_up
 from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.bounded_range import BoundedRangeCurve
@@ -29,6 +28,7 @@ from hockeystick.plan.plan import Round
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
+from hockeystick.values.exact import decimal
 
 BEYOND = Fraction(2**1025)
 """Stand-in for an infinite cost: above every budget, which is a double."""

@@ -47,7 +47,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.curve import DirectionCurve
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import Composition
 from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.mechanisms.gaussian import Gaussian
@@ -55,12 +54,12 @@ from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.plan import Plan, Round
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.poisson import Poisson
-from hockeystick.questions.filters.base import SLACK, Amounts, PrivacyFilter
+from hockeystick.questions.filters.base import SLACK, Amounts, PrivacyFilter, rounded_down, rounded_up
 from hockeystick.questions.filters.conversion import TARGET
-from hockeystick.questions.filters.decimals import rounded_down, rounded_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.exact import decimal
 
 Array = npt.NDArray[np.float64]
 
@@ -112,6 +111,7 @@ class CurrencyFilter(PrivacyFilter):
         count = int(ROUNDS.check(rounds, "rounds"))
         super().__init__(adjacency, (Fraction(count), decimal(self._slack)))
         self.reference = reference.changed(count=1)
+        self.currency = f"rounds of {reference.mechanism.name}"
         both = self.adjacency.both
         tight = Plan([self.reference], self.adjacency).directions.tight
         pairs = {direction: self.reference.pair(direction) for direction in both}
@@ -162,11 +162,6 @@ class CurrencyFilter(PrivacyFilter):
                 "reference",
             )
         return cls(reference, most, slack, adjacency)
-
-    @property
-    def currency(self) -> str:
-        """Unit of the budget: rounds of the reference."""
-        return f"rounds of {self.reference.mechanism.name}"
 
     @property
     def spent_slack(self) -> float:

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from hockeystick.questions.filters.approximate import Guarantees
-from hockeystick.questions.filters.base import SLACK
+from hockeystick.questions.filters.base import SLACK, rounded_up
 from hockeystick.questions.filters.conversion import TARGET, balanced_tilt
-from hockeystick.questions.filters.decimals import rounded_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 
