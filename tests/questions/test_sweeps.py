@@ -17,7 +17,7 @@ import hockeystick as hs
 from hockeystick.questions.parameters import PARAMETERS
 from hockeystick.questions.sweeps import grid as grids
 from hockeystick.questions.sweeps.rows import Job
-from hockeystick.questions.sweeps.run import MOST, jobs_of
+from hockeystick.questions.sweeps.sweep import MOST, jobs_of
 from hockeystick.targets import Advantage, Epsilon
 
 DELTA = 1e-5

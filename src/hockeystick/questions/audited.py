@@ -72,20 +72,18 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     if p_value(*counts, 0.0, 0.0) > found.significance:
         return UnrejectedNoise(name, math.inf, None, "at any noise, because coin tosses could be right so often")
     kept, rejected = (None, start) if found.rejected else (start, None)
-    factor, limited = 1.0, None
-    while limited is None and (kept is None or rejected is None or rejected > kept * (1 + TOLERANCE)):
-        factor *= 2
-        if kept is None or rejected is None:
-            tried = start / factor if kept is None else start * factor
-            limited = f"values beyond {tried:.3g} were not tried" if factor > MOST_FACTOR else None
-        else:
+    factor = 1.0
+    while kept is None or rejected is None or rejected > kept * (1 + TOLERANCE):
+        if kept is not None and rejected is not None:
             tried = math.sqrt(kept * rejected)
-        if limited is not None:
-            break
+        else:
+            factor *= 2
+            tried = start / factor if kept is None else start * factor
+            if factor > MOST_FACTOR:
+                return UnrejectedNoise(name, kept, rejected, f"values beyond {tried:.3g} were not tried")
         try:
             other = build(tried)
         except InvalidInputError as error:
-            limited = str(error)
-        else:
-            kept, rejected = (kept, tried) if rejects(other, found) else (tried, rejected)
-    return UnrejectedNoise(name, kept, rejected, limited)
+            return UnrejectedNoise(name, kept, rejected, str(error))
+        kept, rejected = (kept, tried) if rejects(other, found) else (tried, rejected)
+    return UnrejectedNoise(name, kept, rejected)

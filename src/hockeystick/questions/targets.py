@@ -22,6 +22,9 @@ TARGET_EPSILON = Domain("a number from 1e-9 to 1e4", {"minimum": 1e-9, "maximum"
 OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of rates, risks and priors; 0 and 1 would be no restriction."""
 
+ROUGH = 1e-2
+"""Gap of the first measurements of a number that a wide interval takes less time to measure."""
+
 
 @dataclass(frozen=True)
 class Target(ABC):
@@ -41,7 +44,7 @@ class Target(ABC):
     @property
     def at_delta(self) -> float | None:
         """Delta of the target, if it has one; deltas of 1/dataset_size or more give a warning."""
-        return None
+        return getattr(self, "delta", None)
 
     @abstractmethod
     def measure(self, plan: Plan, gap: float | None) -> Bound:
@@ -88,12 +91,7 @@ class Epsilon(Target):
     epsilon: Annotated[float, TARGET_EPSILON.of("the target epsilon")]
     delta: Annotated[float, DELTA.of("the target delta")]
     name: ClassVar[str] = "epsilon"
-    rough_gap: ClassVar[float | None] = 1e-2
-
-    @property
-    def at_delta(self) -> float:
-        """Delta at which epsilon is limited."""
-        return self.delta
+    rough_gap = ROUGH
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's epsilon at the target's delta."""
@@ -114,12 +112,7 @@ class Delta(Target):
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
     name: ClassVar[str] = "delta"
-    rough_gap: ClassVar[float | None] = 1e-2
-
-    @property
-    def at_delta(self) -> float:
-        """Upper limit of delta."""
-        return self.delta
+    rough_gap = ROUGH
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's delta at the target's epsilon."""
@@ -151,7 +144,7 @@ class Advantage(Target):
 
     advantage: Annotated[float, OPEN.of("the target advantage")]
     name: ClassVar[str] = "advantage"
-    rough_gap: ClassVar[float | None] = 1e-2
+    rough_gap = ROUGH
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the advantage: delta at epsilon 0."""

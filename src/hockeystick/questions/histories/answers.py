@@ -1,8 +1,8 @@
 """One certified epsilon for each of many histories.
 
 A history is a sorted tuple of (noise multiplier, sample rate, steps), with each pair of noise and rate once. Its plan
-has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. Histories of sampled steps are answered together
-by ``questions/many.py``, those that mix sampled and unsampled ones one by one. An answer does not depend on the other
+has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. Histories with sampled steps are answered together
+by ``questions/many.py``, those of unsampled steps alone one by one. An answer does not depend on the other
 histories, their order or their number, to the last bit, so many machines give the same answers as one.
 """
 
@@ -19,7 +19,7 @@ from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
 from hockeystick.plan.sampling.poisson import Poisson
-from hockeystick.questions.many import epsilons, side_by_side
+from hockeystick.questions.many import epsilons
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import HockeystickError
@@ -101,20 +101,16 @@ def answers(
     Plan([], adjacency)
     ends = np.full((3, len(histories)), np.nan)
     reasons: list[str | None] = [None] * len(histories)
-    laid: dict[int, Plan] = {}  # plans that the batch takes together
+    plans: dict[int, Plan] = {}
     for number, history in enumerate(histories):
         try:
-            plan = plan_of(history, adjacency)
-            if len(plan.rounds) <= 1 or side_by_side(plan):
-                laid[number] = plan
-            else:
-                _ask({number: plan}, delta, gap, ends, reasons)
+            plans[number] = plan_of(history, adjacency)
         except HockeystickError as error:
             _refused(error, number, reasons, stop)
     try:
-        _ask(laid, delta, gap, ends, reasons)
+        _ask(plans, delta, gap, ends, reasons)
     except HockeystickError:  # one of them is refused: each is computed separately
-        for number, plan in laid.items():
+        for number, plan in plans.items():
             try:
                 _ask({number: plan}, delta, gap, ends, reasons)
             except HockeystickError as error:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.plan.file import rounds_in_order, rounds_to_dicts
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters import (
@@ -31,6 +30,7 @@ from hockeystick.questions.filters.currency import CurrencyFilter
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import POSITIVE, TARGET_DELTA, choice, shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import decimal
 
 FORMAT = 2
 """Format of the log; the first one was a TOML file."""
@@ -44,35 +44,30 @@ CEILING = 10 ** (DIGITS + 1)
 Whole = tuple[int, ...]
 """Amounts in whole units."""
 
-KEYS: Mapping[str, tuple[frozenset[str], ...]] = {
-    PureDpFilter.name: (frozenset({"epsilon"}),),
-    ApproximateDpFilter.name: (frozenset({"epsilon", "delta"}),),
-    ZcdpFilter.name: (frozenset({"epsilon", "delta"}), frozenset({"rho"})),
-    GdpFilter.name: (frozenset({"epsilon", "delta"}), frozenset({"mu"})),
-    RdpFilter.name: (frozenset({"epsilon", "delta"}),),
-    CurrencyFilter.name: (frozenset({"reference", "epsilon", "delta"}),),
-}
-"""Required keys of a budget, by the name of its filter: one of the sets."""
 
-OPTIONAL: Mapping[str, frozenset[str]] = {
-    ApproximateDpFilter.name: frozenset({"slack"}),
-    ZcdpFilter.name: frozenset({"delta"}),
-    GdpFilter.name: frozenset({"delta"}),
-    RdpFilter.name: frozenset({"order"}),
-    CurrencyFilter.name: frozenset({"slack"}),
-}
-"""Optional keys of a budget; delta given with rho or mu is the one at which its epsilon is stated."""
+class Kind(NamedTuple):
+    """Kind of budget.
+
+    Attributes:
+        make: function that makes the filter from keys with an epsilon.
+        required: required keys: one of the sets.
+        optional: optional keys; delta given with rho or mu is the one at which its epsilon is stated.
+    """
+
+    make: Callable[..., PrivacyFilter]
+    required: tuple[Set[str], ...]
+    optional: Set[str] = frozenset()
 
 
-MAKERS: Mapping[str, Callable[..., PrivacyFilter]] = {
-    PureDpFilter.name: PureDpFilter,
-    ApproximateDpFilter.name: ApproximateDpFilter,
-    ZcdpFilter.name: ZcdpFilter.reaching,
-    GdpFilter.name: GdpFilter.reaching,
-    RdpFilter.name: RdpFilter.reaching,
-    CurrencyFilter.name: CurrencyFilter.reaching,
+KINDS: Mapping[str, Kind] = {
+    PureDpFilter.name: Kind(PureDpFilter, ({"epsilon"},)),
+    ApproximateDpFilter.name: Kind(ApproximateDpFilter, ({"epsilon", "delta"},), {"slack"}),
+    ZcdpFilter.name: Kind(ZcdpFilter.reaching, ({"epsilon", "delta"}, {"rho"}), {"delta"}),
+    GdpFilter.name: Kind(GdpFilter.reaching, ({"epsilon", "delta"}, {"mu"}), {"delta"}),
+    RdpFilter.name: Kind(RdpFilter.reaching, ({"epsilon", "delta"},), {"order"}),
+    CurrencyFilter.name: Kind(CurrencyFilter.reaching, ({"reference", "epsilon", "delta"},), {"slack"}),
 }
-"""Filter that meets an epsilon."""
+"""Kinds of budgets, by the names of their filters."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class Budget:
 
     Args:
         filter: name of a privacy filter.
-        keys: keys of the filter, see :data:`KEYS`; ``reference`` is a round, or the keys of a round in a plan file.
+        keys: keys of the filter, see :data:`KINDS`; ``reference`` is a round, or the keys of a round in a plan file.
         adjacency: neighbouring relation.
 
     Raises:
@@ -98,19 +93,18 @@ class Budget:
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
 
     def __post_init__(self) -> None:
-        if self.filter not in tuple(KEYS):  # a file may hold anything, and a list has no hash
-            raise InvalidInputError(choice("filter", self.filter, list(KEYS)), "filter")
+        if self.filter not in tuple(KINDS):  # a file may hold anything, and a list has no hash
+            raise InvalidInputError(choice("filter", self.filter, list(KINDS)), "filter")
         if not isinstance(self.keys, Mapping):
             raise InvalidInputError(f"budget must be a table of keys; received {shown(self.keys)}", "budget")
-        given, sets = {str(key) for key in self.keys}, KEYS[self.filter]
+        given, (_, sets, optional) = {str(key) for key in self.keys}, KINDS[self.filter]
         asked = ", or ".join(" with ".join(sorted(each, reverse=True)) for each in sets)
-        optional = OPTIONAL.get(self.filter, frozenset())
         optional_said = " and ".join(sorted(optional))
         if not any(each <= given <= each | optional for each in sets):
             raise InvalidInputError(
                 f"filter {self.filter!r} takes {asked}{f' ({optional_said} may be added)' if optional else ''}; "
                 f"received {', '.join(sorted(given)) or 'none'}",
-                next(iter(sorted(given - optional - frozenset().union(*sets))), "budget"),
+                next(iter(sorted(given - optional - set().union(*sets))), "budget"),
             )
         if isinstance(self.keys.get("reference"), Round):
             (reference,) = rounds_to_dicts([self.keys["reference"]])
@@ -132,7 +126,7 @@ class Budget:
             return GdpFilter(keys["mu"], self.adjacency)
         if "reference" in keys:
             keys["reference"] = rounds_in_order([keys["reference"]])[0]
-        return MAKERS[self.filter](**keys, adjacency=self.adjacency)
+        return KINDS[self.filter].make(**keys, adjacency=self.adjacency)
 
     @cached_property
     def units(self) -> Amounts:

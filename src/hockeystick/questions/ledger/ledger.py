@@ -155,7 +155,7 @@ class Ledger:
         Args:
             place: name of a new file, or address of a database without a ledger.
             kind: name of a privacy filter.
-            budget: its keys; see :data:`hockeystick.questions.ledger.budget.KEYS`. The reference of a currency is a
+            budget: its keys; see :data:`hockeystick.questions.ledger.budget.KINDS`. The reference of a currency is a
                 round.
             adjacency: neighbouring relation.
             dataset: name of the dataset, for readers.
@@ -259,10 +259,10 @@ class Ledger:
         asked = _asked(name, _text(grant, "grant", empty=True), region, rounds)
 
         def work(transaction: Transaction) -> Receipt:
+            _, state = _loaded(transaction)
             old = transaction.entry(SPEND, name)
             if old is None:
-                return _spend(transaction, _loaded(transaction)[1], asked, rounds, token, who)
-            _, state = _loaded(transaction)
+                return _spend(transaction, state, asked, rounds, token, who)
             with undamaged():
                 said = old.keys
                 same = (

@@ -179,7 +179,7 @@ class State:
         """
         mine = self.account(account)
         mine.add(region, prices, 1)
-        if not self.fits(mine):
+        if not within(mine.worst(self.budget.adjacency.directions), mine.limits):
             mine.add(region, prices, -1)
             raise BudgetError("the release does not fit")
 
@@ -207,10 +207,6 @@ class State:
             if name != WHOLE:
                 self.spend(WHOLE, WHOLE, self.of_all_directions(account.limits))
         self.period += 1
-
-    def fits(self, account: Account) -> bool:
-        """Return True if the amounts spent of an account are within its limits."""
-        return within(account.worst(self.budget.adjacency.directions), account.limits)
 
     def affords(self, name: str, region: str, prices: Prices) -> bool:
         """Return True if prices fit an account now."""

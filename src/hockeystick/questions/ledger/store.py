@@ -57,6 +57,7 @@ class Store(ABC):
         writing: statements that begin a writing transaction once no other writer is active.
         begins: statements that begin the transaction in which the tables are made.
         forgets: True if the database may have recorded something without acknowledging it.
+        errors: base class of the errors of the database.
     """
 
     place: str
@@ -65,19 +66,15 @@ class Store(ABC):
     writing: ClassVar[tuple[str, ...]]
     begins: ClassVar[tuple[str, ...]]
     forgets: ClassVar[bool]
-
-    @property
-    @abstractmethod
-    def errors(self) -> type[Exception]:
-        """Base class of the errors of the database."""
+    errors: type[Exception]
 
     @abstractmethod
     def connected(self) -> Any:
         """Return a new connection that neither begins nor commits a transaction on its own."""
 
-    @abstractmethod
     def met(self, error: Exception) -> bool:
         """Return True if a transaction failed because of a concurrent one, and may be retried."""
+        return False
 
     @abstractmethod
     def said(self, error: Exception) -> str:
@@ -227,7 +224,7 @@ def _account(keys: Mapping[str, Any], numbers: tuple[int, ...]) -> Account:
 
 
 class SQLite(Store):
-    """Ledger in a file.
+    """Ledger in a file. SQLite itself waits for other writers, so that no transaction is retried.
 
     Args:
         file: name of the file.
@@ -238,18 +235,10 @@ class SQLite(Store):
     reading = ("BEGIN",)
     writing = begins = ("BEGIN IMMEDIATE",)
     forgets = False  # uncommitted changes are lost with the connection
+    errors = sqlite3.Error
 
     def __init__(self, file: str | Path, *, new: bool = False) -> None:
         self.place, self._new = str(file), new
-
-    @property
-    def errors(self) -> type[Exception]:
-        """Errors of SQLite."""
-        return sqlite3.Error
-
-    def met(self, error: Exception) -> bool:
-        """Return False: waiting for other writers takes place within SQLite."""
-        return False
 
     def connected(self) -> sqlite3.Connection:
         """Open the file.
@@ -307,7 +296,7 @@ class PostgreSQL(Store):
         need("a ledger on PostgreSQL", {"psycopg": "psycopg[binary]"}, "postgresql")
         import psycopg
 
-        self._driver, self._address = psycopg, address
+        self._driver, self._address, self.errors = psycopg, address, psycopg.Error
         try:
             parts, given = psycopg.conninfo.conninfo_to_dict(address), urlsplit(address)
             if given.netloc.count("@") > 1 or "@" in given.path:
@@ -318,12 +307,6 @@ class PostgreSQL(Store):
                 "password written as %40 and %2F"
             ) from None
         self.place = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"  # without the password
-
-    @property
-    def errors(self) -> type[Exception]:
-        """Errors of the driver."""
-        found: type[Exception] = self._driver.Error
-        return found
 
     def met(self, error: Exception) -> bool:
         """Return True if the database could not order two transactions."""

@@ -110,11 +110,8 @@ def question_of(
     asked = Question(gap=gap)
     if target is not None:
         free = FREE if parameter is None else named(parameter).name
-        near = (
-            TOLERANCE
-            if tolerance is None
-            else domains.share(tolerance, "tolerance", "relative tolerance on the parameter")
-        )
+        wanted = TOLERANCE if tolerance is None else tolerance
+        near = domains.share(wanted, "tolerance", "relative tolerance on the parameter")
         asked = replace(asked, target=_target(target), free=free, tolerance=near)
     if isinstance(target, Target) or epsilon is not None:
         if has_delta or delta is not None:

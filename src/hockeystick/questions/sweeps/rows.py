@@ -41,16 +41,16 @@ class Row(NamedTuple):
         gradients: expected number of gradients in all.
     """
 
-    value: float
-    steps: int
-    lower: float
-    estimate: float
-    upper: float
-    accountant: str
-    guarantee: str
-    reason: str
-    noise: float
-    gradients: float
+    value: float = math.nan
+    steps: int = 0
+    lower: float = math.nan
+    estimate: float = math.nan
+    upper: float = math.nan
+    accountant: str = ""
+    guarantee: str = ""
+    reason: str = ""
+    noise: float = math.nan
+    gradients: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -180,14 +180,10 @@ def _tried(job: Job, number: int, ask: Callable[[], Any]) -> Any:
         if job.errors == "stop":
             error.args = (f"{place_of(job.grid, number)}: {error}", *error.args[1:])
             raise
-        return _without(REFUSED, one_line(str(error)))
+        return Row(guarantee=REFUSED, reason=one_line(str(error)))
     except Exception as error:
         if job.errors == "stop":
             error.add_note(f"in {place_of(job.grid, number)}")
             raise
-        return _without(FAILED, f"{type(error).__name__}: {one_line(str(error))}; please report this")
-
-
-def _without(guarantee: str, reason: str) -> Row:
-    nan = math.nan
-    return Row(nan, 0, nan, nan, nan, "", guarantee, reason, nan, nan)
+        said = f"{type(error).__name__}: {one_line(str(error))}; please report this"
+        return Row(guarantee=FAILED, reason=said)

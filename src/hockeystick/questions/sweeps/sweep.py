@@ -1,10 +1,14 @@
-"""Sweeps: one question about a plan at every point of a grid, saved while running so that a kill loses nothing."""
+"""Sweeps: one question about a plan at every point of a grid, in one process or in several.
+
+The bits of a row depend on its point alone: neither on the division into jobs, nor on the process, nor on the order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +16,15 @@ from hockeystick.plan.plan import Plan
 from hockeystick.questions.sweeps.grid import DELTA, grid_of
 from hockeystick.questions.sweeps.question import question_of
 from hockeystick.questions.sweeps.rows import Errors, Job, Row, answered
-from hockeystick.questions.sweeps.run import jobs_of, processes
 from hockeystick.questions.sweeps.table import Sweep, sweep_of
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.domains import choice, place, shown
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 MOST_JOBS = 1024  # largest number of processes
+LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from the batch engine, and it takes no more at once
+SHARES = 16  # jobs per process, so that none waits long for the last one, and progress shows
 
 ERRORS = ("row", "stop")  # treatments of a point without an answer
 
@@ -126,3 +131,35 @@ def _check_output(path: str | Path) -> None:
         )
     if not folder.is_dir():
         raise InvalidInputError(f"{place(path)}: its folder does not exist; create it or give another name", "output")
+
+
+def jobs_of(whole: Job, processes: int) -> list[Job]:
+    """Return the jobs of a sweep, in order."""
+    points = min(max(-(-whole.stop // (SHARES * processes)), LEAST), MOST)
+    return [replace(whole, start=at, stop=min(at + points, whole.stop)) for at in range(0, whole.stop, points)]
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Executor]:
+    """Run ``jobs`` processes, each a fresh interpreter that leaves Ctrl-C to this one.
+
+    Raises:
+        HockeystickError: the processes cannot be started.
+    """
+    import multiprocessing
+    import signal
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    fresh = multiprocessing.get_context("spawn")  # a copy of a process with threads may hang
+    deaf = (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(jobs, mp_context=fresh, initializer=signal.signal, initargs=deaf)
+    try:
+        yield pool
+    except BrokenProcessPool:
+        raise HockeystickError(
+            'the worker processes of the sweep ended early; call the sweep below `if __name__ == "__main__":` in '
+            "your program, which each worker imports, and check that memory suffices"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -14,11 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.plan.mechanisms.gaussian import Gaussian
-from hockeystick.plan.plan import Plan
-from hockeystick.plan.round import Round
-from hockeystick.plan.sampling.none import NoSampling
-from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.questions.histories.answers import plan_of
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.tables.axes import SIGNS, Array, Axis
 from hockeystick.values.adjacency import Adjacency
@@ -153,16 +149,10 @@ def asked(points: Sequence[Array], adjacency: Adjacency) -> tuple[Array, Array]:
     lower, upper = np.empty(len(noise)), np.empty(len(noise))
     for start in range(0, len(noise), AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        rows = zip(noise[part].tolist(), rate[part].tolist(), rounds[part].tolist(), strict=True)
-        found = epsilons([plan_of(*row, adjacency) for row in rows], delta[part])
+        rows = zip(noise[part].tolist(), rate[part].tolist(), rounds[part].astype(int).tolist(), strict=True)
+        found = epsilons([plan_of((row,), adjacency) for row in rows], delta[part])
         lower[part], upper[part] = found.lower, found.upper
     return lower, upper
-
-
-def plan_of(noise: float, rate: float, rounds: float, adjacency: Adjacency) -> Plan:
-    """Return the plan of a point: Gaussian rounds under Poisson sampling, unsampled at rate 1."""
-    sampling = Poisson(rate) if rate < 1 else NoSampling()
-    return Plan([Round(Gaussian(noise), sampling, int(rounds))], adjacency)
 
 
 def _monotone(found: Knots) -> Knots:

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.questions.histories.answers import plan_of
 from hockeystick.questions.tables import files
 from hockeystick.questions.tables.axes import DOMAINS, SIGNS, Array, Axis, axis_of
-from hockeystick.questions.tables.knots import asked, laid, plan_of
+from hockeystick.questions.tables.knots import asked, laid
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import Band
@@ -126,7 +127,8 @@ class Table:
     def assumptions(self) -> tuple[str, ...]:
         """Conditions that the programs must satisfy, one sentence for each sampling scheme."""
         noise, rate, rounds, _ = self._knots.axes
-        plans = [plan_of(noise.knots[0], one, rounds.knots[0], self.adjacency) for one in rate.knots[[0, -1]].tolist()]
+        histories = [((noise.knots[0], one, int(rounds.knots[0])),) for one in rate.knots[[0, -1]].tolist()]
+        plans = [plan_of(history, self.adjacency) for history in histories]
         said = {f"{label}: {text}": None for plan in plans for label, text in plan.premises.items()}
         return tuple(said)
 
@@ -169,18 +171,15 @@ class Table:
             gap = domains.share(gap, "gap", "requested relative width of the interval")
         columns = self._columns({"noise": noise, "rate": rate, "rounds": rounds, "delta": delta})
         inside = self._inside(columns, outside)
-        if inside.all():
-            lower, upper = self._look_up(columns)
-        else:
-            lower, upper = np.zeros(len(inside)), np.full(len(inside), np.inf)
-            lower[inside], upper[inside] = self._look_up([column[inside] for column in columns])
+        lower, upper = np.zeros(len(inside)), np.full(len(inside), np.inf)
+        lower[inside], upper[inside] = self._look_up([column[inside] for column in columns])
         wide = ~inside if gap is None else ~inside | (upper - lower > gap * upper)
         rows = np.flatnonzero(wide)
         questions = self._narrow(columns, rows, lower, upper) if rows.size else 0
         return TableBand(lower, 0.5 * (lower + upper), upper, "upper", asked=questions)
 
     def _columns(self, given: dict[str, Any]) -> list[Array]:
-        """Return the coordinates of all rows, as arrays of full length; a constant one has stride 0."""
+        """Return the coordinates of all rows, as arrays of full length."""
         values = []
         for axis in self._knots.axes:
             value = given[axis.name]
@@ -199,7 +198,7 @@ class Table:
             raise InvalidInputError(
                 f"columns must be numbers or have the same length; received the shapes {shapes}"
             ) from None
-        return [np.atleast_1d(column) if column.ndim < 2 else column.ravel() for column in together]
+        return [column.ravel() for column in together]
 
     def _inside(self, columns: list[Array], outside: str) -> npt.NDArray[np.bool_]:
         """Return a mask of the rows within all axes.
@@ -226,14 +225,9 @@ class Table:
 
     def _look_up(self, columns: list[Array]) -> tuple[Array, Array]:
         """Return the bracket of each row, all inside the table: the ends at its safe and at its dangerous corner."""
-        safe: Any = 0
-        dangerous: Any = 0
-        for axis, column in zip(self._knots.axes, columns, strict=True):
-            if len(axis) > 1:
-                one, other = axis.corners(np.ascontiguousarray(column))
-                safe, dangerous = safe * len(axis) + one, dangerous * len(axis) + other
-        many = np.zeros(len(columns[0]), dtype=np.intp)
-        return self._knots.lower.ravel().take(safe + many), self._knots.upper.ravel().take(dangerous + many)
+        corners = [axis.corners(column) for axis, column in zip(self._knots.axes, columns, strict=True)]
+        safe, dangerous = zip(*corners, strict=True)
+        return self._knots.lower[safe], self._knots.upper[dangerous]
 
     def _narrow(self, columns: list[Array], rows: npt.NDArray[np.intp], lower: Array, upper: Array) -> int:
         """Compute some rows, equal ones once, narrow their brackets, and return the number of distinct rows."""
