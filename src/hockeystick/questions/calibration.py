@@ -18,7 +18,7 @@ from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError
-from hockeystick.values.outward import DOWN, UP, html_table, rounded, shortest
+from hockeystick.values.outward import DOWN, UP, html_table, rounded
 
 TOLERANCE = 1e-6  # relative tolerance of a value that is not a whole number
 NEXT_STAIR = 2.0**-40
@@ -57,7 +57,7 @@ class Calibration:
 
     def __str__(self) -> str:
         """Return the value on its safe side, the target, and the achieved interval."""
-        return f"{self.parameter} = {self._safe}, for {self._aimed}: achieved {self.achieved}"
+        return f"{self.parameter} = {self._safe}, for {self.target.said()}: achieved {self.achieved}"
 
     def __format__(self, spec: str) -> str:
         """Round the value to its safe side: ``f"{found:.3f}"`` meets the target.
@@ -90,21 +90,16 @@ class Calibration:
         whole = self.parameter in PARAMETERS and PARAMETERS[self.parameter].whole
         return str(int(self.value)) if whole else repr(self.value) if self._rounding is None else f"{self:.7g}"
 
-    @property
-    def _aimed(self) -> str:
-        return ", ".join(f"{key} = {shortest(number)}" for key, number in self.target.described().items())
-
     def _repr_html_(self) -> str:
         """Return the calibration as notebooks show it: the safe value, the achieved interval, the nearest miss."""
-        value, target = self._safe, self._aimed
-        rows = [("target", target), ("achieved", str(self.achieved))]
+        rows = [("target", self.target.said()), ("achieved", str(self.achieved))]
         if self.beside is not None:
             rows.append(("just beside", beside_said(self)))
         if self.limited is not None:
             rows.append(("limited", self.limited))
         rows += [("assumes", text) for text in self.achieved.assumptions]
         rows += [("warning", text) for text in self.achieved.warnings]
-        return html_table(f"{self.parameter} = {value}", rows)
+        return html_table(f"{self.parameter} = {self._safe}", rows)
 
 
 def beside_said(found: Calibration) -> str:

@@ -344,6 +344,3 @@ def _naming(number: int) -> Iterator[None]:
     except HockeystickError as error:
         error.args = (f"plan {number}: {error}", *error.args[1:])
         raise
-
-
-__all__ = ["deltas", "epsilons"]

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass, replace
 
 from hockeystick.numerics.budget import USED_UP, left, question, share
-from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, Parameter
 from hockeystick.questions.targets import Target
 from hockeystick.values.bounds import Bound
@@ -20,7 +19,6 @@ from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
-NEAR_EXCESS = 0.05  # excess below which measurements use the requested gap
 LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
 MARGIN = 0.3  # aimed distance of the safe end beyond the root, relative to the tolerance
@@ -68,7 +66,6 @@ class Search:
         self._not: Sample | None = None
         self._last: list[Sample] = []
         self._slope = -1.0  # default slope of the excess
-        self._near = False  # True if the first value is expected to be near the answer
         self._slow, self._width = 0, math.inf  # steps since the bracket had this width and was halved
         self.limited: str | None = None
 
@@ -126,7 +123,6 @@ class Search:
             if last is not None and y != last[0] and (excess - last[1]) / (y - last[0]) < 0:
                 self._slope = (excess - last[1]) / (y - last[0])
             if abs(excess) < GUESSED:
-                self._near = True
                 return value
             last = y, excess
             step = -excess / self._slope
@@ -165,7 +161,7 @@ class Search:
             value = float(round(value))
         plan, y = self._build(value), self._y(value)
         with share(SHARE):
-            bound = self._bound(plan)
+            bound = self._target.measure(plan, self._gap)
         sample = Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
         # by monotonicity, the certified bound at the end that meets also holds beyond it, even where the interval
         # measured there is wide
@@ -192,16 +188,6 @@ class Search:
         self._met, self._not = replace(beside, bound=bound, excess=self._target.excess(bound), met=True), None
         self._last = [self._met]
         return True
-
-    def _bound(self, plan: Plan) -> Bound:
-        """Return the interval of a plan, rough if far from the target, with the requested gap near it."""
-        rough = self._target.rough_gap
-        far = not (abs(self._last[-1].excess) < NEAR_EXCESS if self._last else self._near)
-        if far and rough is not None and (self._gap is None or self._gap < rough):
-            bound = self._target.measure(plan, rough)
-            if not abs(self._target.excess(bound)) < NEAR_EXCESS:
-                return bound
-        return self._target.measure(plan, self._gap)
 
     def _outwards(self) -> Sample | None:
         """Measure farther towards the missing side; return the end of the range if even that meets the target."""

@@ -63,7 +63,7 @@ class Accountant:
         self._history: list[Round] = []
 
     def __repr__(self) -> str:
-        steps = sum(item.steps for item in self._history)
+        steps = len(self)
         return f"{type(self).__name__}({self._adjacency.value!r}: {steps} step{'s' if steps != 1 else ''} taken)"
 
     def _repr_html_(self) -> str:

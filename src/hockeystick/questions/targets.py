@@ -15,6 +15,7 @@ from hockeystick.values.band import Band
 from hockeystick.values.bounds import Answer, Bound
 from hockeystick.values.domains import DELTA, EPSILON, MOST_EPSILON, POSITIVE, TARGET_DELTA, Domain, check_fields
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.outward import shortest
 
 TARGET_EPSILON = Domain("a number from 1e-9 to 1e4", {"minimum": 1e-9, "maximum": MOST_EPSILON})
 """Domain of a target epsilon: the engines barely distinguish smaller ones from 0."""
@@ -22,16 +23,12 @@ TARGET_EPSILON = Domain("a number from 1e-9 to 1e4", {"minimum": 1e-9, "maximum"
 OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
 """Domain of rates, risks and priors; 0 and 1 would be no restriction."""
 
-ROUGH = 1e-2
-"""Gap of the first measurements of a number that a wide interval takes less time to measure."""
-
 
 @dataclass(frozen=True)
 class Target(ABC):
     """Upper limit of a number (or lower limit, for an attacker's errors)."""
 
     name: ClassVar[str]
-    rough_gap: ClassVar[float | None] = None  # gap of a faster measurement far from the target
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -79,6 +76,10 @@ class Target(ABC):
         """Return the target by its keys."""
         return asdict(self)
 
+    def said(self) -> str:
+        """Return the target in words: each key with its value."""
+        return ", ".join(f"{key} = {shortest(number)}" for key, number in self.described().items())
+
 
 @dataclass(frozen=True)
 class Epsilon(Target):
@@ -91,7 +92,6 @@ class Epsilon(Target):
     epsilon: Annotated[float, TARGET_EPSILON.of("the target epsilon")]
     delta: Annotated[float, DELTA.of("the target delta")]
     name: ClassVar[str] = "epsilon"
-    rough_gap = ROUGH
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's epsilon at the target's delta."""
@@ -112,7 +112,6 @@ class Delta(Target):
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
     name: ClassVar[str] = "delta"
-    rough_gap = ROUGH
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the plan's delta at the target's epsilon."""
@@ -144,7 +143,6 @@ class Advantage(Target):
 
     advantage: Annotated[float, OPEN.of("the target advantage")]
     name: ClassVar[str] = "advantage"
-    rough_gap = ROUGH
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the advantage: delta at epsilon 0."""

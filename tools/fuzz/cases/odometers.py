@@ -93,7 +93,7 @@ def remaining(draw: Draw, held: Held) -> None:
         found = None if plan is None else held.ask("epsilon", lambda plan=plan: plan.epsilon(delta))  # type: ignore[misc]
         if found is not None and extra == 0 and more and plan is not None:
             # the search is content with a rough interval that is low enough, and asks for delta where epsilon is tiny
-            within = found.upper <= epsilon or plan.epsilon(delta, gap=hs.targets.Epsilon.rough_gap).upper <= epsilon
+            within = found.upper <= epsilon or plan.epsilon(delta, gap=1e-2).upper <= epsilon
             within = within or plan.delta(epsilon).upper <= delta
             held.law(within, f"{more} more steps have {found}, above {epsilon!r}")
         if found is not None and extra == 1 and plan is not None and plan.steps < 10**12:

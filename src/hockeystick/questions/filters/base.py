@@ -21,6 +21,7 @@ from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.costs import takers
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.band import MOST_ROWS
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 from hockeystick.values.exact import towards
@@ -29,7 +30,6 @@ from hockeystick.values.outward import html_table, six_digits
 SLACK = 1e-13
 """Relative slack for the roundings of a formula of a few operations, each with an error of at most some 1e-15."""
 
-MOST_ROWS = 20  # rows shown in a notebook
 ROW = 200  # longest row in characters
 
 Amounts = tuple[Fraction, ...]

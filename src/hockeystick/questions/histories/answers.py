@@ -1,8 +1,8 @@
 """One certified epsilon for each of many histories.
 
 A history is a sorted tuple of (noise multiplier, sample rate, steps), with each pair of noise and rate once. Its plan
-has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. Histories with sampled steps are answered together
-by ``questions/many.py``, those of unsampled steps alone one by one. An answer does not depend on the other
+has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. Histories with sampled steps are answered
+together by ``questions/many.py``, those of unsampled steps alone one by one. An answer does not depend on the other
 histories, their order or their number, to the last bit, so many machines give the same answers as one.
 """
 
@@ -157,6 +157,3 @@ def _refused(error: HockeystickError, number: int, reasons: list[str | None], st
     if stop:
         raise error
     reasons[number] = str(error)
-
-
-__all__ = ["Answers", "History", "answered", "answers", "canonical", "plan_of"]

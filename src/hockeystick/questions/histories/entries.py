@@ -201,6 +201,3 @@ def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Numbers]:
     """Return the sorted distinct values, and the place of each value among them; fast if there are few."""
     distinct = np.unique(values)
     return distinct, np.searchsorted(distinct, values)
-
-
-__all__ = ["DOMAINS", "Entries", "Grouped", "refusal", "sound"]

@@ -67,10 +67,9 @@ class Question:
             return f"delta at epsilon = {shortest(self.epsilon)}"
         if self.target is None:
             return f"epsilon{at}"
-        if not isinstance(self.target, Target):
-            return f"{self.free} for epsilon = {shortest(self.target)}{at}"
-        numbers = self.target.described().items()
-        return f"{self.free} for " + ", ".join(f"{key} = {shortest(value)}" for key, value in numbers)
+        if isinstance(self.target, Target):
+            return f"{self.free} for {self.target.said()}"
+        return f"{self.free} for epsilon = {shortest(self.target)}{at}"
 
 
 def question_of(

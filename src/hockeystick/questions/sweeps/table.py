@@ -20,6 +20,7 @@ from hockeystick.questions.sweeps.question import Question
 from hockeystick.questions.sweeps.rows import FAILED, REFUSED, Row
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
+from hockeystick.values.band import MOST_ROWS
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.files import write_text
 from hockeystick.values.late import found
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOISE, GRADIENTS = "noise_per_coordinate", "gradients"  # columns for the choice among points
-
-MOST_ROWS = 20  # rows shown in a notebook
 
 FRAMES = ("pandas", "polars")  # packages with data frames, in order of preference
 
