@@ -19,9 +19,6 @@ Build = Callable[[float], Plan]
 FOLLOWING = ("sample_rate", "steps_per_epoch", "last_batch_size")
 """Keys of sampling schemes that derive from batch size and dataset size, and change with the batch size."""
 
-COUNTS = ("steps", "epochs")
-"""Parameters that count the steps of one round."""
-
 NOISES = ("noise_multiplier", "scale")
 """Keys of mechanisms that scale their noise."""
 
@@ -379,7 +376,7 @@ def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
 
 
 def _reads(plan: Plan, name: str) -> bool:
-    if name in COUNTS:
+    if name in ("steps", "epochs"):
         return name == "epochs" and len(_with_epochs(plan)) == 1
     try:
         _read(plan, PARAMETERS[name])

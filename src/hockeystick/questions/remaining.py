@@ -14,9 +14,6 @@ from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import MAX_COUNT
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 
-EPOCHS, STEPS, ROUNDS = "epochs", "steps", "rounds"
-"""Units of the count: epochs if the plan has them, steps of sampled rounds, else rounds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
@@ -63,7 +60,8 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
     """
     target = Epsilon(epsilon, delta)
     one = _unit(plan, more)
-    unit = EPOCHS if one.epochs is not None else STEPS if one.steps == 1 and one.sampling != NoSampling() else ROUNDS
+    steps = "steps" if one.steps == 1 and one.sampling != NoSampling() else "rounds"
+    unit = "epochs" if one.epochs is not None else steps
 
     def extended(count: float) -> Plan:
         return plan.with_rounds([*plan.rounds, one * int(count)]) if count else plan

@@ -29,10 +29,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hockeystick.questions.filters.additive import GdpFilter, PureDpFilter, RdpFilter, ZcdpFilter
-from hockeystick.questions.filters.approximate import ApproximateDpFilter
+from hockeystick.questions.filters.approximate import ApproximateDpFilter, Odometer
 from hockeystick.questions.filters.base import PrivacyFilter
 from hockeystick.questions.filters.currency import CurrencyFilter
-from hockeystick.questions.filters.odometer import Odometer
 from hockeystick.values import domains
 from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError

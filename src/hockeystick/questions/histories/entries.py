@@ -155,13 +155,10 @@ class Entries:
 
     def _kinds_of(self, noise: Array, rate: Array) -> npt.NDArray[np.int32]:
         """Return the column of each pair of noise and rate."""
-        noises, first = _numbered(noise)
-        rates, second = _numbered(rate)
-        width = len(rates) + 1  # not 0 where there are no rows
-        pairs, place = _numbered(first * width + second)
-        said = zip(noises[pairs // width].tolist(), rates[pairs % width].tolist(), strict=True)
+        pairs, place = np.unique(noise + 1j * rate, return_inverse=True)  # complex numbers are pairs of doubles
         known = self._kinds
-        return np.array([known.setdefault(pair, len(known)) for pair in said], dtype=np.int32)[place]
+        columns = [known.setdefault((pair.real, pair.imag), len(known)) for pair in pairs.tolist()]
+        return np.array(columns, dtype=np.int32)[place]
 
     def _matrix(self) -> tuple[Numbers, Any]:
         """Return the users in order of first appearance, and the steps of each user (row) of each kind (column)."""
@@ -195,9 +192,3 @@ class Entries:
         read = (np.frombuffer(each, entries.dtype).tolist() for each in known)
         histories = [tuple(sorted((*kinds[kind], int(steps)) for kind, steps in each)) for each in read]
         return Grouped(users, history, histories, self._wrong)
-
-
-def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Numbers]:
-    """Return the sorted distinct values, and the place of each value among them; fast if there are few."""
-    distinct = np.unique(values)
-    return distinct, np.searchsorted(distinct, values)

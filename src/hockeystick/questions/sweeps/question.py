@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.questions.calibration import TOLERANCE
@@ -106,12 +106,11 @@ def question_of(
         raise InvalidInputError(
             "give either epsilon, to compute delta, or target, to calibrate; received both", "epsilon"
         )
-    asked = Question(gap=gap)
+    free, near = None, TOLERANCE if tolerance is None else tolerance
     if target is not None:
         free = FREE if parameter is None else named(parameter).name
-        wanted = TOLERANCE if tolerance is None else tolerance
-        near = domains.share(wanted, "tolerance", "relative tolerance on the parameter")
-        asked = replace(asked, target=_target(target), free=free, tolerance=near)
+        near = domains.share(near, "tolerance", "relative tolerance on the parameter")
+        target = _target(target)
     if isinstance(target, Target) or epsilon is not None:
         if has_delta or delta is not None:
             line = (
@@ -120,13 +119,13 @@ def question_of(
                 else "epsilon computes delta; leave delta out, or give target instead of epsilon to calibrate to it"
             )
             raise InvalidInputError(line, "delta")
-        at = None if epsilon is None else domains.epsilon(epsilon, "epsilon", "at which delta is computed")
-        return replace(asked, epsilon=at)
-    if has_delta:
-        if delta is not None:
-            raise InvalidInputError("delta is also in the grid; leave one of them out", "delta")
-        return asked
-    return replace(asked, delta=asked_delta(template, delta))
+        if epsilon is not None:
+            epsilon = domains.epsilon(epsilon, "epsilon", "at which delta is computed")
+    elif not has_delta:
+        delta = asked_delta(template, delta)
+    elif delta is not None:
+        raise InvalidInputError("delta is also in the grid; leave one of them out", "delta")
+    return Question(delta, epsilon, target, free, gap, near)
 
 
 def _target(given: object) -> float | Target:
