@@ -191,9 +191,9 @@ def test_several_kinds_are_all_answered_by_the_batch(monkeypatch: pytest.MonkeyP
         raise AssertionError("a plan was asked by itself")
 
     fifty = [hs.Round(hs.Gaussian(1 + kind / 50), hs.Poisson(0.01), 100) for kind in range(many.MOST_KINDS + 1)]
-    assert many.side_by_side(hs.Plan(fifty[1:]))
-    assert not many.side_by_side(hs.Plan(fifty))
-    assert not many.side_by_side(hs.Plan([fifty[0], hs.Round(hs.Laplace(1.0))]))
+    assert many.steps_of(hs.Plan(fifty[1:]))
+    assert not many.steps_of(hs.Plan(fifty))
+    assert not many.steps_of(hs.Plan([fifty[0], hs.Round(hs.Laplace(1.0))]))
     by_sizes = hs.Round(hs.Gaussian(1.0), hs.Poisson(batch_size=1, dataset_size=100), 50)
     assert many.steps_of(hs.Plan([fifty[0], by_sizes])) == ((1.0, 0.01, 150),)
     plans, delta = of_kinds(4, 30)
@@ -242,7 +242,7 @@ def test_rounds_that_take_every_record_are_laid_beside_the_sampled_ones(adjacenc
     sampled = [hs.Round(hs.Gaussian(2.0), hs.Poisson(0.01), 100), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1), 20)]
     whole = [hs.Round(hs.Gaussian(5.0), count=2), hs.Round(hs.Gaussian(9.0), hs.Poisson(1.0), 3)]
     plans = [hs.Plan([*sampled[:some], *whole[:most]], adjacency) for some in (1, 2) for most in (1, 2)]
-    assert all(many.side_by_side(plan) for plan in plans)
+    assert all(many.steps_of(plan) for plan in plans)
     found = hs.epsilons(plans, 1e-5)
     for at, plan in enumerate(plans):
         one = plan.epsilon(1e-5)

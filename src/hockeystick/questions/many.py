@@ -182,20 +182,11 @@ def _answered(
     )
 
 
-def side_by_side(plan: Plan) -> bool:
-    """Return True if the batch handles the plan; all others are computed one by one.
-
-    >>> from hockeystick import dp_sgd
-    >>> side_by_side(dp_sgd(1.0, sample_rate=0.01, steps=1000)), side_by_side(dp_sgd(1.0, sample_rate=1, steps=1))
-    (True, False)
-    """
-    return steps_of(plan) is not None
-
-
 def steps_of(plan: Plan) -> Steps | None:
-    """Return the kinds of a plan that the batch handles; ``None`` otherwise.
+    """Return the kinds of a plan that the batch handles; ``None`` for all others, which are computed one by one.
 
     >>> from hockeystick import dp_sgd
+    >>> steps_of(dp_sgd(1.0, sample_rate=1, steps=1))
     >>> steps_of(dp_sgd(2.0, 0.01, 300) + dp_sgd(1.0, 0.02, 500) + dp_sgd(2.0, 0.01, 100))
     ((1.0, 0.02, 500), (2.0, 0.01, 400))
     """

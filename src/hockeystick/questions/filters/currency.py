@@ -40,7 +40,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -244,20 +244,14 @@ def least_price(reference: Round, item: Round, left: int, share: float, adjacenc
     Raises:
         UnsupportedError: the round has no dominating pair in both orders.
     """
-    if left < 1 or any(mass >= share for mass in _infinite(item, adjacency)):
+    alone = (Composition([(item.pair(direction), item.count)]) for direction in adjacency.both)
+    if left < 1 or any(composed.infinite_mass_ends[1] >= share for composed in alone):
         return None
-
-    def suffices(price: int) -> bool:
-        return _suffices(reference, item, left, price, share, adjacency)
-
+    suffices = partial(_suffices, reference, item, left, share, adjacency)
     return bisect_left(range(left), True, key=suffices) if suffices(left) else None
 
 
-def _infinite(item: Round, adjacency: Adjacency) -> list[float]:
-    return [Composition([(item.pair(direction), item.count)]).infinite_mass_ends[1] for direction in adjacency.both]
-
-
-def _suffices(reference: Round, item: Round, left: int, price: int, share: float, adjacency: Adjacency) -> bool:
+def _suffices(reference: Round, item: Round, left: int, share: float, adjacency: Adjacency, price: int) -> bool:
     """Return True if the inequality is certified at a price, in both orders."""
     rest = [reference.changed(count=left - price)] if price < left else []
     for direction in dict.fromkeys(adjacency.both):

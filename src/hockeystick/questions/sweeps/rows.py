@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.calibration import calibrate
-from hockeystick.questions.many import deltas, epsilons, side_by_side
+from hockeystick.questions.many import deltas, epsilons, steps_of
 from hockeystick.questions.parameters import batch_of, named
 from hockeystick.questions.sweeps.grid import Grid, plan_at
 from hockeystick.questions.sweeps.question import Question
@@ -111,7 +111,7 @@ def place_of(grid: Grid, number: int) -> str:
 
 def _bounds(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
     """Return rows of the plans that the batch handles side by side; none if one of them is refused."""
-    those = {number: plan for number, plan in plans.items() if side_by_side(plan)}
+    those = {number: plan for number, plan in plans.items() if steps_of(plan) is not None}
     try:
         found = _asked(question, [grid.point(number) for number in those], list(those.values()))
     except HockeystickError:
