@@ -62,7 +62,8 @@ def test_chords_lie_above_the_curve_and_tangents_below(pair: DominatingPair, gap
     """Everywhere, not only at the knots."""
     knots = knots_of(pair, gap, -60.0)
     epsilon = np.linspace(-3.0, 3.0, 501)
-    truth = PrivacyCurve(pair).delta(epsilon)
+    p, q = PrivacyCurve(pair).above(epsilon)
+    truth = np.maximum(p + pair.infinite_mass - np.exp(epsilon) * q, 0.0)
     above, below = delta_of(law_above(pair, knots), epsilon), delta_of(law_below(pair, knots), epsilon)
     assert (above >= truth * (1 - 1e-11)).all()
     assert (below <= truth * (1 + 1e-11) + 1e-14).all()

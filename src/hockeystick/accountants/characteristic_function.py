@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, unseen_mass
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import estimated_delta, estimated_epsilon
@@ -172,9 +172,8 @@ def _laws(composition: Composition, index: int) -> Laws:
     losses, log_p = PrivacyCurve(pair).nodes
     log_q = log_p - losses
     keep = np.maximum(log_p, log_q) > LOG_LIGHT
-    atoms = pair.atoms
-    unseen = float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
-    return Laws(losses[keep], np.exp(log_p[keep]), np.exp(log_q[keep]), 1 - pair.infinite_mass, 1 - unseen, count)
+    totals = 1 - pair.infinite_mass, 1 - unseen_mass(pair)
+    return Laws(losses[keep], np.exp(log_p[keep]), np.exp(log_q[keep]), *totals, count)
 
 
 def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]:

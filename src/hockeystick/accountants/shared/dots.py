@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.shared.lattice import LatticeLaw
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, outcome_roundings, times_exp
 from hockeystick.numerics.hull import Lending
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
@@ -104,8 +104,8 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     if placed.alone:
         return placed.law(pair, knots, Side.ABOVE)
     p, p_error, q, q_error = cell_masses(curve, knots.losses)
-    lifted, wide = _times_exp(q, low), -math.expm1(-knots.gap)
-    doubt = p_error + _times_exp(q_error, low) + loss_slips(curve, knots.losses)[1:] * (p + lifted)
+    lifted, wide = times_exp(q, low), -math.expm1(-knots.gap)
+    doubt = p_error + times_exp(q_error, low) + loss_slips(curve, knots.losses)[1:] * (p + lifted)
     most = p + p_error
     right = np.clip((p - lifted + doubt) / wide, 0.0, most)
     mass = np.zeros(knots.n)
@@ -135,7 +135,7 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
     # atoms on knots are not merged
     p = np.maximum(p - placed.masses(placed.log_p, knots.n, Side.ABOVE) - p_error, 0.0)
     q = np.maximum(q - placed.masses(placed.log_q, knots.n, Side.BELOW), 0.0)
-    excess = p - _times_exp(q + q_error + LOST, at) * (1 + loss_slips(curve, at))
+    excess = p - times_exp(q + q_error + LOST, at) * (1 + loss_slips(curve, at))
     seen = excess > -np.expm1(knots.gap) * p  # otherwise it is only by rounding that the outcome is below the last knot
     p, excess = np.where(seen, p, 0.0), np.where(seen, excess, 0.0)
     around = np.concatenate([at[:1] - knots.gap, at, at[-1:] + knots.gap])
@@ -152,9 +152,7 @@ def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array,
     Each mass is a difference of tails, taken on the side where the tails are smaller.
     """
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
-    smooth = curve.pair.smooth
-    x = np.zeros_like(edges) if smooth is None else smooth.outcome(edges)
-    care = (ROUNDINGS + np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
+    care = (ROUNDINGS + outcome_roundings(curve.outcome(edges))) * UNIT_ROUNDOFF
     care = np.maximum(care[1:], care[:-1])
     out: list[Array] = []
     for above, below in ((p_above, p_below), (q_above, q_below)):
@@ -216,9 +214,3 @@ def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
 def _reach(knots: Knots) -> float:
     """Upper bound on all numbers from which knots are formed."""
     return abs(knots.first) + knots.gap * knots.n
-
-
-def _times_exp(q: Array, epsilon: Array) -> Array:
-    with np.errstate(divide="ignore", over="ignore"):
-        product: Array = np.exp(np.log(q) + epsilon)
-    return product

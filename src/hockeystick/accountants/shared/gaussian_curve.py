@@ -23,11 +23,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
+
+Array = npt.NDArray[np.float64]
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 """Minus the logarithm of the standard normal density at 0."""
@@ -112,13 +115,9 @@ def _integral(a: float, mu: float | None) -> Integral:
     low = max(0.0, -a - REACH)
     high = 2 * DEPTH / (a + math.sqrt(a * a + 2 * DEPTH)) if a > 0 else REACH - a
     growth = max(abs(a + low), abs(a + high)) + (0.0 if mu is None else 1 + mu)
-    panels = math.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES]))
-    unit, weights = rule(NODES)
-    edges = np.linspace(low, high, panels + 1)
-    half = 0.5 * np.diff(edges)[:, None]
-    x = (edges[:-1, None] + half * (1 + unit)).ravel()
+    x, weights = panel_nodes(low, high, growth)
     exponent = -x * (a + 0.5 * x) if a > 0 else -0.5 * np.square(a + x)
-    mass = (half * weights).ravel() * np.exp(exponent)
+    mass = weights * np.exp(exponent)
     share = np.ones_like(x) if mu is None else -np.expm1(-mu * x)
     envelope = np.ones_like(x) if mu is None else mu * (1 + x)
     # x errs by some roundings of itself, a + x by as many of |a| + x
@@ -129,3 +128,16 @@ def _integral(a: float, mu: float | None) -> Integral:
     depth = high * (a + 0.5 * high) if a > 0 else 0.5 * REACH**2
     outside = math.exp(-depth) / OUTER  # Mills' ratio, twice for a <= 0; a + high is at least 12.6
     return Integral(value, error, error + outside)
+
+
+def panel_nodes(low: float, high: float, growth: float) -> tuple[Array, Array]:
+    """Return nodes and weights of Gauss-Legendre rules on [low, high], for a density of this growth."""
+    unit, weights = rule(NODES)
+    edges = np.linspace(low, high, panel_count(low, high, growth) + 1)
+    half = 0.5 * np.diff(edges)[:, None]
+    return (edges[:-1, None] + half * (1 + unit)).ravel(), (half * weights).ravel()
+
+
+def panel_count(low: float, high: float, growth: float) -> int:
+    """Return the number of panels at which the rules are exact to double precision (``numerics/legendre.py``)."""
+    return math.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES]))

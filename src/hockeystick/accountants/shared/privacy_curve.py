@@ -13,25 +13,24 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.legendre import HALF_WIDTH, rule
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.accountants.shared.gaussian_curve import panel_count, panel_nodes
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-NODES = 16  # nodes of the Gauss-Legendre rule on each panel
 MAX_PANELS = 100_000  # largest number of panels over the densities of one round
 LOG_NEGLIGIBLE = -800.0  # log of the mass outside the range of the quadrature: the mass underflows
 
 
 @dataclass(frozen=True)
 class PrivacyCurve:
-    """Privacy curve and loss law of one round of a dominating pair, for arrays of losses or epsilons.
+    """Loss law of one round of a dominating pair, for arrays of losses.
 
     >>> from hockeystick.pairs.gaussian import GaussianPair
-    >>> curve = PrivacyCurve(GaussianPair(1.0))
-    >>> curve.delta(np.array([0.0, 1.0])).round(6).tolist()
+    >>> epsilon = np.array([0.0, 1.0])
+    >>> p, q = PrivacyCurve(GaussianPair(1.0)).above(epsilon)
+    >>> (p - times_exp(q, epsilon)).round(6).tolist()
     [0.382925, 0.126937]
 
     Raises:
@@ -52,7 +51,7 @@ class PrivacyCurve:
         """Return ``P(loss < L < inf)`` and ``Q(loss < L < inf)``, shape of ``loss``."""
         p, q = self._of_atoms(loss, above=True)
         if self.pair.smooth is not None:
-            masses = self.pair.smooth.masses(self.pair.smooth.outcome(loss))
+            masses = self.pair.smooth.masses(self.outcome(loss))
             p, q = p + masses.p_above, q + masses.q_above
         return p, q
 
@@ -60,24 +59,14 @@ class PrivacyCurve:
         """Return ``P(L <= loss)`` and ``Q(L <= loss)``, shape of ``loss``; Q may have mass at minus infinity."""
         p, q = self._of_atoms(loss, above=False)
         if self.pair.smooth is not None:
-            masses = self.pair.smooth.masses(self.pair.smooth.outcome(loss))
+            masses = self.pair.smooth.masses(self.outcome(loss))
             p, q = p + masses.p_below, q + masses.q_below
         return p, q
 
-    def delta(self, epsilon: Array) -> Array:
-        """Return delta at each epsilon (of either sign), to within :meth:`delta_error`."""
-        p, q = self.above(epsilon)
-        return np.maximum(p + self.pair.infinite_mass - _times_exp(q, epsilon), 0.0)
-
-    def delta_error(self, epsilon: Array) -> Array:
-        """Return a bound on the error of :meth:`delta`.
-
-        It covers some dozens of roundings of both masses, and one more for each atom.
-        """
-        p, q = self.above(epsilon)
-        far = np.square(np.minimum(np.abs(self._outcome(epsilon)), 40.0))
-        size = (32 + len(self.pair.atoms.loss) + far + np.abs(epsilon)) * UNIT_ROUNDOFF
-        return size * (p + self.pair.infinite_mass + _times_exp(q, epsilon))
+    def outcome(self, loss: Array) -> Array:
+        """Return the outcome of the smooth part at each loss; 0 if there is no smooth part."""
+        smooth = self.pair.smooth
+        return np.zeros_like(loss) if smooth is None else smooth.outcome(loss)
 
     @cached_property
     def nodes(self) -> tuple[Array, Array]:
@@ -93,15 +82,11 @@ class PrivacyCurve:
         if smooth is not None:
             low, high = smooth.support(LOG_NEGLIGIBLE)
             growth = float(smooth.growth(np.array([low, high])).max())
-            panels = int(np.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES])))
-            if panels > MAX_PANELS:
+            if panel_count(low, high, growth) > MAX_PANELS:
                 raise NotApplicableError("the densities of one round would need too many nodes of quadrature")
-            edges = np.linspace(low, high, panels + 1)
-            unit, weight = rule(NODES)
-            half = 0.5 * np.diff(edges)[:, None]
-            x = (edges[:-1, None] + half * (1 + unit)).ravel()
+            x, weight = panel_nodes(low, high, growth)
             losses.append(smooth.loss(x))
-            weights.append(smooth.log_p(x) + np.log(half * weight).ravel())
+            weights.append(smooth.log_p(x) + np.log(weight))
         return np.concatenate(losses), np.concatenate(weights)
 
     def _of_atoms(self, loss: Array, above: bool) -> tuple[Array, Array]:
@@ -116,13 +101,21 @@ class PrivacyCurve:
             masses.append(sums[first])
         return masses[0], masses[1]
 
-    def _outcome(self, loss: Array) -> Array:
-        smooth = self.pair.smooth
-        return np.zeros_like(loss) if smooth is None else smooth.outcome(loss)
+
+def unseen_mass(pair: DominatingPair) -> float:
+    """Return the Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
+    atoms = pair.atoms
+    return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
 
 
-def _times_exp(q: Array, epsilon: Array) -> Array:
-    """``q e^epsilon``; 0 where q is 0."""
+def outcome_roundings(x: Array) -> Array:
+    """Return the number of roundings of a distribution function that the outcome x causes: its square, at most 1600."""
+    roundings: Array = np.square(np.minimum(np.abs(x), 40.0))
+    return roundings
+
+
+def times_exp(q: Array, epsilon: Array) -> Array:
+    """Return ``q e^epsilon``; 0 where q is 0."""
     with np.errstate(divide="ignore", over="ignore"):
         product: Array = np.exp(np.log(q) + epsilon)
     return product

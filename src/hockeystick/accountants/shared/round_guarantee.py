@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import UpperBoundAccountant
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, outcome_roundings, times_exp, unseen_mass
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.decimals import decimal
@@ -74,7 +74,7 @@ class RoundGuarantee:
             top = next_up(top) if decimal(top) < exact else top
         if not self.mutual:
             return max(top, 0.0)
-        mirrored = top if low == -high else -low + rounding_of(low) if self._bounded_below else math.inf
+        mirrored = top if low == -high else -low + rounding_of(low) if low > -math.inf else math.inf
         return max(top, mirrored, 0.0)
 
     @cached_property
@@ -82,7 +82,7 @@ class RoundGuarantee:
         """Mass at infinite loss, below which no epsilon brings delta."""
         mass = self.pair.infinite_mass
         if self.mutual:
-            mass = max(mass, self._lost_mass)
+            mass = max(mass, unseen_mass(self.pair))
         return mass * (1 + RELATIVE) + 4 * TINY if mass else 0.0
 
     def delta(self, epsilon: Array) -> Array:
@@ -90,10 +90,10 @@ class RoundGuarantee:
         slack = 16 * UNIT_ROUNDOFF * epsilon + (self.pair.supremum_error if self.pair.loss_range[1] < math.inf else 0.0)
         at = epsilon - slack
         curve = PrivacyCurve(self.pair)
-        delta = _rounded_up(curve.above(at), at, self._outcome(at), self.pair.infinite_mass)
+        delta = _rounded_up(curve.above(at), at, curve.outcome(at), self.pair.infinite_mass)
         if self.mutual:
             p, q = curve.below(-at)
-            delta = np.maximum(delta, _rounded_up((q, p), at, self._outcome(-at), 0.0))
+            delta = np.maximum(delta, _rounded_up((q, p), at, curve.outcome(-at), 0.0))
         if self.edge < math.inf:  # the threshold of an almost constant loss may lie anywhere
             delta = delta + (epsilon > self.edge * (1 - FLAT)) * (64 * UNIT_ROUNDOFF * self.edge)
         inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LEAST, 1.0)
@@ -144,20 +144,6 @@ class RoundGuarantee:
     def _known_tables(self) -> dict[tuple[float, int], tuple[Array, Array]]:
         return {}
 
-    @property
-    def _lost_mass(self) -> float:
-        """Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
-        atoms = self.pair.atoms
-        return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
-
-    @property
-    def _bounded_below(self) -> bool:
-        return self.pair.loss_range[0] > -math.inf
-
-    def _outcome(self, loss: Array) -> Array:
-        smooth = self.pair.smooth
-        return np.zeros_like(loss) if smooth is None else smooth.outcome(loss)
-
 
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
     """``p - e^epsilon q`` plus its rounding error, from the masses above a loss (``privacy_curve.py``).
@@ -165,9 +151,8 @@ def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite:
     A loss slightly different from epsilon makes the result too small only by the square of the difference.
     """
     p, q = masses
-    with np.errstate(divide="ignore", over="ignore"):
-        lifted = np.exp(np.log(q) + epsilon)
-    roundings = (32 + np.square(np.minimum(np.abs(x), 40.0)) + np.abs(epsilon)) * UNIT_ROUNDOFF
+    lifted = times_exp(q, epsilon)
+    roundings = (32 + outcome_roundings(x) + np.abs(epsilon)) * UNIT_ROUNDOFF
     difference: Array = np.maximum(p + infinite - lifted, 0.0) + roundings * (p + infinite + lifted)
     return difference
 

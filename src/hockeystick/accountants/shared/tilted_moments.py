@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.accountants.shared.privacy_curve import outcome_roundings
 from hockeystick.accountants.shared.tilted import Cumulants
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
@@ -135,7 +136,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
         return total * (1 + RELATIVE_SLACK)
     x = np.linspace(*smooth.support(LOG_TAIL), CELLS + 1)
     masses = smooth.masses(x)
-    doubt = (64 + 4 * np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
+    doubt = (64 + 4 * outcome_roundings(x)) * UNIT_ROUNDOFF
     below = np.diff(masses.p_below) + (masses.p_below * doubt)[1:] + (masses.p_below * doubt)[:-1]
     above = -np.diff(masses.p_above) + (masses.p_above * doubt)[1:] + (masses.p_above * doubt)[:-1]
     mass = np.minimum(np.maximum(below, 0.0), np.maximum(above, 0.0)) + UNDERFLOW
