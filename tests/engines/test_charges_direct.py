@@ -244,10 +244,13 @@ def test_the_logarithm_of_mass_at_infinity_is_rounded_up(monkeypatch: pytest.Mon
     for i in range(1, 60):
         mass = 10.0 ** -(5 * i) / 3
         composition = SimpleNamespace(
-            infinite_mass_ends=(mass, mass), largest_loss=None, tells_all=False, rounds=((None, 1),)
+            infinite_mass_ends=(mass, mass),
+            largest_loss=None,
+            tells_all=False,
+            rounds=((SimpleNamespace(seconds=0.0), 1),),
         )
         if way == "rdp":
-            monkeypatch.setattr(rdp, "renyi_log_delta", lambda *_: nothing)
+            monkeypatch.setattr(rdp, "log_delta_by", lambda *_, **__: nothing)
             found = rdp.RdpAccountant()._log_delta(cast(Any, composition), 1.0).value
         else:
             monkeypatch.setattr(zcdp, "log_delta_by", lambda *_: nothing)

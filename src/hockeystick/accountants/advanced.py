@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
 from hockeystick.accountants.shared.round_guarantee import CARE, LEAST, Kinds, SplitAccountant
 
@@ -35,8 +34,8 @@ from hockeystick.accountants.shared.round_guarantee import CARE, LEAST, Kinds, S
 class AdvancedAccountant(SplitAccountant):
     """Advanced composition of per-round guarantees."""
 
-    name: ClassVar[str] = "advanced"
-    summary: ClassVar[str] = "upper bound: advanced composition of per-round (epsilon, delta)"
+    name = "advanced"
+    summary = "upper bound: advanced composition of per-round (epsilon, delta)"
 
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
         """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``.

@@ -8,16 +8,13 @@ than requested, or has no finite end, the result gives the reason.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from hockeystick.accountants.by_engine import CertifiedAccountant
-from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.engines.auto import AutoEngine
 
 
 class AutoAccountant(CertifiedAccountant):
     """Accountant that chooses among this library's certified engines."""
 
-    name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "certified: the tightest sound route for the plan (the default)"
-    engine: ClassVar[EngineFactory] = AutoEngine
+    name = "auto"
+    summary = "certified: the tightest sound route for the plan (the default)"
+    engine = AutoEngine

@@ -14,7 +14,7 @@ times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split
@@ -34,8 +34,8 @@ class Guaranteed(NamedTuple):
 class BasicAccountant(UpperBoundAccountant[Guaranteed]):
     """Sums of per-round epsilons and deltas."""
 
-    name: ClassVar[str] = "basic"
-    summary: ClassVar[str] = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
+    name = "basic"
+    summary = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Guaranteed]]:
         """Return the rounds of each direction. Gaussians are not folded into one: that would use another theorem."""

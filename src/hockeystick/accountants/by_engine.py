@@ -20,9 +20,9 @@ class CertifiedAccountant(Accountant):
     """
 
     engine: ClassVar[EngineFactory]
-    below: ClassVar[bool] = True
-    most_rounds: ClassVar[int] = domains.MAX_COUNT
-    least_delta: ClassVar[float] = domains.LEAST_DELTA
+    below = True
+    most_rounds = domains.MAX_COUNT
+    least_delta = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return epsilon, with a relative width of at most ``gap`` unless the result has a reason."""

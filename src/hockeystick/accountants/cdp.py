@@ -27,7 +27,7 @@ amplification, as for ``zcdp``. For Gaussian noise alone ``cdp`` and ``zcdp`` ag
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class Concentrated(NamedTuple):
 class CdpAccountant(MomentAccountant):
     """Sums of mu and of tau^2, converted at the best order."""
 
-    name: ClassVar[str] = "cdp"
-    summary: ClassVar[str] = "upper bound: concentrated DP (mu, tau), subgaussian losses; sampling helps little"
+    name = "cdp"
+    summary = "upper bound: concentrated DP (mu, tau), subgaussian losses; sampling helps little"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
         """Return the composition of each direction."""

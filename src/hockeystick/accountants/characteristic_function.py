@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, unseen_ma
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import estimated_delta, estimated_epsilon
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.roots import root
@@ -40,7 +41,6 @@ from hockeystick.pairs import Composition
 from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
-Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 LOG_DEAD = math.log(1e-15)  # log |phi| below which it is negligible, about the rounding of a sum of masses
@@ -65,8 +65,8 @@ SAME = 1e-12  # relative difference within which distances on a lattice are equa
 class CharacteristicFunctionAccountant(PublishedAccountant):
     """Delta as the difference of two distribution functions in each direction; the maximum is taken last."""
 
-    name: ClassVar[str] = "characteristic-function"
-    summary: ClassVar[str] = "estimate: distribution functions by quadrature of characteristic functions"
+    name = "characteristic-function"
+    summary = "estimate: distribution functions by quadrature of characteristic functions"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the epsilon at which the difference of the distribution functions is delta."""

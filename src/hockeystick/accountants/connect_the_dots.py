@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
@@ -73,9 +73,9 @@ class ConnectTheDotsAccountant(BracketAccountant):
 
     interval: Annotated[float | None, domains.POSITIVE.of("step of the lattice of losses")] = None
 
-    name: ClassVar[str] = "connect-the-dots"
-    summary: ClassVar[str] = "certified: chords and tangents of the privacy curve on a lattice, composed by FFT"
-    lean: ClassVar[float] = 1 / 3
+    name = "connect-the-dots"
+    summary = "certified: chords and tangents of the privacy curve on a lattice, composed by FFT"
+    lean = 1 / 3
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Return epsilons at which the lower law's delta exceeds the target, and the upper law's delta does not."""

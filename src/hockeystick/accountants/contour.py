@@ -9,18 +9,13 @@ sampling rate, or few Laplace rounds (whose atoms ``auto`` handles separately).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from hockeystick.accountants.by_engine import CertifiedAccountant
-from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.engines.contour.engine import ContourEngine
 
 
 class ContourAccountant(CertifiedAccountant):
     """Trapezoid rule on the saddle-point contour, with all remainders bounded."""
 
-    name: ClassVar[str] = "contour"
-    summary: ClassVar[str] = (
-        "certified: saddle-point contour with bounded remainders; the cost does not grow with the rounds"
-    )
-    engine: ClassVar[EngineFactory] = ContourEngine
+    name = "contour"
+    summary = "certified: saddle-point contour with bounded remainders; the cost does not grow with the rounds"
+    engine = ContourEngine

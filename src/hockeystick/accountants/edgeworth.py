@@ -27,22 +27,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 EFFORT = 1.6  # time for a kind of sampled rounds (four milliseconds), relative to the time for its moments
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
@@ -70,8 +68,8 @@ class EdgeworthAccountant(PublishedAccountant):
 
     order: Annotated[int, domains.whole_numbers(0, 3).of("number of corrections to the normal distribution")] = 2
 
-    name: ClassVar[str] = "edgeworth"
-    summary: ClassVar[str] = "estimate: the central limit theorem with corrections from cumulants"
+    name = "edgeworth"
+    summary = "estimate: the central limit theorem with corrections from cumulants"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the smallest epsilon at which the estimate of delta falls to the target."""

@@ -28,22 +28,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.prv import DOMAINS, HOEFFDING, CouplingAccountant, Rounding
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, infinite_mass, points_of, window_of
 from hockeystick.accountants.shared.rounded import deviation
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.lattice import Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
 
 STAGES = domains.Domain(
     "a whole number from 1 to 40",
@@ -104,8 +102,8 @@ class EvolvingAccountant(CouplingAccountant):
 
     stages: Annotated[int, STAGES] = 2
 
-    name: ClassVar[str] = "evolving"
-    summary: ClassVar[str] = "certified: mean-preserving rounding to successively wider lattices, +- eps_error"
+    name = "evolving"
+    summary = "certified: mean-preserving rounding to successively wider lattices, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
         """Return the laws after all stages; refuse a delta below the rounding error of their transforms."""

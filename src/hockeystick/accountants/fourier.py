@@ -31,10 +31,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.density_bounds import between
@@ -53,6 +52,7 @@ from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.lattice import Tail
 from hockeystick.numerics.meet import lower_end, upper_end
@@ -62,8 +62,6 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
 
 POINTS = (1 << 16, 1 << 20)  # least and largest number of points chosen automatically
 DENSE = 1 << 22  # number of points with ``errors``: the errors of densities fall as the square of the step
@@ -99,8 +97,8 @@ class FourierAccountant(PublishedAccountant):
     ] = 0
     start: Annotated[float, domains.AT_LEAST_ZERO.of("starting epsilon of Newton's iteration")] = 0.0
 
-    name: ClassVar[str] = "fourier"
-    summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
+    name = "fourier"
+    summary = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
         """Return the epsilons at which the deltas of the two compositions equal the target."""
@@ -149,7 +147,7 @@ class FourierAccountant(PublishedAccountant):
         least, most = (math.log(delta) for delta in deltas)
         found = self.ends(composition, SHARE * deltas[0])
         lower, upper = found.epsilon(most, least)
-        if (self.errors and found.noise >= 0.5 * deltas[0]) or math.isinf(upper):
+        if math.isinf(upper):
             raise NotApplicableError(
                 "the rounding of the transform, the window and the grid have errors too large for a delta of "
                 f"{deltas[0]:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
@@ -270,11 +268,6 @@ class WithErrors:
             below, above = max(below, terms + noise), max(above, terms + noise)
         return cls(composed, below, above)
 
-    @property
-    def noise(self) -> float:
-        """Bound on the amount by which delta is too small."""
-        return self.above
-
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
         """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""
         lower = (self.composed.delta(low)[0] - self.below) * (1 - SUMMED)
@@ -282,7 +275,12 @@ class WithErrors:
         return _log(lower), _log(upper)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of epsilon at log delta ``low``, and the upper end, maybe infinite, at ``high``."""
+        """Return the lower end of epsilon at log delta ``low``, and the upper end, maybe infinite, at ``high``.
+
+        The upper end is infinite if the errors are half of delta or more.
+        """
+        if self.above >= 0.5 * math.exp(high):
+            return 0.0, math.inf
         top = float(self.composed.losses[-1])
         upper = upper_end(lambda at: self.log_delta(at, at)[1], high, 0.5 * top, 1 / top, PRECISION)
         lower = lower_end(lambda at: self.log_delta(at, at)[0], low, min(upper, top), 1 / top, PRECISION)

@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
+from hockeystick.accountants.shared.normal_form import BERRY_ESSEEN
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import NO_EPSILON
@@ -49,15 +50,23 @@ CHI_SQUARED_OVERFLOWS = (
 )
 """Reason for refusing a plan whose rounds have too large a chi-squared divergence."""
 
-BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 
+class Moments(NamedTuple):
+    """Moments of finite losses, which add up over rounds.
 
-class Limit(NamedTuple):
-    """Contribution of a round to ``E_P L - E_Q L``, to ``Var_P L``, and to ``E_P |L - E_P L|^3``."""
+    Attributes:
+        mean: ``E_P L``.
+        square: ``Var_P L``.
+        third: ``E_P |L - E_P L|^3``.
+        apart: part in the numerator of mu, ``E_P L - E_Q L``; that of a sampled round is its mu^2.
+        variance: part in the variance under the root, ``Var_P L``; that of a sampled round is its mu^2.
+    """
 
+    mean: float
+    square: float
+    third: float
     apart: float
     variance: float
-    third: float
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,8 @@ class GdpAccountant(PublishedAccountant):
         int, domains.whole_numbers(0, 1).of("1 for the normal distribution with the losses' own mean and variance")
     ] = 0
 
-    name: ClassVar[str] = "gdp"
-    summary: ClassVar[str] = "certified for unsampled Gaussian rounds, otherwise an estimate: the central limit theorem"
+    name = "gdp"
+    summary = "certified for unsampled Gaussian rounds, otherwise an estimate: the central limit theorem"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
         """Return epsilon on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
@@ -86,8 +95,8 @@ class GdpAccountant(PublishedAccountant):
                 return without_lower(directions, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
             ends = epsilon_ends((math.log(delta), math.log(delta)), mu) if mu > 0 else (0.0, 0.0)
             return without_lower(directions, epsilon_interval(self.name, direction, ends))
-        ask = _normal_epsilon if self.own_moments else _epsilon
-        asked = [(ask(composition, delta), direction, composition) for direction, composition in found]
+        limit = NormalLaw if self.own_moments else GaussianExperiment
+        asked = [(_epsilon(limit.of(each), each.infinite_mass, delta), direction, each) for direction, each in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
         doubt = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
         return Estimate(value, self.name, direction.value, doubt)
@@ -100,8 +109,11 @@ class GdpAccountant(PublishedAccountant):
             direction, mu = exact
             log_ends = log_delta_ends(epsilon, mu) if mu > 0 else (-math.inf, -math.inf)
             return without_lower(directions, delta_interval(self.name, direction, log_ends))
-        ask = _normal_log_delta if self.own_moments else _log_delta
-        asked = [(ask(composition, epsilon), direction, composition) for direction, composition in found]
+        limit = NormalLaw if self.own_moments else GaussianExperiment
+        asked = [
+            (_log_delta(limit.of(each).log_delta(epsilon), each.infinite_mass), direction, each)
+            for direction, each in found
+        ]
         log_value, direction, composition = max(asked, key=lambda item: item[0])
         value = math.exp(log_value)
         reason = _doubt(composition, value)
@@ -120,42 +132,112 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
     return max(found, key=lambda item: item[1])
 
 
-def limit_mu(composition: Composition) -> float:
-    """Return mu of the central limit; 0 if all losses are 0.
+class GaussianExperiment(NamedTuple):
+    """Central limit of Dong, Roth, Su: one Gaussian experiment; mu is 0 if all losses are 0."""
 
-    Raises:
-        NotApplicableError: the variances of the losses overflow.
-    """
-    parts = [(_limit(pair), count) for pair, count in composition.rounds]
-    variance = math.fsum(count * part.variance for part, count in parts)
-    if not variance < math.inf:
-        raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
-    return math.fsum(count * part.apart for part, count in parts) / math.sqrt(variance) if variance > 0 else 0.0
+    mu: float
+
+    @classmethod
+    def of(cls, composition: Composition) -> GaussianExperiment:
+        """Return the limit of a composition."""
+        total = moments(composition)
+        deviation = math.sqrt(_finite(total.variance))
+        return cls(total.apart / deviation if deviation > 0 else 0.0)
+
+    @property
+    def constant(self) -> bool:
+        """True if the loss is constant."""
+        return self.mu == 0
+
+    def epsilon(self, log_delta: float) -> float:
+        """Return epsilon at the logarithm of delta."""
+        return epsilon_ends((log_delta, log_delta), self.mu)[1] if self.mu > 0 else 0.0
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the logarithm of delta."""
+        return log_delta_ends(epsilon, self.mu)[1] if self.mu > 0 else -math.inf
 
 
-def _limit(pair: DominatingPair) -> Limit:
+class NormalLaw(NamedTuple):
+    """Central limit of Sommer, Meiser, Mohammadi: the normal law with the mean and variance of the sum of losses."""
+
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, composition: Composition) -> NormalLaw:
+        """Return the limit of a composition."""
+        total = moments(composition)
+        return cls(total.mean, _finite(total.square))
+
+    @property
+    def constant(self) -> bool:
+        """True if the loss is constant."""
+        return self.variance == 0
+
+    def epsilon(self, log_delta: float) -> float:
+        """Return epsilon at the logarithm of delta."""
+        if self.constant:
+            return max(self.mean, 0.0)
+        if self.log_delta(0.0) <= log_delta:
+            return 0.0
+        high = abs(self.mean) + math.sqrt(self.variance)
+        while self.log_delta(high) > log_delta:
+            high *= 2
+        return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=2e-12, rtol=2**-50)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the logarithm of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
+        from scipy.special import log_ndtr
+
+        above = self.mean - epsilon
+        if self.constant:
+            return math.log(-math.expm1(-above)) if above > 0 else -math.inf
+        deviation = math.sqrt(self.variance)
+        first = float(log_ndtr(above / deviation))
+        second = self.variance / 2 - above + float(log_ndtr((above - self.variance) / deviation))
+        return min(first + math.log(-math.expm1(second - first)), 0.0) if second < first else -math.inf
+
+
+def moments(composition: Composition) -> Moments:
+    """Return the moments of the sum of all losses, given that they are finite."""
+    parts = [(_moments(pair), count) for pair, count in composition.rounds]
+    return Moments(*(math.fsum(count * part[i] for part, count in parts) for i in range(len(Moments._fields))))
+
+
+def _moments(pair: DominatingPair) -> Moments:
     """Moments of one round, given that its loss is finite."""
     if pair.gdp_mu is not None:
-        return Limit(pair.gdp_mu**2, pair.gdp_mu**2, 0.0)
+        square = pair.gdp_mu**2
+        return Moments(square / 2, square, 0.0, square, square)
     loss, log_p = PrivacyCurve(pair).nodes
     p, q = np.exp(log_p), np.exp(log_p - loss)
     p, q = p / p.sum(), q / q.sum()
     mean = float((p * loss).sum())
     off = np.abs(loss - mean)
-    third = float((p * off**3).sum())
+    square, third = (float((p * off**power).sum()) for power in (2, 3))
     if pair.limit_variance is not None:
-        return Limit(pair.limit_variance, pair.limit_variance, third)
-    return Limit(mean - float((q * loss).sum()), float((p * off**2).sum()), third)
+        return Moments(mean, square, third, pair.limit_variance, pair.limit_variance)
+    return Moments(mean, square, third, mean - float((q * loss).sum()), square)
+
+
+def _finite(variance: float) -> float:
+    """The variance.
+
+    Raises:
+        NotApplicableError: it overflows.
+    """
+    if not variance < math.inf:
+        raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
+    return variance
 
 
 def _doubt(composition: Composition, delta: float) -> str | None:
     """Note with a bound on the distance between the distribution functions of the loss and of the normal limit."""
-    parts = [(_limit(pair), count) for pair, count in composition.rounds]
-    variance = math.fsum(count * part.variance for part, count in parts)
-    if variance == 0:
+    total = moments(composition)
+    if total.variance == 0:
         return None
-    third = math.fsum(count * part.third for part, count in parts)
-    log_error = math.log(BERRY_ESSEEN * third) - 1.5 * math.log(variance) if third > 0 else -math.inf
+    log_error = math.log(BERRY_ESSEEN * total.third) - 1.5 * math.log(total.variance) if total.third > 0 else -math.inf
     error = math.exp(min(log_error, 0.0))  # two distribution functions differ by at most 1
     return (
         "the estimate is a limit for many rounds; for this number of rounds its tails are known only to within "
@@ -163,72 +245,13 @@ def _doubt(composition: Composition, delta: float) -> str | None:
     )
 
 
-def _epsilon(composition: Composition, delta: float) -> float:
-    mu, lost = limit_mu(composition), composition.infinite_mass
-    if delta < lost or (delta <= lost and mu > 0):
+def _epsilon(limit: GaussianExperiment | NormalLaw, lost: float, delta: float) -> float:
+    """Epsilon at delta, of which the mass at infinite loss counts in full."""
+    if delta < lost or (delta <= lost and not limit.constant):
         return math.inf
-    if mu == 0:
-        return 0.0
-    log_delta = math.log((delta - lost) / (1 - lost))
-    return epsilon_ends((log_delta, log_delta), mu)[1]
+    return limit.epsilon(math.log((delta - lost) / (1 - lost)) if delta > lost else -math.inf)
 
 
-def _log_delta(composition: Composition, epsilon: float) -> float:
-    mu, lost = limit_mu(composition), composition.infinite_mass
-    finite = log_delta_ends(epsilon, mu)[1] if mu > 0 else -math.inf
+def _log_delta(finite: float, lost: float) -> float:
+    """Logarithm of delta: that of the finite losses, and the mass at infinite loss in full."""
     return finite if lost == 0 else math.log(lost + (1 - lost) * math.exp(finite))
-
-
-def _own_moments(composition: Composition) -> tuple[float, float]:
-    """Mean and variance of the sum of the finite losses.
-
-    Raises:
-        NotApplicableError: they overflow.
-    """
-    mean = variance = 0.0
-    for pair, count in composition.rounds:
-        if pair.gdp_mu is not None:
-            mean, variance = mean + count * pair.gdp_mu**2 / 2, variance + count * pair.gdp_mu**2
-            continue
-        loss, log_p = PrivacyCurve(pair).nodes
-        p = np.exp(log_p)
-        p = p / p.sum()
-        own = float((p * loss).sum())
-        mean, variance = mean + count * own, variance + count * float((p * np.square(loss - own)).sum())
-    if not variance < math.inf:
-        raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
-    return mean, variance
-
-
-def _normal_delta(epsilon: float, mean: float, variance: float) -> float:
-    """Logarithm of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
-    from scipy.special import log_ndtr
-
-    if variance == 0:
-        return math.log(-math.expm1(epsilon - mean)) if mean > epsilon else -math.inf
-    deviation = math.sqrt(variance)
-    first = float(log_ndtr((mean - epsilon) / deviation))
-    second = epsilon - mean + variance / 2 + float(log_ndtr((mean - epsilon - variance) / deviation))
-    return min(first + math.log(-math.expm1(second - first)), 0.0) if second < first else -math.inf
-
-
-def _normal_log_delta(composition: Composition, epsilon: float) -> float:
-    finite, lost = _normal_delta(epsilon, *_own_moments(composition)), composition.infinite_mass
-    return finite if lost == 0 else math.log(lost + (1 - lost) * math.exp(finite))
-
-
-def _normal_epsilon(composition: Composition, delta: float) -> float:
-    (mean, variance), lost = _own_moments(composition), composition.infinite_mass
-    if delta < lost or (delta <= lost and variance > 0):
-        return math.inf
-    if variance == 0:
-        return max(mean, 0.0)
-    target = math.log((delta - lost) / (1 - lost))
-    if _normal_delta(0.0, mean, variance) <= target:
-        return 0.0
-    high = abs(mean) + math.sqrt(variance)
-    while _normal_delta(high, mean, variance) > target:
-        high *= 2
-    return root(
-        lambda epsilon: max(_normal_delta(epsilon, mean, variance), -1e4) - target, 0.0, high, xtol=2e-12, rtol=2**-50
-    )

@@ -10,10 +10,7 @@ reason.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from hockeystick.accountants.by_engine import CertifiedAccountant
-from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.values import domains
 
@@ -21,10 +18,8 @@ from hockeystick.values import domains
 class GridAccountant(CertifiedAccountant):
     """Two-sided connect-the-dots on a tilted grid of losses."""
 
-    name: ClassVar[str] = "grid"
-    summary: ClassVar[str] = (
-        "certified: two-sided connect-the-dots on a grid of losses, with a step chosen from the error bound"
-    )
-    engine: ClassVar[EngineFactory] = GridEngine
-    most_rounds: ClassVar[int] = domains.OTHER_MAX_COUNT
-    least_delta: ClassVar[float] = domains.OTHER_LEAST_DELTA
+    name = "grid"
+    summary = "certified: two-sided connect-the-dots on a grid of losses, with a step chosen from the error bound"
+    engine = GridEngine
+    most_rounds = domains.OTHER_MAX_COUNT
+    least_delta = domains.OTHER_LEAST_DELTA

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.accountants.shared.round_guarantee import CARE, Kinds, SplitAccountant
 from hockeystick.accountants.shared.worst_case_law import (
@@ -47,9 +47,8 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # largest numbers of points of the exact law, of terms of the rounded: seconds
-MAX_WIDTH = 500_000  # largest binomial law, in points, for which the share of the slack is searched
-STANDARD_DEVIATIONS = 80  # approximate span of such a law
 MAX_SEARCHED = 20_000  # largest exact law, in points, for which the share of the slack is searched with 25 epsilons
+MOST_SEARCHED = 39_062_500  # the same for the rounds of one kind: 500,000 points at 80 standard deviations
 NOT_SEARCHED = "half of delta is used as slack, because optimising the share would take too long with so many rounds"
 """Note on a bound whose share of delta was not searched."""
 
@@ -67,10 +66,8 @@ class OptimalAccountant(SplitAccountant):
 
     error: Annotated[float, domains.POSITIVE.of("absolute error of epsilon if many epsilons differ")] = 1e-3
 
-    name: ClassVar[str] = "optimal"
-    summary: ClassVar[str] = (
-        "certified for black boxes, otherwise an upper bound: optimal composition of (epsilon, delta)"
-    )
+    name = "optimal"
+    summary = "certified for black boxes, otherwise an upper bound: optimal composition of (epsilon, delta)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
         """Return epsilon from the exact curve if there is one, else the bound at the best split of delta."""
@@ -94,8 +91,8 @@ class OptimalAccountant(SplitAccountant):
 
     def searchable(self, kinds: Kinds) -> bool:
         """Return True if laws are small enough to be composed some dozens of times."""
-        widest = STANDARD_DEVIATIONS * math.sqrt(max((count for _, count in kinds), default=0))
-        return widest <= MAX_WIDTH and exact_points([(0.0, count) for _, count in kinds]) <= MAX_SEARCHED
+        points = exact_points([(0.0, count) for _, count in kinds])
+        return points <= MAX_SEARCHED and all(count <= MOST_SEARCHED for _, count in kinds)
 
     def looseness(self, directions: Directions) -> str | None:
         """Return a note if the share of the slack was not searched."""
@@ -124,7 +121,7 @@ class OptimalAccountant(SplitAccountant):
         low = high = 0.0
         if boxes and epsilon < edge[1]:
             lower, upper = self._laws(boxes, FLOOR)
-            low, high = lower.delta(epsilon)[0], upper.delta(epsilon)[1]
+            low, high = lower.below(epsilon), upper.above(epsilon)
         low, high = (least + (1 - most) * low) * (1 - CARE), (most + (1 - least) * high) * (1 + CARE)
         below = math.log(low) - CARE * (1 - math.log(low)) if low > 0 else -math.inf
         above = math.log(high) + CARE * (1 - math.log(high)) if high > 0 else -math.inf
@@ -133,14 +130,9 @@ class OptimalAccountant(SplitAccountant):
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
         """Return a lower and an upper composed law, which are equal if no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
-            law = _exact_law(boxes, floor)
+            laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
+            law = WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
             return law, law
-        step = self._step(boxes)
-        size = math.fsum(count * (epsilon + 2 * step) for epsilon, count in boxes)
-        down, up = (WorstCase([rounded_law(boxes, step, side)], size) for side in (Side.BELOW, Side.ABOVE))
-        return down, up
-
-    def _step(self, boxes: Boxes) -> float:
         step = rounding_step(boxes, self.error)
         work = rounding_work(boxes, step)
         if work > MAX_WORK:
@@ -148,7 +140,9 @@ class OptimalAccountant(SplitAccountant):
                 f"{len(boxes)} different epsilons need {work:.1e} terms at error {self.error:g}; raise the option "
                 f"error to at least {self.error * work / MAX_WORK * 1.1:.1e}"
             )
-        return step
+        size = math.fsum(count * (epsilon + 2 * step) for epsilon, count in boxes)
+        down, up = (WorstCase([rounded_law(boxes, step, side)], size) for side in (Side.BELOW, Side.ABOVE))
+        return down, up
 
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
         """Return epsilon of the composed randomised responses at ``delta' = 1 - e^-slack``."""
@@ -161,11 +155,6 @@ class OptimalAccountant(SplitAccountant):
             return total
         floor = max(math.log(target) - DEPTH, FLOOR)
         return min(self._laws(boxes, floor)[1].epsilon(target, target)[1], total)
-
-
-def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
-    laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
-    return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
 
 
 def _boxes(composition: Composition) -> Boxes | None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.buckets import Buckets
@@ -61,8 +61,8 @@ class PrivacyBucketsAccountant(BracketAccountant):
         int, domains.whole_numbers(0, 1).of("1 for real and virtual error correction, 0 for plain rounding")
     ] = 1
 
-    name: ClassVar[str] = "privacy-buckets"
-    summary: ClassVar[str] = "certified: losses in buckets of constant ratio, with real and virtual errors"
+    name = "privacy-buckets"
+    summary = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Return the epsilons at which the deltas of the lower and of the upper law cross the target."""

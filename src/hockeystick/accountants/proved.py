@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import ClassVar
 
 from flint import arb
 
@@ -40,10 +39,10 @@ BITS = (256, 4096, 65536)  # precisions tried in turn to compare two numbers
 class ProvedAccountant(Accountant):
     """Proved bounds, in which every number between the plan and the ends is exact or a ball."""
 
-    name: ClassVar[str] = "proof"
-    summary: ClassVar[str] = "proved: ball arithmetic throughout"
-    most_rounds: ClassVar[int] = domains.MAX_COUNT
-    least_delta: ClassVar[float] = domains.LEAST_DELTA
+    name = "proof"
+    summary = "proved: ball arithmetic throughout"
+    most_rounds = domains.MAX_COUNT
+    least_delta = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return the worst direction's interval; raise UnsupportedError if there is no proof."""
@@ -112,16 +111,16 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, E
     """Epsilon of one direction; ``ask`` is called only if mass at infinity and supremum do not settle it."""
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
-    sign = _against_infinite_mass(rounds, delta)
+    mass = rounds.exact_infinite_mass
+    sign = _sign(None if mass is None else delta - mass, lambda: ball(delta) - (1 - rounds.finite_mass()))
     if sign is None:
         return Interval(0.0, math.inf, math.inf, UNTOLD)
-    failed = rounds.exact_infinite_mass != 0
     if sign < 0:
         return Interval(math.inf, math.inf, math.inf, "a black box fails with a probability above delta")
     if sign == 0 and not rounds.bounded:
         reason = (
             "delta equals the black boxes' failure probability"
-            if failed
+            if mass != 0
             else "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
         )
         return Interval(math.inf, math.inf, math.inf, reason)
@@ -203,26 +202,21 @@ def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
         UnsupportedError: the two cannot be distinguished.
     """
     exact = rounds.rational_supremum
-    if exact is not None:
-        return epsilon < exact
-    for bits in BITS:
-        with precision(bits):
-            difference = rounds.supremum() - ball(epsilon)
-            if difference > 0 or difference <= 0:
-                return bool(difference > 0)
-    raise UnsupportedError("no proof: epsilon cannot be distinguished from the largest loss")
+    sign = _sign(None if exact is None else exact - epsilon, lambda: rounds.supremum() - ball(epsilon))
+    if sign is None:
+        raise UnsupportedError("no proof: epsilon cannot be distinguished from the largest loss")
+    return sign > 0
 
 
-def _against_infinite_mass(rounds: ExactRounds, delta: Fraction) -> int | None:
-    """Sign of ``delta - P(L = inf)``, or ``None`` if the two cannot be distinguished."""
-    exact = rounds.exact_infinite_mass
+def _sign(exact: Fraction | None, enclosed: Callable[[], Ball]) -> int | None:
+    """Sign of a number that is a fraction or lies in a ball; ``None`` if no precision distinguishes it from 0."""
     if exact is not None:
-        return (delta > exact) - (delta < exact)
+        return (exact > 0) - (exact < 0)
     for bits in BITS:
         with precision(bits):
-            difference = ball(delta) - (1 - rounds.finite_mass())
-            if difference > 0:
+            found = enclosed()
+            if found > 0:
                 return 1
-            if difference < 0:
+            if found < 0:
                 return -1
     return None

@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import loss_range
@@ -172,8 +172,8 @@ class PrvAccountant(CouplingAccountant):
     mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, instead of eps_error")] = None
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the domain of the losses")] = None
 
-    name: ClassVar[str] = "prv"
-    summary: ClassVar[str] = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
+    name = "prv"
+    summary = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
         """Return the laws of Algorithm 2, with domains that leave out no more than the theorem allows."""

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from hockeystick.accountants.base import Accountant
 from hockeystick.directions.below import attained
@@ -30,7 +30,7 @@ class PublishedAccountant(Accountant):
     instance attains (``directions/below.py``).
     """
 
-    below: ClassVar[bool] = True
+    below = True
 
     @abstractmethod
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
@@ -89,6 +89,14 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
         """Return the larger delta of the directions."""
         direction, found = worst(self.subjects(directions), lambda rounds: self.log_delta_above(rounds, epsilon))
         return delta_bound(self.name, direction, found, self.looseness(directions))
+
+
+def log_delta_with(infinite: float, log_finite: float) -> float:
+    """Return the logarithm of delta, rounded up: the mass at infinite loss plus delta of the finite losses."""
+    if infinite == 0:
+        return log_finite
+    total = math.log(math.exp(log_finite) + infinite)
+    return min(total + 1e-15 * (1 + abs(total)), 0.0)
 
 
 def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:

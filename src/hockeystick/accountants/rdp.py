@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from hockeystick.accountants.published import PublishedAccountant
+from hockeystick.accountants.published import PublishedAccountant, log_delta_with
 from hockeystick.accountants.shared.guess import moment_seconds
 from hockeystick.directions.directions import Directions, renyi_compositions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left
@@ -34,8 +34,7 @@ from hockeystick.pairs.renyi import (
     log_delta_from,
     log_moment,
     log_peak,
-    renyi_epsilon,
-    renyi_log_delta,
+    moment_work,
 )
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -60,8 +59,8 @@ class RdpAccountant(PublishedAccountant):
         int, domains.whole_numbers(0, 1).of("1 for the conversion to delta of [CKS20], 0 for Markov's inequality")
     ] = 1
 
-    name: ClassVar[str] = "rdp"
-    summary: ClassVar[str] = "upper bound: Renyi moments at the best real order (the moments accountant)"
+    name = "rdp"
+    summary = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> UpperBound:
         """Return the epsilon at which ``delta_finite`` is at most delta minus the mass at infinite loss."""
@@ -78,45 +77,31 @@ class RdpAccountant(PublishedAccountant):
         pure = RenyiBound(composition.largest_loss[1] if composition.largest_loss and not infinite else math.inf, PURE)
         if delta <= infinite or not composition.rounds:
             return pure
-        found = self._epsilon_by_moments(composition, log_left(delta, infinite))
+        left = log_left(delta, infinite)
+        if self.orders is None:
+            found = epsilon_from(self._moment(composition), left, work=moment_work(composition))
+        else:
+            found = self._least(lambda t: epsilon_at(composition, t, left + self._loss(t)))
         return min(found, pure, key=lambda bound: bound.value)
-
-    def _epsilon_by_moments(self, composition: RenyiComposition, log_delta: float) -> RenyiBound:
-        if self.orders is not None:
-            return min(
-                (
-                    RenyiBound(epsilon_at(composition, t, log_delta + self._loss(t)), 1.0 + t)
-                    for t in map(float, range(1, self.orders + 1))
-                ),
-                key=lambda bound: bound.value,
-            )
-        if self.conversion:
-            return renyi_epsilon(composition, log_delta)
-        return epsilon_from(lambda t: log_moment(composition, t) - log_peak(t), log_delta)
 
     def _log_delta(self, composition: RenyiComposition, epsilon: float) -> RenyiBound:
         if composition.largest_loss is not None and epsilon >= composition.largest_loss[1]:
             found = RenyiBound(-math.inf, PURE)
+        elif self.orders is None:
+            found = log_delta_by(self._moment(composition), epsilon, work=moment_work(composition))
         else:
-            found = self._log_delta_by_moments(composition, epsilon)
-        infinite = composition.infinite_mass_ends[1]
-        if infinite == 0:
-            return found
-        total = math.log(math.exp(found.value) + infinite)
-        return RenyiBound(min(total + 1e-15 * (1 + abs(total)), 0.0), found.order)
+            found = self._least(lambda t: min(log_delta_from(composition, t, epsilon) - self._loss(t), 0.0))
+        return found._replace(value=log_delta_with(composition.infinite_mass_ends[1], found.value))
 
-    def _log_delta_by_moments(self, composition: RenyiComposition, epsilon: float) -> RenyiBound:
-        if self.orders is not None:
-            return min(
-                (
-                    RenyiBound(min(log_delta_from(composition, t, epsilon) - self._loss(t), 0.0), 1.0 + t)
-                    for t in map(float, range(1, self.orders + 1))
-                ),
-                key=lambda bound: bound.value,
-            )
-        if self.conversion:
-            return renyi_log_delta(composition, epsilon)
-        return log_delta_by(lambda t: log_moment(composition, t) - log_peak(t), epsilon)
+    def _moment(self, composition: RenyiComposition) -> Callable[[float], float]:
+        """Return the bound on K(t), raised by the loss of the conversion."""
+        return lambda t: log_moment(composition, t) - self._loss(t)
+
+    def _least(self, bound: Callable[[float], float]) -> RenyiBound:
+        """Return the least bound at the moments t = 1, 2, ..., ``orders``."""
+        assert self.orders is not None
+        found = (RenyiBound(bound(t), 1.0 + t) for t in map(float, range(1, self.orders + 1)))
+        return min(found, key=lambda each: each.value)
 
     def _loss(self, t: float) -> float:
         """Amount by which Markov's inequality raises log delta over the sharp conversion; 0 with the latter."""

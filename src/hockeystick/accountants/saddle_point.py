@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.normal_form import NormalForm
@@ -63,10 +63,8 @@ class SaddlePointAccountant(PublishedAccountant):
         ),
     ] = 2
 
-    name: ClassVar[str] = "saddle-point"
-    summary: ClassVar[str] = (
-        "estimate: steepest descent at the saddle point (order=0: certified, normal distribution and its error)"
-    )
+    name = "saddle-point"
+    summary = "estimate: steepest descent at the saddle point (order=0: certified, normal distribution and its error)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
         """Return the epsilon whose saddle point gives delta."""

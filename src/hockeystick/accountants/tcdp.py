@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from hockeystick.accountants.zcdp import CARE, MomentAccountant, Moments, quadratic, rho, unamplified
 from hockeystick.directions.directions import Directions, compositions
@@ -66,8 +65,8 @@ class Truncated:
 class TcdpAccountant(MomentAccountant):
     """Sums of rho, amplified where this is verified, converted at the best order below omega."""
 
-    name: ClassVar[str] = "tcdp"
-    summary: ClassVar[str] = "upper bound: truncated concentrated DP; sampling helps if noise is large"
+    name = "tcdp"
+    summary = "upper bound: truncated concentrated DP; sampling helps if noise is large"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
         """Return the composition of each direction."""

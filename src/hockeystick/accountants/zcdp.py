@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from hockeystick.accountants.published import UpperBoundAccountant
+from hockeystick.accountants.published import UpperBoundAccountant, log_delta_with
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_left
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -61,19 +61,15 @@ class MomentAccountant(UpperBoundAccountant[Composition]):
         """Return the log of ``delta_finite`` plus the mass at infinite loss."""
         if not rounds.rounds:
             return -math.inf
-        infinite = rounds.infinite_mass_ends[1]
         finite = min(log_delta_by(found.moment, epsilon, found.start).value for found in self.moments(rounds))
-        if infinite == 0:
-            return finite
-        total = math.log(math.exp(finite) + infinite)
-        return min(total + 1e-15 * (1 + abs(total)), 0.0)
+        return log_delta_with(rounds.infinite_mass_ends[1], finite)
 
 
 class ZcdpAccountant(MomentAccountant):
     """Sums of rho, converted at the best order."""
 
-    name: ClassVar[str] = "zcdp"
-    summary: ClassVar[str] = "upper bound: zero-concentrated DP, the sum of the rounds' rho; sampling does not help"
+    name = "zcdp"
+    summary = "upper bound: zero-concentrated DP, the sum of the rounds' rho; sampling does not help"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
         """Return the composition of each direction."""

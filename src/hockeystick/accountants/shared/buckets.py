@@ -45,16 +45,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.shared.dots import cell_masses
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import fast_length, transform_error
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
 
 UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may underflow
 LEAST = 1e-280  # smallest mass under Q of a bucket with full precision

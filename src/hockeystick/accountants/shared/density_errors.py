@@ -61,15 +61,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
 MOST_RATE = 0.5  # bound on the rates covered by the analysis

@@ -32,12 +32,12 @@ import numpy.typing as npt
 
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, outcome_roundings, times_exp
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.hull import Lending
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
 
-Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # largest distance at which an atom counts as on a knot, relative to the knots' terms

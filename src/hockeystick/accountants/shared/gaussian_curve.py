@@ -20,17 +20,16 @@ The mass outside the panels, which is below ``e^-80 phi(a)`` by Mills' ratio, co
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 """Minus the logarithm of the standard normal density at 0."""
@@ -66,22 +65,42 @@ def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
 
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return certified ends of the epsilon at which log delta is between two finite values.
+    """Return certified ends of the epsilon at which log delta is between two finite values."""
+
+    def below(epsilon: float) -> float:
+        return log_delta_ends(epsilon, mu)[0]
+
+    def above(epsilon: float) -> float:
+        return log_delta_ends(epsilon, mu)[1]
+
+    high = mu
+    while above(high) > log_delta[0]:
+        high *= 2
+    return crossing(below, above, log_delta, high)
+
+
+def crossing(
+    below: Callable[[float], float], above: Callable[[float], float], target: tuple[float, float], high: float
+) -> tuple[float, float]:
+    """Return certified ends of the epsilon at which a falling curve is between two values; 0 if it is below at 0.
 
     Both ends are moved outward from a numerical root until they are certified.
+
+    Args:
+        below: lower bound on the curve at an epsilon.
+        above: upper bound on the curve; it falls, and is at most the first value at ``high``.
+        target: the two values, in ascending order.
+        high: an upper end.
     """
-    least, most = log_delta
-    if log_delta_ends(0.0, mu)[1] <= least:
+    least, most = target
+    if above(0.0) <= least:
         return 0.0, 0.0
-    high = mu
-    while log_delta_ends(high, mu)[1] > least:
-        high *= 2
-    upper = root(lambda epsilon: log_delta_ends(epsilon, mu)[1] - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
+    upper = root(lambda epsilon: above(epsilon) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
     step = math.ulp(upper)
-    while log_delta_ends(upper, mu)[1] > least:
-        upper, step = upper + step, 2 * step
+    while above(upper) > least:
+        upper, step = min(upper + step, high), 2 * step
     lower, step = upper, 4 * math.ulp(upper)
-    while lower > 0 and log_delta_ends(lower, mu)[0] <= most:
+    while lower > 0 and below(lower) <= most:
         lower, step = max(lower - step, 0.0), 2 * step
     return lower, upper
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import fast_length
 from hockeystick.numerics.lattice import GridLaw, GridSum, Mesh, Window
 from hockeystick.numerics.logarithm import log_peak
@@ -24,8 +24,6 @@ from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
 
 MAX_POINTS = 3_000_000  # largest number of points of a window times kinds of rounds: a few seconds, some 350 MB
 MAX_ROUND_POINTS = 1_500_000  # points of the lattices of all kinds of rounds: about two seconds
@@ -233,11 +231,6 @@ class Enclosed:
             compose(laws, tilt, window, side, remedy) for laws, side in ((above, Side.ABOVE), (below, Side.BELOW))
         )
         return cls(up, down, window)
-
-    @property
-    def noise(self) -> float:
-        """Bound on the error of delta from the Fourier transform, for a tilt near 0."""
-        return self.above.noise
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
         """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""

@@ -18,19 +18,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hockeystick.accountants.shared.dots import LOOSE, LOST, cell_masses, loss_slips
+from hockeystick.accountants.shared.dots import END_OF_RANGE, LOOSE, LOST, cell_masses, loss_range, loss_slips
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.numerics.arrays import Array
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import SmoothPart
 from hockeystick.values.side import Side
 
-Array = npt.NDArray[np.float64]
-
 LOG_LEFT_OUT = -120.0  # log of the mass in the tails that is treated as outside the grid, even if the grid is longer
-END_OF_RANGE = -800.0  # log of a mass below the range of a double
 STENCIL = (3 / 4, -3 / 20, 1 / 60)  # coefficients of a first derivative of sixth order
 STRIDE = 0.02  # step of the stencil, in scales of the outcome
 
@@ -102,10 +99,7 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
 
 def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
     """First and last index of the grid's part that contains the loss, up to tails of mass ``exp(LOG_LEFT_OUT)``."""
-    ends = list(pair.atoms.finite().loss)
-    if pair.smooth is not None:
-        ends += list(pair.smooth.loss(np.array(pair.smooth.support(LOG_LEFT_OUT))))
-    low, high = min(ends), max(ends)
+    low, high = loss_range(pair, LOG_LEFT_OUT)
     first = max(math.floor(max(low / grid.step, grid.lowest)) - 1, grid.lowest)
     last = min(math.ceil(min(high / grid.step, grid.highest)) + 1, grid.highest)
     return min(first, grid.highest), max(last, grid.lowest)

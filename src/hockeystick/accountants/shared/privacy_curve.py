@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.shared.gaussian_curve import panel_count, panel_nodes
+from hockeystick.numerics.arrays import Array
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 MAX_PANELS = 100_000  # largest number of panels over the densities of one round
 LOG_NEGLIGIBLE = -800.0  # log of the mass outside the range of the quadrature: the mass underflows

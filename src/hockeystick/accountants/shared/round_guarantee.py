@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, outcome_roundings, times_exp, unseen_mass
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_delta_of
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
@@ -29,8 +29,6 @@ from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
 LEAST = 1e-300  # bound on a mass that underflows
@@ -43,8 +41,7 @@ LEAST_TABLE = 129  # smallest number of epsilons of a table
 LOG_PRICES = (-100.0, 720.0)  # range of the log of the price: cost per unit of delta
 HALF = 0.5  # share of the slack in delta if the best share is not searched
 LOG_ODDS = 14.0  # the log-odds of the slack's share of delta are searched between minus this and this
-LOG_DELTA_GAP = 1e-3  # accuracy of log delta at a given epsilon
-SLACK_PRECISION = 1e-3  # accuracy of these log-odds, whose square enters the bound
+PRECISION = 1e-3  # of log delta at a given epsilon, and of these log-odds, whose square enters the bound
 LARGEST = 700.0  # largest exponent of a double
 CARE = 64 * UNIT_ROUNDOFF  # relative, for dozens of roundings
 MIN_SHARE = 1e-12  # smallest share of delta that a kind of rounds gets, unless its epsilon is its largest loss
@@ -165,24 +162,6 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
     return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
 
 
-def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
-    """Return the rounds of each direction with mutual guarantees, without folding Gaussians.
-
-    Raises:
-        NotApplicableError: there are too many kinds of rounds.
-    """
-    found: list[tuple[Direction, Kinds]] = []
-    for direction, _ in compositions(directions, effort=EFFORT):
-        rounds = directions.pairs(direction)
-        if len(rounds) > MOST_KINDS:
-            raise NotApplicableError(
-                f"{len(rounds)} different kinds of rounds take too long; at most {MOST_KINDS} are supported; use "
-                "accountant 'auto', which merges similar rounds, or 'basic'"
-            )
-        found.append((direction, guarantees(rounds, mutual=True)))
-    return found
-
-
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
     """Return deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` if there are none.
 
@@ -233,8 +212,21 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return True
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
-        """Return the rounds of each direction with mutual guarantees."""
-        return mutual_guarantees(directions)
+        """Return the rounds of each direction with mutual guarantees, without folding Gaussians.
+
+        Raises:
+            NotApplicableError: there are too many kinds of rounds.
+        """
+        found: list[tuple[Direction, Kinds]] = []
+        for direction, _ in compositions(directions, effort=EFFORT):
+            rounds = directions.pairs(direction)
+            if len(rounds) > MOST_KINDS:
+                raise NotApplicableError(
+                    f"{len(rounds)} different kinds of rounds take too long; at most {MOST_KINDS} are supported; use "
+                    "accountant 'auto', which merges similar rounds, or 'basic'"
+                )
+            found.append((direction, guarantees(rounds, mutual=True)))
+        return found
 
     def epsilon_above(self, rounds: Kinds, delta: float) -> float:
         """Return the bound at the best share of the slack in delta."""
@@ -246,7 +238,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         refinements = REFINEMENTS if len(rounds) <= MANY else ROUGH  # with many kinds, the search uses tables
 
         def least(share: float) -> float:
-            return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, refinements), epsilon, LOG_DELTA_GAP)
+            return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, refinements), epsilon, PRECISION)
 
         found = least(HALF)
         for _ in range(2):  # the best share moves with delta
@@ -261,7 +253,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         def bound(log_odds: float) -> float:
             return min(self._epsilon(kinds, delta, 1 / (1 + math.exp(-log_odds)), ROUGH), 1e300)
 
-        return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=SLACK_PRECISION)))
+        return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=PRECISION)))
 
     def _epsilon(self, kinds: Kinds, delta: float, share: float, refinements: int) -> float:
         """The smallest of three bounds: with this share of the slack, with no slack, and at the largest losses."""

@@ -18,16 +18,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.shared.dots import LOST, cell_masses, loss_range
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import DominatingPair
-
-Array = npt.NDArray[np.float64]
 
 CELLS, KINDS = 1 << 16, 4
 """Number of cells for each kind of rounds in the bracket of the mean, and largest number of kinds with so many cells.

@@ -12,13 +12,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.numerics.arrays import Array
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 LADDER = np.geomspace(1e-4, 1e4, 161)  # tilts tried on either side of 0
 LIGHT = -300.0  # nodes whose log-weight is at most this are ignored in the reach of a law

@@ -18,7 +18,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.shared.privacy_curve import outcome_roundings
 from hockeystick.accountants.shared.tilted import Cumulants
@@ -26,8 +25,6 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K

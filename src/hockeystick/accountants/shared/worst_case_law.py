@@ -22,18 +22,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hockeystick.numerics.roots import root
+from hockeystick.accountants.shared.gaussian_curve import crossing
+from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-Array = npt.NDArray[np.float64]
-
 MAX_STEPS = 4_000_000  # largest number of steps of a binomial law on either side of its mode
 FLOOR = -690.0  # log of the smallest mass relative to the mode's
-ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
 LEAST_EXPONENT = -700.0  # smallest log of a Q-mass with full precision
 BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
 APART = 1500.0  # distance of losses beyond which the farther Q-mass is negligible
@@ -188,10 +185,6 @@ class WorstCase:
         self._size = size
         self._slip = 16 * UNIT_ROUNDOFF * size
 
-    def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return certified ends of delta at epsilon >= 0."""
-        return self.below(epsilon), self.above(epsilon)
-
     def below(self, epsilon: float) -> float:
         """Return the lower end of delta."""
         value, size = self._value(epsilon + self._slip + 8 * UNIT_ROUNDOFF * epsilon)
@@ -204,19 +197,10 @@ class WorstCase:
 
     def epsilon(self, least: float, most: float) -> tuple[float, float]:
         """Return certified ends of the epsilon at which delta lies between two positive numbers."""
-        if self.above(0.0) <= least:
-            return 0.0, 0.0
         high = self._size + 4 * self._slip
         if self.above(high) > least:
             return 0.0, high * (1 + 1e-15)
-        upper = root(lambda at: self.above(at) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
-        step = math.ulp(upper)
-        while self.above(upper) > least:
-            upper, step = min(upper + step, high), 2 * step
-        lower, step = upper, 4 * math.ulp(upper)
-        while lower > 0 and self.below(lower) <= most:
-            lower, step = max(lower - step, 0.0), 2 * step
-        return lower, upper
+        return crossing(self.below, self.above, (least, most), high)
 
     def _value(self, epsilon: float) -> tuple[float, float]:
         """The P-sum minus the Q-sum of delta (module docstring), and the P-sum plus the Q-sum."""
