@@ -97,7 +97,7 @@ def test_masses_that_are_left_out_are_charged(floor: float) -> None:
             * max(-mp.expm1(mpf(at) - (2 * j - count) * e), 0)
             for j in range(count + 1)
         )
-        low, upper = total.delta(at)
+        low, upper = total.below(at), total.above(at)
         assert low <= true <= upper
 
 
@@ -106,8 +106,8 @@ def test_the_ends_of_epsilon_of_a_worst_case() -> None:
     total = WorstCase([binomial_law(0.3, 30, -3.0)], 9.01)
     for least, most in ((0.2, 0.2), (0.1, 0.3), (0.03, 0.03)):
         low, high = total.epsilon(least, most)
-        assert total.delta(high)[1] <= least
-        assert low == 0 or total.delta(low)[0] > most
+        assert total.above(high) <= least
+        assert low == 0 or total.below(low) > most
 
 
 def test_epsilons_rounded_to_a_grid_keep_their_side() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
+from hockeystick.accountants.optimal import MAX_WORK
 from hockeystick.accountants.shared.worst_case_law import (
     WorstCase,
     _log_sums_above,

@@ -28,7 +28,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hockeystick.accountants.shared.round_guarantee import CARE, LEAST, Kinds, SplitAccountant
+from hockeystick.accountants.shared.privacy_curve import LOST
+from hockeystick.accountants.shared.round_guarantee import CARE, Kinds, SplitAccountant
 
 
 class AdvancedAccountant(SplitAccountant):
@@ -40,7 +41,7 @@ class AdvancedAccountant(SplitAccountant):
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
         """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``.
 
-        All terms are positive, so that a relative slack covers the rounding of each sum; LEAST covers underflow.
+        All terms are positive, so that a relative slack covers the rounding of each sum; LOST covers underflow.
         """
         if any(math.isinf(epsilon) for epsilon in each):
             return math.inf
@@ -50,7 +51,7 @@ class AdvancedAccountant(SplitAccountant):
         if delta <= 0:
             return total
         # V and m of the theorem, and the smaller s
-        square = math.fsum(count * epsilon * epsilon for count, epsilon in parts) + LEAST
+        square = math.fsum(count * epsilon * epsilon for count, epsilon in parts) + LOST
         mean = math.fsum(count * epsilon * math.tanh(0.5 * epsilon) for count, epsilon in parts)
         depth = min(-math.log(delta), math.log(math.e + math.sqrt(square) / delta))
         return min(total, (mean + math.sqrt(2 * square * depth)) * (1 + CARE))

@@ -20,15 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, unseen_mass
+from hockeystick.accountants.shared.gaussian_curve import NODES
+from hockeystick.accountants.shared.privacy_curve import LARGEST, PrivacyCurve, unseen_mass
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import estimated_delta, estimated_epsilon
@@ -46,7 +45,6 @@ ComplexArray = npt.NDArray[np.complex128]
 LOG_DEAD = math.log(1e-15)  # log |phi| below which it is negligible, about the rounding of a sum of masses
 LOG_OUTSIDE = math.log(1e-17)  # log of the mass outside the reach of the sum
 LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
-NODES = 16  # nodes of a panel of the outer integral
 MAX_TERMS = 4e7  # largest number of nodes of the densities times points of the outer integral: some seconds
 MARGIN = 2.0  # safety factor on the expected decay
 MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
@@ -58,7 +56,6 @@ NO_LATTICE = (
 
 ROUNDINGS = 64.0  # roundings of a distribution function, unless powers or phases cause more
 TOLERATED = 0.01  # largest noise, as a fraction of delta
-LARGEST = 700.0  # largest exponent of a double
 SAME = 1e-12  # relative difference within which distances on a lattice are equal
 
 
@@ -101,27 +98,28 @@ class Tails(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """Loss of one kind of round: losses, weights under P and Q, masses of P and Q at finite losses, count."""
+    """Loss of one kind of round.
+
+    Attributes:
+        losses: losses, shape (n,).
+        weights: weights of the losses under P and under Q, each of shape (n,).
+        totals: masses of P and of Q at finite losses.
+        times: count of the rounds.
+    """
 
     losses: Array
-    p: Array
-    q: Array
-    p_total: float
-    q_total: float
+    weights: tuple[Array, Array]
+    totals: tuple[float, float]
     times: int
-
-    def weights(self, side: int) -> Array:
-        """Return the weights of the losses under P (1) or Q (2), shape (n,)."""
-        return self.p if side == 1 else self.q
-
-    def total(self, side: int) -> float:
-        """Return the mass of P (1) or Q (2) at finite losses."""
-        return self.p_total if side == 1 else self.q_total
 
 
 def _log_delta(composition: Composition, epsilon: float) -> float:
+    """Return log delta, if delta exceeds the noise of the two distribution functions."""
     tails = tails_of(composition)
-    return math.log(_delta(tails, epsilon))
+    delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
+    if delta * TOLERATED <= tails.noise_of_delta(epsilon):
+        raise NotApplicableError(_noisy(tails, delta, epsilon))
+    return math.log(delta)
 
 
 def _epsilon(composition: Composition, delta: float) -> float:
@@ -137,14 +135,6 @@ def _epsilon(composition: Composition, delta: float) -> float:
 def _difference(tails: Tails, epsilon: float) -> float:
     p, q = tails.at(epsilon)
     return p - math.exp(min(epsilon, LARGEST)) * q  # beyond it there is only noise, which is refused
-
-
-def _delta(tails: Tails, epsilon: float) -> float:
-    """Return delta, if it exceeds the noise of the two distribution functions."""
-    delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
-    if delta * TOLERATED <= tails.noise_of_delta(epsilon):
-        raise NotApplicableError(_noisy(tails, delta, epsilon))
-    return delta
 
 
 def _noisy(tails: Tails, delta: float, epsilon: float) -> str:
@@ -164,7 +154,7 @@ def tails_of(composition: Composition) -> Tails:
     rounds = [_laws(composition, index) for index in range(len(composition.rounds))]
     if all(pair.smooth is None for pair, _ in composition.rounds):
         return _on_lattice(rounds)
-    return Inversion(rounds, *_panels(composition, rounds)).tails
+    return _inverted(rounds, _reach(composition))
 
 
 def _laws(composition: Composition, index: int) -> Laws:
@@ -172,12 +162,16 @@ def _laws(composition: Composition, index: int) -> Laws:
     losses, log_p = PrivacyCurve(pair).nodes
     log_q = log_p - losses
     keep = np.maximum(log_p, log_q) > LOG_LIGHT
-    totals = 1 - pair.infinite_mass, 1 - unseen_mass(pair)
-    return Laws(losses[keep], np.exp(log_p[keep]), np.exp(log_q[keep]), *totals, count)
+    weights = np.exp(log_p[keep]), np.exp(log_q[keep])
+    return Laws(losses[keep], weights, (1 - pair.infinite_mass, 1 - unseen_mass(pair)), count)
 
 
-def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]:
-    """Reach of the sum, and the width of a panel: about half a turn of ``e^(is (L - eps))``."""
+def _reach(composition: Composition) -> float:
+    """Half-width outside which the sum has negligible mass.
+
+    Raises:
+        NotApplicableError: the loss has atoms that lie on no lattice.
+    """
     stays = sum(
         count * math.log(max(float(np.exp(pair.atoms.finite().log_p).sum()), 1e-300))
         for pair, count in composition.rounds
@@ -187,81 +181,67 @@ def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]
             "the characteristic function does not decay, because the loss has atoms that lie on no lattice (as with "
             "Laplace noise); use accountant 'contour' or 'grid'"
         )
-    reach = reach_of(composition, -LOG_OUTSIDE)
-    return reach, 3.0 / reach
+    return reach_of(composition, -LOG_OUTSIDE)
 
 
-@dataclass(frozen=True)
-class Inversion:
-    """Outer integral of the inversion.
+def _inverted(rounds: list[Laws], reach: float) -> Tails:
+    """Both distribution functions by Gil-Pelaez's formula."""
+    s, weight, p, q = _values(rounds, 3.0 / reach)  # a panel is about half a turn of e^(is (L - eps))
+    p_total, q_total = (math.prod(law.totals[side] ** law.times for law in rounds) for side in (0, 1))
 
-    Attributes:
-        rounds: composed rounds.
-        reach: half-width outside which the sum has negligible mass.
-        width: width of a panel.
+    def at(epsilon: float) -> tuple[float, float]:
+        turn = np.exp(-1j * s * epsilon)
+        above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
+        return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
+
+    # where phi is not negligible, a phase is as large as s times the losses, and is rounded relative to that
+    phases = float((weight * s * np.maximum(np.abs(p), np.abs(q))).sum()) * reach / math.pi
+    return Tails(at, reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
+
+
+def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArray, ComplexArray]:
+    """Points s, weights of the rule over s, and both characteristic functions there, until they are negligible.
+
+    The width is that of a panel.
     """
+    unit, rule_weight = rule(NODES)
+    nodes = sum(len(law.losses) for law in rounds)
+    block = max(int(2e6 / (nodes * NODES)), 1)  # panels
+    parts: list[tuple[Array, Array, ComplexArray, ComplexArray]] = []
+    start, spent = 0, 0.0
+    while True:
+        middle = width * (start + np.arange(block) + 0.5)
+        s = (middle[:, None] + 0.5 * width * unit).ravel()
+        log_p, log_q = _log_phi(rounds, s)
+        parts.append((s, np.tile(0.5 * width * rule_weight, block) / s, np.exp(log_p), np.exp(log_q)))
+        alive = max(float(log_phi.real[-NODES:].max()) for log_phi in (log_p, log_q))
+        if alive < LOG_DEAD:
+            break
+        start, spent = start + block, spent + len(s) * nodes
+        # from here on log |phi| falls no faster than a parabola, which may be too slow
+        if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
+            raise NotApplicableError(
+                f"the characteristic function has not decayed at s = {s[-1]:.3g}, because the rounds are too few "
+                "and too far from normal; use accountant 'contour' or 'grid'"
+            )
+    joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return joined[0], joined[1], joined[2], joined[3]
 
-    rounds: list[Laws]
-    reach: float
-    width: float
 
-    @property
-    def tails(self) -> Tails:
-        """Return both distribution functions by Gil-Pelaez's formula."""
-        s, weight, p, q = self.values
-        p_total, q_total = (math.prod(law.total(side) ** law.times for law in self.rounds) for side in (1, 2))
-
-        def at(epsilon: float) -> tuple[float, float]:
-            turn = np.exp(-1j * s * epsilon)
-            above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
-            return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
-
-        # where phi is not negligible, a phase is as large as s times the losses, and is rounded relative to that
-        phases = float((weight * s * np.maximum(np.abs(p), np.abs(q))).sum()) * self.reach / math.pi
-        return Tails(at, self.reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
-
-    @cached_property
-    def values(self) -> tuple[Array, Array, ComplexArray, ComplexArray]:
-        """Points s, weights of the rule over s, and both characteristic functions there, until they are negligible."""
-        unit, rule_weight = rule(NODES)
-        nodes = sum(len(law.losses) for law in self.rounds)
-        block = max(int(2e6 / (nodes * NODES)), 1)  # panels
-        parts: list[tuple[Array, Array, ComplexArray, ComplexArray]] = []
-        start, spent = 0, 0.0
-        while True:
-            middle = self.width * (start + np.arange(block) + 0.5)
-            s = (middle[:, None] + 0.5 * self.width * unit).ravel()
-            log_p, log_q = self._log_phi(s)
-            parts.append((s, np.tile(0.5 * self.width * rule_weight, block) / s, np.exp(log_p), np.exp(log_q)))
-            last = slice(-NODES, None)
-            alive = max(float(log_p.real[last].max()), float(log_q.real[last].max()))
-            if alive < LOG_DEAD:
-                break
-            start, spent = start + block, spent + len(s) * nodes
-            # from here on log |phi| falls no faster than a parabola, which may be too slow
-            if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
-                raise NotApplicableError(
-                    f"the characteristic function has not decayed at s = {s[-1]:.3g}, because the rounds are too few "
-                    "and too far from normal; use accountant 'contour' or 'grid'"
-                )
-        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return joined[0], joined[1], joined[2], joined[3]
-
-    def _log_phi(self, s: Array) -> tuple[ComplexArray, ComplexArray]:
-        """``sum k log phi`` under P and Q; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
-        out = np.zeros((2, len(s)), dtype=np.complex128)
-        for law in self.rounds:
-            half = 0.5 * np.multiply.outer(s, law.losses)
-            cosine = np.cos(half)
-            sine = np.sin(half, out=half)
-            weights = np.stack([law.p / law.p_total, law.q / law.q_total], axis=1)
-            turned = (np.multiply(cosine, sine, out=cosine) @ weights).T
-            moved = -2 * (np.square(sine, out=sine) @ weights).T + 2j * turned
-            for side in (0, 1):
-                log_size, angle, _ = log_one_plus(moved[side])
-                total = math.log(law.total(side + 1))
-                out[side] += law.times * (np.maximum(log_size, -700.0) + total + 1j * angle)
-        return out[0], out[1]
+def _log_phi(rounds: list[Laws], s: Array) -> tuple[ComplexArray, ComplexArray]:
+    """``sum k log phi`` under P and Q; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
+    out = np.zeros((2, len(s)), dtype=np.complex128)
+    for law in rounds:
+        half = 0.5 * np.multiply.outer(s, law.losses)
+        cosine = np.cos(half)
+        sine = np.sin(half, out=half)
+        weights = np.stack([weight / total for weight, total in zip(law.weights, law.totals, strict=True)], axis=1)
+        turned = (np.multiply(cosine, sine, out=cosine) @ weights).T
+        moved = -2 * (np.square(sine, out=sine) @ weights).T + 2j * turned
+        for side in (0, 1):
+            log_size, angle, _ = log_one_plus(moved[side])
+            out[side] += law.times * (np.maximum(log_size, -LARGEST) + math.log(law.totals[side]) + 1j * angle)
+    return out[0], out[1]
 
 
 def _on_lattice(rounds: list[Laws]) -> Tails:
@@ -278,7 +258,7 @@ def _on_lattice(rounds: list[Laws]) -> Tails:
         raise NotApplicableError(NO_LATTICE)
     base = math.fsum(law.times * float(law.losses.min()) for law in rounds)
     losses = base + step * np.arange(points)
-    p, q = (_lattice_masses(rounds, places, points, side) for side in (1, 2))
+    p, q = (_lattice_masses(rounds, places, points, side) for side in (0, 1))
 
     def at(epsilon: float) -> tuple[float, float]:
         above = losses > epsilon
@@ -294,7 +274,7 @@ def _lattice_masses(rounds: list[Laws], places: list[Array], points: int, side: 
     product = np.ones(points // 2 + 1, dtype=np.complex128)
     for law, place in zip(rounds, places, strict=True):
         mass = np.zeros(points)
-        np.add.at(mass, np.rint(place).astype(np.int64), law.weights(side))
+        np.add.at(mass, np.rint(place).astype(np.int64), law.weights[side])
         phi = rfft(mass)
         with np.errstate(divide="ignore"):
             log_size = law.times * np.log(np.abs(phi))

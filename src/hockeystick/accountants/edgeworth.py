@@ -34,6 +34,7 @@ import numpy as np
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.finite import EFFORT
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition
@@ -42,7 +43,6 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
-EFFORT = 1.6  # time for a kind of sampled rounds (four milliseconds), relative to the time for its moments
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
 LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the eighth power of MAX_DEVIATIONS it is still a double
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta

@@ -49,12 +49,13 @@ from hockeystick.accountants.shared.lattice import (
     window_on,
 )
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
+from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import convolution_power, fast_length
-from hockeystick.numerics.lattice import Tail
+from hockeystick.numerics.lattice import SUM_ERROR, Tail
 from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import Composition
@@ -73,8 +74,6 @@ MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 
 SHARE = 1e-3  # mass that an automatic window leaves outside, as a fraction of delta
 NEWTON_STEPS = 200  # largest number of steps of Newton's iteration
 SETTLED = 1e-12  # the iteration stops at a step this small relative to 1 + epsilon
-SUMMED = 1e-13  # relative rounding of the sum for delta
-LARGEST = 700.0  # largest exponent of a double
 WIDE = "the error terms are as large as delta; increase points, decrease length or use fewer rounds"
 """Reason for a wide interval of delta."""
 
@@ -270,8 +269,8 @@ class WithErrors:
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
         """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""
-        lower = (self.composed.delta(low)[0] - self.below) * (1 - SUMMED)
-        upper = min((self.composed.delta(high)[0] + self.above) * (1 + SUMMED), 1.0)
+        lower = (self.composed.delta(low)[0] - self.below) * (1 - SUM_ERROR)
+        upper = min((self.composed.delta(high)[0] + self.above) * (1 + SUM_ERROR), 1.0)
         return _log(lower), _log(upper)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:

@@ -29,6 +29,7 @@ from hockeystick.accountants.shared.buckets import Buckets
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.lattice import PRECISION
+from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values import domains
@@ -81,7 +82,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         """Return log delta of the lower and of the upper law."""
-        guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -700.0))
+        guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -LARGEST))
         delta = max(guess, composition.infinite_mass)
         up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
         upper = up.log_delta(epsilon)

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.finite import known_epsilon
+from hockeystick.directions.finite import EFFORT, known_epsilon
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.pairs import Composition
 from hockeystick.values.adjacency import Direction
@@ -21,9 +21,6 @@ from hockeystick.values.errors import NotApplicableError
 
 MOST_KINDS = 400
 """Largest number of different rounds; computing the laws of one takes up to ten milliseconds for both directions."""
-
-EFFORT = 1.6
-"""Time for one kind of sampled rounds (five milliseconds), relative to the time for its moments."""
 
 
 class Ends(NamedTuple):

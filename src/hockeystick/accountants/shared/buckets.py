@@ -47,19 +47,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hockeystick.accountants.shared.dots import cell_masses
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import fast_length, transform_error
+from hockeystick.numerics.lattice import SUM_ERROR
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
 
-UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may underflow
 LEAST = 1e-280  # smallest mass under Q of a bucket with full precision
-SUMMED = 1e-13  # relative rounding of sums of positive terms
 RELATIVE = 1e-12  # relative error of numbers computed to a few roundings
 MAX_CORRECTED = 2.0  # smallest r h without correction
-LARGEST = 700.0  # largest exponent of a double
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,8 @@ class Buckets:
             if corrected and width < MAX_CORRECTED:
                 own = np.maximum(q - q_error, 0.0) * np.exp(np.minimum(edges[1:], LARGEST))
                 lifted = np.append(below, np.maximum(own, p - p_error))  # the loss is at most the bucket's
-                found = Correction(lifted * (1 - RELATIVE), UNDERFLOW)
-            return cls(width, mass, infinite, UNDERFLOW, slip, side, 1.0, found)
+                found = Correction(lifted * (1 - RELATIVE), LOST)
+            return cls(width, mass, infinite, LOST, slip, side, 1.0, found)
         mass[1:] = np.maximum(p - p_error, 0.0)
         if corrected and width < MAX_CORRECTED:
             far = (edges[1:] > LARGEST) | (q + q_error < LEAST)  # the product of both has lost its precision
@@ -124,9 +122,9 @@ class Buckets:
             own = np.where(far, most, (q + q_error) * np.exp(np.where(far, 0.0, edges[1:])))
             lifted = np.append(0.0, np.minimum(own, most))
             lifted[-1] += above  # losses above n h
-            found = Correction(lifted * (1 + RELATIVE), UNDERFLOW)
+            found = Correction(lifted * (1 + RELATIVE), LOST)
         mass[-1] += above * (1 - RELATIVE)
-        return cls(width, mass, pair.infinite_mass * (1 - 1e-14), UNDERFLOW, slip, side, 1.0, found)
+        return cls(width, mass, pair.infinite_mass * (1 - 1e-14), LOST, slip, side, 1.0, found)
 
     @property
     def half(self) -> int:
@@ -147,7 +145,7 @@ class Buckets:
             found = Correction(lifted, error)
         reach = 0.5 * (self.reach + 1)
         return replace(
-            self, width=2 * self.width, mass=mass, error=self.error + SUMMED, reach=reach, correction=found
+            self, width=2 * self.width, mass=mass, error=self.error + SUM_ERROR, reach=reach, correction=found
         )._fine()
 
     def convolved(self, other: Buckets, negligible: float) -> Buckets:
@@ -175,7 +173,7 @@ class Buckets:
             mass[-1] += over
         # all masses together err by at most ``error``; each law's own error is multiplied by the other's total mass
         size = max(float(a.mass.sum()), float(b.mass.sum()), 1.0)
-        misplaced = error + (a.error + b.error) * size + a.error * b.error + SUMMED * over
+        misplaced = error + (a.error + b.error) * size + a.error * b.error + SUM_ERROR * over
         made = Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.side, a.reach + b.reach)
         return replace(made, correction=_corrected(a, b, made))._fine()
 
@@ -202,10 +200,10 @@ class Buckets:
         else:
             found, error = float((mass * -np.expm1(-np.maximum(low, 0.0))).sum()), self.error
             if self.correction is not None and lifted is not None:
-                own = float(np.maximum(mass - np.exp(-beyond) * lifted * (1 + SUMMED), 0.0).sum())
+                own = float(np.maximum(mass - np.exp(-beyond) * lifted * (1 + SUM_ERROR), 0.0).sum())
                 if own - self.correction.error > found:
                     found, error = own, self.error + self.correction.error
-        total = (self.infinite + found) * (1 + self.side * 10 * SUMMED) + self.side * error
+        total = (self.infinite + found) * (1 + self.side * 10 * SUM_ERROR) + self.side * error
         return min(math.log(total), 0.0) if total > 0 else -math.inf
 
 
@@ -223,7 +221,7 @@ def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
         beyond = full[3 * n + 1 :]  # losses lowered to n h
         lifted[-1] += float((beyond * np.exp(-made.width * np.arange(1, len(beyond) + 1))).sum()) * (1 + RELATIVE)
     size = max(float(one.mass.sum()), float(two.mass.sum()), 1.0)
-    misplaced = error + (one.error + two.error) * size + one.error * two.error + SUMMED * size
+    misplaced = error + (one.error + two.error) * size + one.error * two.error + SUM_ERROR * size
     return Correction(lifted, misplaced)
 
 
@@ -246,4 +244,4 @@ def convolution(a: Array, b: Array) -> tuple[Array, float]:
     misplaced = math.sqrt(length) * (3 * transform_error(n) + 4 * UNIT_ROUNDOFF) * size
     total[at : at + len(b)] += a[at] * b
     total[place : place + len(a)] += b[place] * rest[0]
-    return total, misplaced + 8 * UNIT_ROUNDOFF * float(total.sum()) + UNDERFLOW
+    return total, misplaced + 8 * UNIT_ROUNDOFF * float(total.sum()) + LOST

@@ -24,10 +24,10 @@ import math
 import numpy as np
 
 from hockeystick.accountants.shared.density_errors import log_density
-from hockeystick.accountants.shared.dots import LOOSE, LOST
+from hockeystick.accountants.shared.dots import LOOSE
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
@@ -86,7 +86,7 @@ def _peak(noise: float, rate: float) -> tuple[float, float, float]:
     odds = math.log1p(-rate) - math.log(rate)
 
     def rival(x: float) -> float:  # V
-        return math.exp(min(odds - (x - 0.5) / noise**2, 700.0))
+        return math.exp(min(odds - (x - 0.5) / noise**2, LARGEST))
 
     def slope(x: float) -> float:
         return (1 - x) - (1 + x) * rival(x)

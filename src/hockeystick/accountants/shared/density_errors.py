@@ -62,8 +62,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.accountants.shared.lattice import LatticeLaw
+from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
+from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
@@ -73,8 +74,6 @@ LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
 MOST_RATE = 0.5  # bound on the rates covered by the analysis
 UNKNOWN = 0.1  # for samples with a relative error of at least this, only Lemma 12 is used
 CARE = 1 + 1e-9  # factor that covers the roundings of closed forms with positive terms
-UNDERFLOW = 1e-290  # mass of samples that may underflow
-LARGEST = 700.0  # largest exponent of a double
 ELSEWHERE = (
     "the error terms require a single kind of Poisson-sampled Gaussian rounds, a rate below 1/2 and adjacency "
     "'remove'; use these, or leave errors out"

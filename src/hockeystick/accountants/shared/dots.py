@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.shared.lattice import LatticeLaw
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, outcome_roundings, times_exp
+from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LOST, PrivacyCurve, outcome_roundings, times_exp
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.hull import Lending
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -41,8 +41,6 @@ from hockeystick.values.side import Side
 Index = npt.NDArray[np.intp]
 
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # largest distance at which an atom counts as on a knot, relative to the knots' terms
-END_OF_RANGE = -800.0  # log of a mass below the range of a double
-LOST = 1e-300  # bound on a mass that underflows
 SHIFTS = (0.0, 0.5)  # shifts tried for the lattice of the law below, as fractions of the gap; the best one is used
 INFINITE = 4 * UNIT_ROUNDOFF  # relative error of the mass at infinity
 LOOSE = 1e-12  # relative error of the mass beyond either end of the lattice

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.accountants.shared.dots import END_OF_RANGE, LOOSE, LOST, cell_masses, loss_range, loss_slips
+from hockeystick.accountants.shared.dots import LOOSE, cell_masses, loss_range, loss_slips
 from hockeystick.accountants.shared.lattice import LatticeLaw
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import SmoothPart

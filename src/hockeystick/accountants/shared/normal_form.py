@@ -21,15 +21,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.accountants.shared.tilted import TiltedComposition
-from hockeystick.accountants.shared.tilted_moments import moments_of, representable
+from hockeystick.accountants.shared.tilted_moments import RELATIVE_SLACK, moments_of, representable
 from hockeystick.directions.finite import Ends
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
-RELATIVE_SLACK = 1e-12  # relative slack that covers some dozens of roundings
 
 
 class _Sum(NamedTuple):
@@ -57,7 +57,7 @@ class NormalForm:
     def value(self, epsilon: float) -> float:
         """Return delta by the normal law, without its error."""
         found = self._sum
-        return math.exp(min(found.high - self.t * epsilon, 700.0)) * self._expectation(epsilon)[0]
+        return math.exp(min(found.high - self.t * epsilon, LARGEST)) * self._expectation(epsilon)[0]
 
     def delta(self, epsilon: float) -> Ends:
         """Return certified ends of delta; the upper one is the moment bound if that is smaller.
@@ -69,9 +69,9 @@ class NormalForm:
         peak = math.exp(log_peak(t)) * (1 + RELATIVE_SLACK)
         width = 2 * found.distance * peak + error
         slack = RELATIVE_SLACK + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
-        upper = math.exp(min(found.high - t * epsilon + slack, 700.0)) * min(value + width, peak)
+        upper = math.exp(min(found.high - t * epsilon + slack, LARGEST)) * min(value + width, peak)
         upper = next_up(upper, 2) if upper > 0 else TINY  # positive, even if it underflows
-        lower = math.exp(min(found.low - t * epsilon - slack, 700.0)) * max(value - width, 0.0)
+        lower = math.exp(min(found.low - t * epsilon - slack, LARGEST)) * max(value - width, 0.0)
         lower, upper = min(next_down(lower, 2), 1.0) if lower > 0 else 0.0, min(upper, 1.0)
         return Ends(lower, min(max(self.value(epsilon), lower), upper), upper)
 

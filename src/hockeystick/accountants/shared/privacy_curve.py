@@ -18,7 +18,9 @@ from hockeystick.pairs.base import DominatingPair
 from hockeystick.values.errors import NotApplicableError
 
 MAX_PANELS = 100_000  # largest number of panels over the densities of one round
-LOG_NEGLIGIBLE = -800.0  # log of the mass outside the range of the quadrature: the mass underflows
+END_OF_RANGE = -800.0  # log of a mass below the range of a double
+LARGEST = 700.0  # largest exponent of a double
+LOST = 1e-300  # bound on a mass that underflows
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class PrivacyCurve:
         losses, weights = [finite.loss[seen]], [finite.log_p[seen]]
         smooth = self.pair.smooth
         if smooth is not None:
-            low, high = smooth.support(LOG_NEGLIGIBLE)
+            low, high = smooth.support(END_OF_RANGE)
             growth = float(smooth.growth(np.array([low, high])).max())
             if panel_count(low, high, growth) > MAX_PANELS:
                 raise NotApplicableError("the densities of one round would need too many nodes of quadrature")

@@ -17,7 +17,14 @@ from functools import cached_property
 import numpy as np
 
 from hockeystick.accountants.published import UpperBoundAccountant
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, outcome_roundings, times_exp, unseen_mass
+from hockeystick.accountants.shared.privacy_curve import (
+    LARGEST,
+    LOST,
+    PrivacyCurve,
+    outcome_roundings,
+    times_exp,
+    unseen_mass,
+)
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.arrays import Array
@@ -31,7 +38,6 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
-LEAST = 1e-300  # bound on a mass that underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: accurate to 64^-7 of its range, or roughly to 64^-3
 TABLE = 2001  # number of epsilons in the table of a curve, from which delta is split between kinds of rounds
 MANY = 64  # with more kinds than this, tables have fewer epsilons, and a search uses only tables, to limit the time
@@ -42,7 +48,6 @@ LOG_PRICES = (-100.0, 720.0)  # range of the log of the price: cost per unit of 
 HALF = 0.5  # share of the slack in delta if the best share is not searched
 LOG_ODDS = 14.0  # the log-odds of the slack's share of delta are searched between minus this and this
 PRECISION = 1e-3  # of log delta at a given epsilon, and of these log-odds, whose square enters the bound
-LARGEST = 700.0  # largest exponent of a double
 CARE = 64 * UNIT_ROUNDOFF  # relative, for dozens of roundings
 MIN_SHARE = 1e-12  # smallest share of delta that a kind of rounds gets, unless its epsilon is its largest loss
 
@@ -93,7 +98,7 @@ class RoundGuarantee:
             delta = np.maximum(delta, _rounded_up((q, p), at, curve.outcome(-at), 0.0))
         if self.edge < math.inf:  # the threshold of an almost constant loss may lie anywhere
             delta = delta + (epsilon > self.edge * (1 - FLAT)) * (64 * UNIT_ROUNDOFF * self.edge)
-        inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LEAST, 1.0)
+        inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LOST, 1.0)
         return np.where(epsilon >= self.edge, self.least_delta, inside)
 
     def epsilon(self, delta: float, refinements: int = REFINEMENTS) -> float:
@@ -119,7 +124,7 @@ class RoundGuarantee:
         """An epsilon valid for delta: at most about twice the smallest, or the edge; ``inf`` if there is none."""
         if delta < self.least_delta:
             return math.inf
-        if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
+        if delta <= LOST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
             return self.edge
         epsilon = min(1.0, self.edge)
         while epsilon < self.edge and float(self.delta(np.array([epsilon]))[0]) > delta:
@@ -131,7 +136,7 @@ class RoundGuarantee:
 
         The epsilons run from 0 to one whose delta is far below the given delta.
         """
-        reach = self._reach(max(delta * MIN_SHARE, 2 * LEAST, self.least_delta))
+        reach = self._reach(max(delta * MIN_SHARE, 2 * LOST, self.least_delta))
         if (reach, points) not in self._known_tables:  # in a search, many deltas have the same reach
             epsilon = np.linspace(0.0, reach, points)
             self._known_tables[reach, points] = epsilon, self.delta(epsilon)

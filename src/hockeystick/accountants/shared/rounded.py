@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.dots import LOST, cell_masses, loss_range
+from hockeystick.accountants.shared.dots import cell_masses, loss_range
 from hockeystick.accountants.shared.lattice import LatticeLaw
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.summation import accurate_sum
@@ -111,7 +111,7 @@ def _mean(curve: PrivacyCurve, edges: Array, cells: int) -> tuple[float, float]:
         least = np.maximum(q - q_error, 0.0) / (p + p_error)
         jensen = np.where(p > p_error, np.clip(-np.log(most), low, high), low)
         width = high - low
-        share = (1 - least * np.exp(np.minimum(low, 700.0))) / -np.expm1(-width)  # of the way from l to r
+        share = (1 - least * np.exp(np.minimum(low, LARGEST))) / -np.expm1(-width)  # of the way from l to r
         chord = np.where(p > 0, low + width * np.clip(share, 0.0, 1.0), high)
     error = float((p_error * np.maximum(np.abs(low), np.abs(high))).sum())
     error += 16 * UNIT_ROUNDOFF * float((p * (1 + np.maximum(np.abs(low), np.abs(high)))).sum())

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.privacy_curve import outcome_roundings
+from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LARGEST, outcome_roundings
 from hockeystick.accountants.shared.tilted import Cumulants
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
@@ -29,10 +29,8 @@ from hockeystick.values.errors import NotApplicableError
 STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K
 CELLS = 8192  # number of cells of the outcome for the bound on the third moment
-LOG_TAIL = -800.0  # log of the mass beyond the cells on either side, which underflows
 ORDERS = (1.0, 2.0, 4.0, 8.0)  # the bound on the tail uses moments of order t plus each of these
 UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
-LARGEST = 700.0  # largest exponent of a double
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
@@ -131,7 +129,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     smooth = pair.smooth
     if smooth is None:
         return total * (1 + RELATIVE_SLACK)
-    x = np.linspace(*smooth.support(LOG_TAIL), CELLS + 1)
+    x = np.linspace(*smooth.support(END_OF_RANGE), CELLS + 1)
     masses = smooth.masses(x)
     doubt = (64 + 4 * outcome_roundings(x)) * UNIT_ROUNDOFF
     below = np.diff(masses.p_below) + (masses.p_below * doubt)[1:] + (masses.p_below * doubt)[:-1]
@@ -146,7 +144,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     largest = np.where(at_peak, np.maximum(largest, peak), largest)
     with np.errstate(over="ignore"):
         total += float(np.exp(np.log(mass) + largest + t * c - log).sum())
-    total += math.exp(min(LOG_TAIL + 50 + peak + t * c - log, 700.0))  # to the left
+    total += math.exp(min(END_OF_RANGE + 50 + peak + t * c - log, LARGEST))  # to the left
     return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + RELATIVE_SLACK)
 
 
@@ -162,6 +160,6 @@ def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: floa
         logs.append(3 * (math.log(3 / eta) - 1) - eta * c - tau * edge + moment)
     if pair.loss_range[1] < math.inf:
         top = pair.loss_range[1]
-        logs.append(LOG_TAIL + t * top + 3 * math.log(abs(top - c) + 1e-300))
+        logs.append(END_OF_RANGE + t * top + 3 * math.log(abs(top - c) + 1e-300))
     best = min(logs) - log
-    return math.exp(best) if best < 700 else math.inf
+    return math.exp(best) if best < LARGEST else math.inf

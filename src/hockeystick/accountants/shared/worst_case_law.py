@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick.accountants.shared.gaussian_curve import crossing
+from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
@@ -56,7 +57,7 @@ def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
     odds = math.exp(-epsilon)
     mode = min(int((count + 1) * odds / (1 + odds)), count)  # of the number of rounds with loss -epsilon
     up, up_rest = _ratios(mode, count, odds, floor)
-    down, down_rest = _ratios(count - mode, count, math.exp(min(epsilon, 700.0)), floor)
+    down, down_rest = _ratios(count - mode, count, math.exp(min(epsilon, LARGEST)), floor)
     weights = np.concatenate([down[::-1], [1.0], up])
     total = float(weights.sum())
     lows = np.arange(mode - len(down), mode + len(up) + 1, dtype=np.float64)
