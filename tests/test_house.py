@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "hockeystick"
 MOST_ROOMS = 20
 MOST_FLOORS = 10
-WITH_ENGINES = {"auto", "by_engine", "contour", "grid", "proof", "proved", "registry"}
+WITH_ENGINES = {"auto", "contour", "grid", "proved"}
 """The modules of accountants/ that may import engines; all others are published methods, which have to disagree."""
 
 

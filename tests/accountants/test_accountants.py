@@ -278,7 +278,7 @@ def test_its_file_cites_its_source_and_says_what_it_costs_and_where_it_fails(nam
 def test_published_methods_stand_on_their_own() -> None:
     """No published method is answered by this library's engines: then they could not disagree with them."""
     folder = Path(inspect.getfile(hs)).parent / "accountants"
-    allowed = {"auto", "by_engine", "contour", "grid", "proof", "proved"}
+    allowed = {"auto", "contour", "grid", "proved"}
     for path in sorted(folder.rglob("*.py")):
         if path.stem in allowed:
             continue

@@ -84,7 +84,7 @@ def test_importing_the_library_loads_little() -> None:
     names = loaded("import hockeystick")
     assert not among(names, (*HEAVY, *(f"hockeystick.{room}" for room in ROOMS)))
     methods = {name for name in names if name.startswith("hockeystick.accountants.")}
-    assert methods == {f"hockeystick.accountants.{name}" for name in ("auto", "base", "by_engine", "registry")}
+    assert methods == {f"hockeystick.accountants.{name}" for name in ("auto", "base")}
 
 
 def test_the_first_answer_loads_nothing_more() -> None:

@@ -1,11 +1,58 @@
 """Named accountants, which compute a number from a plan; each documents its guarantee and its cost."""
 
-from collections.abc import Mapping
+from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, MutableMapping
+
+from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.registry import Accountants
 from hockeystick.values.domains import choice
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.late import found
+from hockeystick.values.needed import need
+
+
+class Accountants(MutableMapping[str, Accountant]):
+    """Accountants by name, in the order of the names given; each is imported on first use.
+
+    The name determines the class and the file: ``saddle-point`` is the class ``SaddlePointAccountant`` of the file
+    ``saddle_point.py``, with its options at their defaults. ``auto``, the default, is imported with the library, so
+    that its first answer is not delayed.
+
+    Args:
+        names: names of the accountants with a file in this folder.
+
+    >>> Accountants("auto", "saddle-point")["saddle-point"]
+    SaddlePointAccountant(order=2)
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._known: dict[str, Accountant | None] = dict.fromkeys(names)
+        self._known[AutoAccountant.name] = AutoAccountant()
+
+    def __getitem__(self, name: str) -> Accountant:
+        accountant = self._known[name]
+        if accountant is None:
+            words = name.split("-")
+            kind = "".join(word.capitalize() for word in words) + "Accountant"
+            accountant = self._known[name] = found(f"{__package__}.{'_'.join(words)}:{kind}")()
+        return accountant
+
+    def __setitem__(self, name: str, accountant: Accountant) -> None:
+        self._known[name] = accountant
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return f"Accountants({', '.join(map(repr, self))})"
+
 
 ACCOUNTANTS = Accountants(
     "auto",
@@ -40,13 +87,20 @@ def accountant_named(name: str, proof: bool = False, options: Mapping[str, float
     if name not in list(ACCOUNTANTS):  # a list, since a name may be unhashable
         raise InvalidInputError(choice("accountant", name, list(ACCOUNTANTS), elsewhere=OTHER_NAMES), "accountant")
     if proof:
-        from hockeystick.accountants.proof import prover  # imported late, since few answers are proved
+        if name not in PROVABLE:
+            known = " or ".join(map(repr, PROVABLE))
+            raise InvalidInputError(f"accountant must be {known} if proof is set; received {name!r}")
+        need("a proof", {"flint": "python-flint"}, "proof")
+        from hockeystick.accountants.proved import ProvedAccountant
 
-        found = prover(name)
+        accountant: Accountant = ProvedAccountant()
     else:
-        found = ACCOUNTANTS[name]
-    return found.with_options(options) if options else found
+        accountant = ACCOUNTANTS[name]
+    return accountant.with_options(options) if options else accountant
 
+
+PROVABLE = ("auto", "contour")
+"""Accountants whose numbers can be proved."""
 
 OTHER_NAMES = {
     "gaussian-dp": "gdp",

@@ -32,7 +32,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick.accountants.zcdp import CARE, MomentAccountant, Moments
-from hockeystick.directions.directions import Directions, compositions
 from hockeystick.pairs import (
     Composition,
     DominatingPair,
@@ -42,7 +41,6 @@ from hockeystick.pairs import (
     PoissonSubstitutionPair,
 )
 from hockeystick.pairs.base import rounding_of
-from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 ORDERS = (1e-3, 1e-2, 1e-1)
@@ -65,20 +63,14 @@ class CdpAccountant(MomentAccountant):
     name = "cdp"
     summary = "upper bound: concentrated DP (mu, tau), subgaussian losses; sampling helps little"
 
-    def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
-        """Return the composition of each direction."""
-        return compositions(directions)
-
     def moments(self, composition: Composition) -> list[Moments]:
         """Return the bound ``mu t + tau^2 t^2/2``."""
         found = concentrated(composition)
         return [Moments(lambda t: t * (found.mean + 0.5 * t * found.square) * (1 + CARE))]
 
-    def looseness(self, directions: Directions) -> str | None:
-        """Return a note that sampling hardly helped, or None."""
-        composed = compositions(directions)
-        sampled = any(_sampled(pair) is not None for _, composition in composed for pair, _ in composition.rounds)
-        return UNAMPLIFIED if sampled else None
+    def note(self, pair: DominatingPair) -> str | None:
+        """Return a note if the round is sampled."""
+        return None if _sampled(pair) is None else UNAMPLIFIED
 
 
 def concentrated(composition: Composition) -> Concentrated:

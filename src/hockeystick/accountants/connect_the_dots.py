@@ -22,19 +22,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
+from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
 from hockeystick.accountants.shared.guess import guessed_epsilon, guessed_log_delta
-from hockeystick.accountants.shared.lattice import (
-    MAX_ROUND_POINTS,
-    Enclosed,
-    Laws,
-    has_mass,
-    points_of,
-    tilt_for_delta,
-    tilt_for_epsilon,
-    window_of,
-)
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
@@ -82,7 +73,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         log_delta = math.log(delta)
         guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
-        tilt = tilt_for_delta(total, log_delta)
+        tilt = lattice.tilt_for_delta(total, log_delta)
         low, high = self._sums(composition, total, log_delta, tilt).epsilon(log_delta, log_delta)
         reason = NOTHING_SEEN if _unseen(composition, log_delta) and low < (1 - DOUBTFUL) * high else None
         return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
@@ -92,7 +83,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
         total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
-        found = self._sums(composition, total, target, tilt_for_epsilon(total, epsilon))
+        found = self._sums(composition, total, target, lattice.tilt_for_epsilon(total, epsilon))
         low, high = found.log_delta(epsilon, epsilon)
         return Ends(low, high, NOTHING_SEEN if _unseen(composition, target) and low < high - DOUBTFUL else None)
 
@@ -104,26 +95,26 @@ class ConnectTheDotsAccountant(BracketAccountant):
         widest, total = (of(high - low for low, high in ranges) for of in (max, sum))
         gap = self.interval or min(DEFAULT_INTERVAL, needed)
         if self.interval is None:
-            gap = max(gap, widest / FEW_POINTS, total / MAX_ROUND_POINTS)
-        elif total / gap > MAX_ROUND_POINTS:
+            gap = max(gap, widest / FEW_POINTS, total / lattice.MAX_ROUND_POINTS)
+        elif total / gap > lattice.MAX_ROUND_POINTS:
             raise NotApplicableError(
-                f"the rounds would need {total / gap:.1e} lattice points, more than {MAX_ROUND_POINTS:.1e}: "
-                + REMEDY.format(factor=math.ceil(total / gap / MAX_ROUND_POINTS) + 1)
+                f"the rounds would need {total / gap:.1e} lattice points, more than {lattice.MAX_ROUND_POINTS:.1e}: "
+                + REMEDY.format(factor=math.ceil(total / gap / lattice.MAX_ROUND_POINTS) + 1)
             )
         return commensurable_gap(pairs, gap)
 
-    def _sums(self, composition: Composition, above: Laws, log_delta: float, tilt: float) -> Enclosed:
+    def _sums(self, composition: Composition, above: lattice.Laws, log_delta: float, tilt: float) -> lattice.Enclosed:
         """The compositions of the upper and lower laws; the gap may be widened unless the caller gave it."""
-        window = window_of(above, tilt)
+        window = lattice.window_of(above, tilt)
         gap = above[0][0].gap
         factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)
         if self.interval is None and factor > 1:
             gap = commensurable_gap([pair for pair, _ in composition.rounds], factor * gap)
             above = _laws(composition, gap, log_delta, Side.ABOVE)
-            window = window_of(above, tilt)
+            window = lattice.window_of(above, tilt)
         below = _laws(composition, gap, log_delta, Side.BELOW)
-        remedy = REMEDY.format(factor=math.ceil(points_of(window, gap) / FEW_POINTS))
-        return Enclosed.of(above, below, tilt, window, remedy)
+        remedy = REMEDY.format(factor=math.ceil(lattice.points_of(window, gap) / FEW_POINTS))
+        return lattice.Enclosed.of(above, below, tilt, window, remedy)
 
 
 def _unseen(composition: Composition, log_delta: float) -> bool:
@@ -136,10 +127,10 @@ def _floor(composition: Composition, log_delta: float) -> float:
     return max(log_delta - BELOW_TARGET - math.log(composition.count), LEAST_LOG_FLOOR)
 
 
-def _laws(composition: Composition, gap: float, log_delta: float, side: Side) -> Laws:
+def _laws(composition: Composition, gap: float, log_delta: float, side: Side) -> lattice.Laws:
     floor = _floor(composition, log_delta)
     build = law_above if side is Side.ABOVE else law_below
     laws = [(build(pair, knots_of(pair, gap, floor)), count) for pair, count in composition.rounds]
-    if side is Side.ABOVE and not has_mass(laws):
+    if side is Side.ABOVE and not lattice.has_mass(laws):
         raise NotApplicableError(ALL_INFINITE)
     return laws

@@ -9,7 +9,7 @@ sampling rate, or few Laplace rounds (whose atoms ``auto`` handles separately).
 
 from __future__ import annotations
 
-from hockeystick.accountants.by_engine import CertifiedAccountant
+from hockeystick.accountants.auto import CertifiedAccountant
 from hockeystick.engines.contour.engine import ContourEngine
 
 

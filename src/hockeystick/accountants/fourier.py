@@ -36,18 +36,9 @@ from typing import Annotated
 import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
+from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.density_bounds import between
 from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
-from hockeystick.accountants.shared.lattice import (
-    LEAST_TILT,
-    PRECISION,
-    Enclosed,
-    Laws,
-    has_mass,
-    infinite_mass,
-    log_moment,
-    window_on,
-)
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
 from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.accountants.shared.tilted import reach_of
@@ -126,7 +117,7 @@ class FourierAccountant(PublishedAccountant):
         grid = self._grid(composition, wrapped, epsilon)
         return Composed.of([(sampled(pair, grid), count) for pair, count in composition.rounds], grid)
 
-    def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Enclosed | WithErrors:
+    def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> lattice.Enclosed | WithErrors:
         """Return the compositions rounded down and up (2021), or that of the densities with its errors (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
@@ -135,7 +126,9 @@ class FourierAccountant(PublishedAccountant):
         below, above = (
             [(law(pair, grid, side), count) for pair, count in composition.rounds] for side in (Side.BELOW, Side.ABOVE)
         )
-        return Enclosed.of(above, below, LEAST_TILT, window_on(above, LEAST_TILT, -grid.length, grid.length), "")
+        tilt = lattice.LEAST_TILT
+        window = lattice.window_on(above, tilt, -grid.length, grid.length)
+        return lattice.Enclosed.of(above, below, tilt, window, "")
 
     def _delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         log_lower, log_upper = self.ends(composition, WRAPPED, epsilon).log_delta(epsilon, epsilon)
@@ -198,14 +191,14 @@ class Composed:
     lost: float
 
     @classmethod
-    def of(cls, rounds: Laws, grid: LossGrid) -> Composed:
+    def of(cls, rounds: lattice.Laws, grid: LossGrid) -> Composed:
         """Return the composition of laws on the grid, each repeated by its count.
 
         The caller handles the mass outside the window.
         """
         total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
-        if not has_mass(rounds):
+        if not lattice.has_mass(rounds):
             return cls(losses, np.zeros_like(losses), 1.0, 1.0)
         power = convolution_power([(law.mass, count) for law, count in rounds], grid.points)
         start = power.origin + sum(count * round(law.first / grid.step) for law, count in rounds)
@@ -217,7 +210,7 @@ class Composed:
         scale = math.exp(power.log_scale)
         mass = scale * np.roll(power.values, (start - grid.lowest) % grid.points)[1 - grid.lowest :]
         relative = math.expm1(power.scale_error + 64 * UNIT_ROUNDOFF) * float(np.abs(mass).sum())
-        return cls(losses, mass, power.error * scale * (1 + 1e-9) * len(mass) + relative, infinite_mass(rounds))
+        return cls(losses, mass, power.error * scale * (1 + 1e-9) * len(mass) + relative, lattice.infinite_mass(rounds))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """``sum (1 - e^(eps - s)) C(s)`` and minus its derivative, ``sum e^(eps - s) C(s)``, over s > eps >= 0."""
@@ -255,10 +248,10 @@ class WithErrors:
         # grid points err by roundings of L, and delta by as much
         noise = composed.noise + 64 * UNIT_ROUNDOFF * (1 + grid.length)
         both = errors.discretisation(count) + errors.rounding(count, error) + noise
-        window = window_on(rounds, 0.0, -grid.length, grid.length)
+        window = lattice.window_on(rounds, 0.0, -grid.length, grid.length)
         tilted = [(law.tilted(0.0, Side.ABOVE), count)]
         low, high = (
-            math.exp(min(Tail(tilted, theta, sign).log_beyond(end) + log_moment(rounds, 0.0), LARGEST))
+            math.exp(min(Tail(tilted, theta, sign).log_beyond(end) + lattice.log_moment(rounds, 0.0), LARGEST))
             for theta, sign, end in ((window.theta_low, -1, window.low), (window.theta_high, 1, window.high))
         )
         below, above = both + low, both + high + errors.cut(count, error)
@@ -281,8 +274,8 @@ class WithErrors:
         if self.above >= 0.5 * math.exp(high):
             return 0.0, math.inf
         top = float(self.composed.losses[-1])
-        upper = upper_end(lambda at: self.log_delta(at, at)[1], high, 0.5 * top, 1 / top, PRECISION)
-        lower = lower_end(lambda at: self.log_delta(at, at)[0], low, min(upper, top), 1 / top, PRECISION)
+        upper = upper_end(lambda at: self.log_delta(at, at)[1], high, 0.5 * top, 1 / top, lattice.PRECISION)
+        lower = lower_end(lambda at: self.log_delta(at, at)[0], low, min(upper, top), 1 / top, lattice.PRECISION)
         return lower, upper
 
 

@@ -10,7 +10,7 @@ reason.
 
 from __future__ import annotations
 
-from hockeystick.accountants.by_engine import CertifiedAccountant
+from hockeystick.accountants.auto import CertifiedAccountant
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.values import domains
 

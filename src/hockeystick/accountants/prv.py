@@ -32,19 +32,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
-from hockeystick.accountants.shared.lattice import (
-    LEAST_TILT,
-    MAX_ROUND_POINTS,
-    Enclosed,
-    Laws,
-    tilt_for_delta,
-    tilt_for_epsilon,
-    window_of,
-    window_on,
-)
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
 from hockeystick.directions.finite import NOTHING_BELOW
 from hockeystick.pairs import Composition, RenyiComposition
@@ -68,8 +59,8 @@ COUPLING = domains.Domain(
 class Rounding(NamedTuple):
     """Laws of all rounds' finite losses on one lattice, masses rounded up and down; a bound on the error of the sum."""
 
-    above: Laws
-    below: Laws
+    above: lattice.Laws
+    below: lattice.Laws
     distance: float
 
 
@@ -90,9 +81,9 @@ class CouplingAccountant(BracketAccountant):
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
         """Return the rounded laws for a log of delta_error; ``delta`` is approximately that of the finite losses."""
 
-    def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
+    def enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
         """Return the compositions of the laws rounded up and of the laws rounded down."""
-        return Enclosed.of(rounds.above, rounds.below, tilt, window_of(rounds.above, tilt), self.remedy)
+        return lattice.Enclosed.of(rounds.above, rounds.below, tilt, lattice.window_of(rounds.above, tilt), self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
         """Return the reason for an infinite upper end."""
@@ -108,7 +99,7 @@ class CouplingAccountant(BracketAccountant):
         rounds = self.coupled(composition, math.log(error), finite)
         low = math.log(delta - (least - composition.standing_mass) + error) + 1e-15
         high = math.log(finite - error) - 1e-15
-        lower, upper = self.enclosed(rounds, tilt_for_delta(rounds.below, high)).epsilon(low, high)
+        lower, upper = self.enclosed(rounds, lattice.tilt_for_delta(rounds.below, high)).epsilon(low, high)
         reason = self.no_epsilon(composition, rounds.distance, math.log(error)) if math.isinf(upper) else None
         return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
 
@@ -117,7 +108,7 @@ class CouplingAccountant(BracketAccountant):
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
         rounds = self.coupled(composition, log_error, math.exp(guess))
-        found = self.enclosed(rounds, tilt_for_epsilon(rounds.below, epsilon))
+        found = self.enclosed(rounds, lattice.tilt_for_epsilon(rounds.below, epsilon))
         lower, upper = found.log_delta(epsilon + rounds.distance, epsilon - rounds.distance)
         lower, upper = log_less(lower, log_error), log_plus(upper, log_error)
         least, most = composition.infinite_mass_ends
@@ -141,7 +132,7 @@ class CouplingAccountant(BracketAccountant):
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)
             points += (high - low) / gap
-            if points > MAX_ROUND_POINTS:
+            if points > lattice.MAX_ROUND_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self.remedy}")
             one = rounded(pair, gap, log_lost, length, kinds=len(composition.rounds))
             mass = 0.5 * float(one.above.mass.sum() + one.below.mass.sum())
@@ -196,12 +187,12 @@ class PrvAccountant(CouplingAccountant):
             distance=float(distance + bias) * (1 + 1e-14),
         )
 
-    def enclosed(self, rounds: Rounding, tilt: float) -> Enclosed:
+    def enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
         """Return both compositions; if the domain is given, they are not tilted, as in the algorithm."""
         if not self.length:
             return super().enclosed(rounds, tilt)
-        window = window_on(rounds.above, LEAST_TILT, -self.length, self.length)
-        return Enclosed.of(rounds.above, rounds.below, LEAST_TILT, window, self.remedy)
+        window = lattice.window_on(rounds.above, lattice.LEAST_TILT, -self.length, self.length)
+        return lattice.Enclosed.of(rounds.above, rounds.below, lattice.LEAST_TILT, window, self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
         """Return the reason for an infinite upper end: if the length is given, the circle is too short."""

@@ -25,17 +25,8 @@ from hockeystick.accountants.published import PublishedAccountant, log_delta_wit
 from hockeystick.accountants.shared.guess import moment_seconds
 from hockeystick.directions.directions import Directions, renyi_compositions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left
-from hockeystick.pairs import RenyiComposition
-from hockeystick.pairs.renyi import (
-    RenyiBound,
-    epsilon_at,
-    epsilon_from,
-    log_delta_by,
-    log_delta_from,
-    log_moment,
-    log_peak,
-    moment_work,
-)
+from hockeystick.pairs import RenyiComposition, renyi
+from hockeystick.pairs.renyi import RenyiBound
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
@@ -79,23 +70,23 @@ class RdpAccountant(PublishedAccountant):
             return pure
         left = log_left(delta, infinite)
         if self.orders is None:
-            found = epsilon_from(self._moment(composition), left, work=moment_work(composition))
+            found = renyi.epsilon_from(self._moment(composition), left, work=renyi.moment_work(composition))
         else:
-            found = self._least(lambda t: epsilon_at(composition, t, left + self._loss(t)))
+            found = self._least(lambda t: renyi.epsilon_at(composition, t, left + self._loss(t)))
         return min(found, pure, key=lambda bound: bound.value)
 
     def _log_delta(self, composition: RenyiComposition, epsilon: float) -> RenyiBound:
         if composition.largest_loss is not None and epsilon >= composition.largest_loss[1]:
             found = RenyiBound(-math.inf, PURE)
         elif self.orders is None:
-            found = log_delta_by(self._moment(composition), epsilon, work=moment_work(composition))
+            found = renyi.log_delta_by(self._moment(composition), epsilon, work=renyi.moment_work(composition))
         else:
-            found = self._least(lambda t: min(log_delta_from(composition, t, epsilon) - self._loss(t), 0.0))
+            found = self._least(lambda t: min(renyi.log_delta_from(composition, t, epsilon) - self._loss(t), 0.0))
         return found._replace(value=log_delta_with(composition.infinite_mass_ends[1], found.value))
 
     def _moment(self, composition: RenyiComposition) -> Callable[[float], float]:
         """Return the bound on K(t), raised by the loss of the conversion."""
-        return lambda t: log_moment(composition, t) - self._loss(t)
+        return lambda t: renyi.log_moment(composition, t) - self._loss(t)
 
     def _least(self, bound: Callable[[float], float]) -> RenyiBound:
         """Return the least bound at the moments t = 1, 2, ..., ``orders``."""
@@ -105,7 +96,7 @@ class RdpAccountant(PublishedAccountant):
 
     def _loss(self, t: float) -> float:
         """Amount by which Markov's inequality raises log delta over the sharp conversion; 0 with the latter."""
-        return 0.0 if self.conversion else log_peak(t)
+        return 0.0 if self.conversion else renyi.log_peak(t)
 
 
 def _worst(directions: Directions, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:

@@ -33,14 +33,8 @@ from typing import Annotated
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.normal_form import NormalForm
 from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition
+from hockeystick.directions import finite
 from hockeystick.directions.directions import Directions
-from hockeystick.directions.finite import (
-    Ends,
-    bounded_delta,
-    bounded_epsilon,
-    estimated_delta,
-    estimated_epsilon,
-)
 from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
@@ -69,16 +63,16 @@ class SaddlePointAccountant(PublishedAccountant):
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
         """Return the epsilon whose saddle point gives delta."""
         if self.order == 0:
-            return bounded_epsilon(directions, delta, self.name, normal_epsilon)
-        return estimated_epsilon(
+            return finite.bounded_epsilon(directions, delta, self.name, normal_epsilon)
+        return finite.estimated_epsilon(
             directions, delta, self.name, lambda composition, at: self._epsilon(composition, math.log(at))
         )
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
         """Return delta by the expansion at the saddle point of epsilon."""
         if self.order == 0:
-            return bounded_delta(directions, epsilon, self.name, normal_delta)
-        return estimated_delta(directions, epsilon, self.name, self._log_delta)
+            return finite.bounded_delta(directions, epsilon, self.name, normal_delta)
+        return finite.estimated_delta(directions, epsilon, self.name, self._log_delta)
 
     def _log_delta(self, composition: Composition, epsilon: float) -> float:
         tilted = TiltedComposition(composition)
@@ -133,13 +127,13 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
     return min(log, 0.0)
 
 
-def normal_delta(composition: Composition, epsilon: float) -> Ends:
+def normal_delta(composition: Composition, epsilon: float) -> finite.Ends:
     """Return certified ends of delta by the normal law at the saddle point of epsilon."""
     tilted = TiltedComposition(composition)
     return NormalForm(tilted, tilt_of(tilted, epsilon)).delta(epsilon)
 
 
-def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Ends:
+def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> finite.Ends:
     """Return ends of epsilon: where the upper end of delta is at most delta, and where its lower end is at least delta.
 
     Every such pair of epsilons is valid.
@@ -147,7 +141,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> End
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
 
-    def at(log_t: float) -> tuple[float, Ends]:
+    def at(log_t: float) -> tuple[float, finite.Ends]:
         t = math.exp(log_t)
         epsilon = max(epsilon_of(tilted.at(t), t), 0.0)
         return epsilon, NormalForm(tilted, t).delta(epsilon)
@@ -156,7 +150,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> End
     lower = _last_before(lambda log_t: at(log_t)[1].lower < deltas[1], start)[0]
     high = 0.0 if upper == start and NormalForm(tilted, math.exp(start)).delta(0.0).upper <= deltas[0] else at(upper)[0]
     low = 0.0 if lower == start else min(at(lower)[0], high)
-    return Ends(low, _guess(tilted, start, deltas[0], low, high), high)
+    return finite.Ends(low, _guess(tilted, start, deltas[0], low, high), high)
 
 
 def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, high: float) -> float:

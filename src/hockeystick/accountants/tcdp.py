@@ -33,16 +33,13 @@ import math
 from dataclasses import dataclass
 
 from hockeystick.accountants.zcdp import CARE, MomentAccountant, Moments, quadratic, rho, unamplified
-from hockeystick.directions.directions import Directions, compositions
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.values.adjacency import Direction
 
 MAX_PROPOSED = 0.1  # largest rho and rate for a proposal
 LOSS = 13.0  # ratio of the proposed rho to s^2 rho
 SHARE = 4.0  # divisor in the proposed omega, log(1/s) / (4 rho)
 FIRST_T, T_RATIO = 1e-3, 1.25  # grid of t on which the proposal is verified
 UNKNOWN_MOMENT = 1e300  # value of an unknown moment
-EFFORT = 4.5  # time for a sampled round (thirteen milliseconds), relative to the time for its moments
 
 
 @dataclass(frozen=True)
@@ -67,10 +64,7 @@ class TcdpAccountant(MomentAccountant):
 
     name = "tcdp"
     summary = "upper bound: truncated concentrated DP; sampling helps if noise is large"
-
-    def subjects(self, directions: Directions) -> list[tuple[Direction, Composition]]:
-        """Return the composition of each direction."""
-        return compositions(directions, effort=EFFORT)
+    effort = 4.5  # thirteen milliseconds
 
     def moments(self, composition: Composition) -> list[Moments]:
         """Return the bound without amplification and, if some round is amplified, the bound with amplification."""
@@ -87,13 +81,11 @@ class TcdpAccountant(MomentAccountant):
         laws = [plain] if total.omega == math.inf else [total, plain]
         return [Moments(law.moment, min(1.0, 0.5 * (law.omega - 1))) for law in laws]
 
-    def looseness(self, directions: Directions) -> str | None:
-        """Return the reason why some sampled round was not amplified, if any."""
-        for _, composition in self.subjects(directions):
-            for pair, _ in composition.rounds:
-                found = amplified(pair) if unamplified(pair) else None
-                if isinstance(found, str):
-                    return f"sampling is ignored, because the amplification theorem does not apply: {found}"
+    def note(self, pair: DominatingPair) -> str | None:
+        """Return the reason why a sampled round was not amplified."""
+        found = amplified(pair) if unamplified(pair) else None
+        if isinstance(found, str):
+            return f"sampling is ignored, because the amplification theorem does not apply: {found}"
         return None
 
 
