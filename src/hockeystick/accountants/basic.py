@@ -14,7 +14,6 @@ times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split
@@ -24,27 +23,20 @@ from hockeystick.pairs import Composition
 from hockeystick.values.adjacency import Direction
 
 
-class Guaranteed(NamedTuple):
-    """Rounds of one direction: their guarantees with their counts, and their composition."""
-
-    kinds: Kinds
-    composition: Composition
-
-
-class BasicAccountant(UpperBoundAccountant[Guaranteed]):
-    """Sums of per-round epsilons and deltas."""
+class BasicAccountant(UpperBoundAccountant[tuple[Kinds, Composition]]):
+    """Sums of per-round epsilons and deltas; rounds are their guarantees with counts, and their composition."""
 
     name = "basic"
     summary = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
 
-    def subjects(self, directions: Directions) -> list[tuple[Direction, Guaranteed]]:
+    def subjects(self, directions: Directions) -> list[tuple[Direction, tuple[Kinds, Composition]]]:
         """Return the rounds of each direction. Gaussians are not folded into one: that would use another theorem."""
         return [
-            (direction, Guaranteed(guarantees(directions.pairs(direction), mutual=False), composition))
+            (direction, (guarantees(directions.pairs(direction), mutual=False), composition))
             for direction, composition in compositions(directions)
         ]
 
-    def epsilon_above(self, rounds: Guaranteed, delta: float) -> float:
+    def epsilon_above(self, rounds: tuple[Kinds, Composition], delta: float) -> float:
         """Return the sum of per-round epsilons at a split of delta, or the sum of the largest losses."""
         kinds, composition = rounds
         if not kinds:

@@ -43,12 +43,7 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-STAGES = domains.Domain(
-    "a whole number from 1 to 40",
-    {"minimum": 1, "maximum": 40},
-    "number of successive lattices; 40 means one per halving",
-    whole=True,
-)
+STAGES = domains.whole_numbers(1, 40).of("number of successive lattices; 40 means one per halving")
 """Domain of the number of stages; no count of rounds can be halved more than 40 times."""
 
 Group = tuple[tuple[int, int], ...]

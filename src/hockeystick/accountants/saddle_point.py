@@ -64,9 +64,7 @@ class SaddlePointAccountant(PublishedAccountant):
         """Return the epsilon whose saddle point gives delta."""
         if self.order == 0:
             return finite.bounded_epsilon(directions, delta, self.name, normal_epsilon)
-        return finite.estimated_epsilon(
-            directions, delta, self.name, lambda composition, at: self._epsilon(composition, math.log(at))
-        )
+        return finite.estimated_epsilon(directions, delta, self.name, self._epsilon)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
         """Return delta by the expansion at the saddle point of epsilon."""
@@ -79,31 +77,25 @@ class SaddlePointAccountant(PublishedAccountant):
         t = tilt_of(tilted, epsilon)
         return expansion(tilted.at(t), t, epsilon, self.order)
 
-    def _epsilon(self, composition: Composition, log_delta: float) -> float:
-        tilted = TiltedComposition(composition)
-        start = tilt_of(tilted, 0.0)
+    def _epsilon(self, composition: Composition, delta: float) -> float:
+        tilted, log_delta = TiltedComposition(composition), math.log(delta)
+        start = math.log(tilt_of(tilted, 0.0))
 
         def excess(log_t: float) -> float:
             t = math.exp(log_t)
-            found = tilted.at(t)
-            return log_delta - expansion(found, t, epsilon_of(found, t), self.order)
+            return log_delta - expansion(tilted.at(t), t, epsilon_of(tilted, t), self.order)
 
-        if excess(math.log(start)) >= 0:
-            return 0.0
-        t = math.exp(increasing_root(excess, math.log(start)))
-        return epsilon_of(tilted.at(t), t)
+        return 0.0 if excess(start) >= 0 else epsilon_of(tilted, math.exp(increasing_root(excess, start)))
 
 
-def epsilon_of(found: Cumulants, t: float) -> float:
+def epsilon_of(tilted: TiltedComposition, t: float) -> float:
     """Return the epsilon whose saddle point is t: ``K'(t) - 1/t - 1/(1 + t)``, increasing in t."""
-    return found.mean - 1 / t - 1 / (1 + t)
+    return tilted.at(t).mean - 1 / t - 1 / (1 + t)
 
 
 def tilt_of(tilted: TiltedComposition, epsilon: float) -> float:
     """Return the saddle point of epsilon; F is convex on t > 0."""
-    return math.exp(
-        increasing_root(lambda log_t: epsilon_of(tilted.at(math.exp(log_t)), math.exp(log_t)) - epsilon, 0.0)
-    )
+    return math.exp(increasing_root(lambda log_t: epsilon_of(tilted, math.exp(log_t)) - epsilon, 0.0))
 
 
 def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
@@ -142,9 +134,8 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> fin
     start = math.log(tilt_of(tilted, 0.0))
 
     def at(log_t: float) -> tuple[float, finite.Ends]:
-        t = math.exp(log_t)
-        epsilon = max(epsilon_of(tilted.at(t), t), 0.0)
-        return epsilon, NormalForm(tilted, t).delta(epsilon)
+        epsilon = max(epsilon_of(tilted, math.exp(log_t)), 0.0)
+        return epsilon, NormalForm(tilted, math.exp(log_t)).delta(epsilon)
 
     upper = _last_before(lambda log_t: at(log_t)[1].upper <= deltas[0], start)[1]
     lower = _last_before(lambda log_t: at(log_t)[1].lower < deltas[1], start)[0]
@@ -158,12 +149,11 @@ def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, hi
 
     def excess(log_t: float) -> float:
         t = math.exp(log_t)
-        return delta - NormalForm(tilted, t).value(max(epsilon_of(tilted.at(t), t), 0.0))
+        return delta - NormalForm(tilted, t).value(max(epsilon_of(tilted, t), 0.0))
 
     if excess(start) >= 0:
         return low
-    t = math.exp(increasing_root(excess, start))
-    return min(max(epsilon_of(tilted.at(t), t), low), high)
+    return min(max(epsilon_of(tilted, math.exp(increasing_root(excess, start))), low), high)
 
 
 def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, float]:

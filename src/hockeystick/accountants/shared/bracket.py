@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -15,7 +16,6 @@ from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite import EFFORT, known_epsilon
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.pairs import Composition
-from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 
@@ -57,25 +57,33 @@ class BracketAccountant(PublishedAccountant):
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound:
         """Return the largest lower and the largest upper end over the directions: they bound the largest epsilon."""
-        found = [
-            (direction, self._epsilon(composition, delta)) for direction, composition in _few(directions, self.name)
-        ]
-        return without_lower(directions, self._bound(found))
+        return without_lower(directions, self._worst(directions, lambda each: self._epsilon(each, delta)))
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
         """Return the largest lower and the largest upper end over the directions: they bound the largest delta."""
-        found = [
-            (direction, self._log_delta(composition, epsilon)) for direction, composition in _few(directions, self.name)
-        ]
-        return without_lower(directions, delta_of(self._bound(found)))
+        found = self._worst(directions, lambda each: self._log_delta(each, epsilon))
+        return without_lower(directions, delta_of(found))
 
-    def _bound(self, found: list[tuple[Direction, Ends]]) -> Bound:
+    def _worst(self, directions: Directions, ask: Callable[[Composition], Ends]) -> Bound:
+        """Return the largest ends over the directions.
+
+        Raises:
+            NotApplicableError: there are too many different rounds.
+        """
+        composed = compositions(directions, effort=EFFORT)
+        kinds = max(len(composition.rounds) for _, composition in composed)
+        if kinds > MOST_KINDS:
+            raise NotApplicableError(
+                f"{kinds} different kinds of rounds would take too long with {self.name!r}; give at most {MOST_KINDS} "
+                "(for example, round the noise down to fewer values), or use accountant 'auto'"
+            )
+        found = [(direction, ask(composition)) for direction, composition in composed]
         direction, worst = max(found, key=lambda item: item[1].upper)
         lower = max(ends.lower for _, ends in found)
         if math.isfinite(lower) and math.isfinite(worst.upper):
             estimate = min(max(lower + self.lean * (worst.upper - lower), lower), worst.upper)
         else:
-            estimate = lower if math.isinf(worst.upper) and worst.upper > 0 else worst.upper
+            estimate = lower if worst.upper == math.inf else worst.upper
         return Bound(lower, estimate, worst.upper, accountant=self.name, direction=direction.value, reason=worst.reason)
 
     def _epsilon(self, composition: Composition, delta: float) -> Ends:
@@ -96,19 +104,3 @@ class BracketAccountant(PublishedAccountant):
             low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
             return Ends(low, high)
         return self.log_delta_ends(composition, epsilon)
-
-
-def _few(directions: Directions, name: str) -> list[tuple[Direction, Composition]]:
-    """The directions to compose, after a check that the number of different rounds is within the limit.
-
-    Raises:
-        NotApplicableError: there are too many different rounds.
-    """
-    found = compositions(directions, effort=EFFORT)
-    kinds = max(len(composition.rounds) for _, composition in found)
-    if kinds > MOST_KINDS:
-        raise NotApplicableError(
-            f"{kinds} different kinds of rounds would take too long with {name!r}; give at most {MOST_KINDS} (for "
-            "example, round the noise down to fewer values), or use accountant 'auto'"
-        )
-    return found

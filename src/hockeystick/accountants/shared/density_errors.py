@@ -255,11 +255,7 @@ def log_truncation_linear(noise: float, rate: float, length: float, rounds: int)
 def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> float:
     """Return the logarithm of (10.13), the error of the density of k >= 2 rounds from a periodic omega."""
     first = log_density_bound(noise, rate) + (rounds - 2) * math.log(length + 1)
-    last = (
-        math.log(noise / (rate * math.pi))
-        + noise**-2
-        - 0.5 * (noise * (length - math.log(2 * rate)) - 0.5 / noise) ** 2
-    )
+    last = math.log(noise / (rate * math.pi)) + noise**-2 - 0.5 * (_from_centre(noise, rate, length) / noise) ** 2
     return first + math.log(-2 * math.log1p(-rate)) + last
 
 
