@@ -22,8 +22,8 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
+from hockeystick.accountants.published import BracketAccountant, Ends
 from hockeystick.accountants.shared import lattice
-from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
 from hockeystick.accountants.shared.guess import guessed_epsilon, guessed_log_delta
 from hockeystick.pairs import Composition

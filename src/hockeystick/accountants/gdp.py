@@ -95,8 +95,7 @@ class GdpAccountant(PublishedAccountant):
                 return without_lower(directions, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
             ends = epsilon_ends((math.log(delta), math.log(delta)), mu) if mu > 0 else (0.0, 0.0)
             return without_lower(directions, epsilon_interval(self.name, direction, ends))
-        limit = NormalLaw if self.own_moments else GaussianExperiment
-        asked = [(_epsilon(limit.of(each), each.infinite_mass, delta), direction, each) for direction, each in found]
+        asked = [(self._epsilon(composition, delta), direction, composition) for direction, composition in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
         doubt = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
         return Estimate(value, self.name, direction.value, doubt)
@@ -109,16 +108,22 @@ class GdpAccountant(PublishedAccountant):
             direction, mu = exact
             log_ends = log_delta_ends(epsilon, mu) if mu > 0 else (-math.inf, -math.inf)
             return without_lower(directions, delta_interval(self.name, direction, log_ends))
-        limit = NormalLaw if self.own_moments else GaussianExperiment
-        asked = [
-            (_log_delta(limit.of(each).log_delta(epsilon), each.infinite_mass), direction, each)
-            for direction, each in found
-        ]
+        asked = [(self._log_delta(composition, epsilon), direction, composition) for direction, composition in found]
         log_value, direction, composition = max(asked, key=lambda item: item[0])
         value = math.exp(log_value)
         reason = _doubt(composition, value)
         log = Estimate(log_value, self.name, direction.value, reason)
         return DeltaEstimate(value, self.name, direction.value, reason, log_delta=log)
+
+    def _epsilon(self, composition: Composition, delta: float) -> float:
+        limit, lost = NormalLaw.of(composition, self.own_moments), composition.infinite_mass
+        if delta < lost or (delta == lost and limit.variance > 0):
+            return math.inf
+        return limit.epsilon(math.log((delta - lost) / (1 - lost)) if delta > lost else -math.inf)
+
+    def _log_delta(self, composition: Composition, epsilon: float) -> float:
+        finite, lost = NormalLaw.of(composition, self.own_moments).log_delta(epsilon), composition.infinite_mass
+        return finite if lost == 0 else math.log(lost + (1 - lost) * math.exp(finite))
 
 
 def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, float] | None:
@@ -132,66 +137,45 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
     return max(found, key=lambda item: item[1])
 
 
-class GaussianExperiment(NamedTuple):
-    """Central limit of Dong, Roth, Su: one Gaussian experiment; mu is 0 if all losses are 0."""
-
-    mu: float
-
-    @classmethod
-    def of(cls, composition: Composition) -> GaussianExperiment:
-        """Return the limit of a composition."""
-        total = moments(composition)
-        deviation = math.sqrt(_finite(total.variance))
-        return cls(total.apart / deviation if deviation > 0 else 0.0)
-
-    @property
-    def constant(self) -> bool:
-        """True if the loss is constant."""
-        return self.mu == 0
-
-    def epsilon(self, log_delta: float) -> float:
-        """Return epsilon at the logarithm of delta."""
-        return epsilon_ends((log_delta, log_delta), self.mu)[1] if self.mu > 0 else 0.0
-
-    def log_delta(self, epsilon: float) -> float:
-        """Return the logarithm of delta."""
-        return log_delta_ends(epsilon, self.mu)[1] if self.mu > 0 else -math.inf
-
-
 class NormalLaw(NamedTuple):
-    """Central limit of Sommer, Meiser, Mohammadi: the normal law with the mean and variance of the sum of losses."""
+    """Normal law of the sum of finite losses, in the limit of many rounds."""
 
     mean: float
     variance: float
 
     @classmethod
-    def of(cls, composition: Composition) -> NormalLaw:
-        """Return the limit of a composition."""
-        total = moments(composition)
-        return cls(total.mean, _finite(total.square))
+    def of(cls, composition: Composition, own_moments: int) -> NormalLaw:
+        """Return the law with the mean and variance of the losses, or that of one Gaussian experiment.
 
-    @property
-    def constant(self) -> bool:
-        """True if the loss is constant."""
-        return self.variance == 0
+        Raises:
+            NotApplicableError: the variance overflows.
+        """
+        total = moments(composition)
+        variance = total.square if own_moments else total.variance
+        if not variance < math.inf:
+            raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
+        if own_moments:
+            return cls(total.mean, variance)
+        mu = total.apart / math.sqrt(variance) if variance > 0 else 0.0
+        return cls(mu**2 / 2, mu**2)
 
     def epsilon(self, log_delta: float) -> float:
         """Return epsilon at the logarithm of delta."""
-        if self.constant:
+        if self.variance == 0:
             return max(self.mean, 0.0)
         if self.log_delta(0.0) <= log_delta:
             return 0.0
         high = abs(self.mean) + math.sqrt(self.variance)
         while self.log_delta(high) > log_delta:
             high *= 2
-        return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=2e-12, rtol=2**-50)
+        return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=1e-300, rtol=2**-50)
 
     def log_delta(self, epsilon: float) -> float:
         """Return the logarithm of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
         from scipy.special import log_ndtr
 
         above = self.mean - epsilon
-        if self.constant:
+        if self.variance == 0:
             return math.log(-math.expm1(-above)) if above > 0 else -math.inf
         deviation = math.sqrt(self.variance)
         first = float(log_ndtr(above / deviation))
@@ -221,17 +205,6 @@ def _moments(pair: DominatingPair) -> Moments:
     return Moments(mean, square, third, mean - float((q * loss).sum()), square)
 
 
-def _finite(variance: float) -> float:
-    """The variance.
-
-    Raises:
-        NotApplicableError: it overflows.
-    """
-    if not variance < math.inf:
-        raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
-    return variance
-
-
 def _doubt(composition: Composition, delta: float) -> str | None:
     """Note with a bound on the distance between the distribution functions of the loss and of the normal limit."""
     total = moments(composition)
@@ -243,15 +216,3 @@ def _doubt(composition: Composition, delta: float) -> str | None:
         "the estimate is a limit for many rounds; for this number of rounds its tails are known only to within "
         f"{error:.1g} (Berry-Esseen), and delta is {six_digits(delta)}"
     )
-
-
-def _epsilon(limit: GaussianExperiment | NormalLaw, lost: float, delta: float) -> float:
-    """Epsilon at delta, of which the mass at infinite loss counts in full."""
-    if delta < lost or (delta <= lost and not limit.constant):
-        return math.inf
-    return limit.epsilon(math.log((delta - lost) / (1 - lost)) if delta > lost else -math.inf)
-
-
-def _log_delta(finite: float, lost: float) -> float:
-    """Logarithm of delta: that of the finite losses, and the mass at infinite loss in full."""
-    return finite if lost == 0 else math.log(lost + (1 - lost) * math.exp(finite))

@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
+from hockeystick.accountants.published import BracketAccountant, Ends
 from hockeystick.accountants.shared.buckets import Buckets
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta

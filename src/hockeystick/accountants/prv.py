@@ -32,8 +32,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from hockeystick.accountants.published import BracketAccountant, Ends
 from hockeystick.accountants.shared import lattice
-from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
