@@ -34,7 +34,7 @@ import numpy as np
 
 from hockeystick.accountants.prv import DOMAINS, HOEFFDING, CouplingAccountant, Rounding
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, infinite_mass, points_of, window_of
-from hockeystick.accountants.shared.rounded import deviation
+from hockeystick.accountants.shared.rounded import Rounded, deviation
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.lattice import Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -55,13 +55,6 @@ MAX_GROUPED_POINTS = 9_000_000
 LOST = math.log(16.0)  # log of the ratio of a stage's share of delta_error to the mass that all its domains may lose
 
 
-class Both(NamedTuple):
-    """Two bounds on a law, on the same lattice: masses rounded up and masses rounded down."""
-
-    above: LatticeLaw
-    below: LatticeLaw
-
-
 @dataclass
 class Evolution:
     """Laws after the stages so far, with their accumulated errors.
@@ -75,7 +68,7 @@ class Evolution:
         error: bound on the mass misplaced by Fourier transforms.
     """
 
-    laws: list[tuple[Both, int]]
+    laws: list[tuple[Rounded, int]]
     sizes: list[int]
     grouped: int = 0
     bias: float = 0.0
@@ -84,7 +77,7 @@ class Evolution:
 
     def on(self, side: Side) -> Laws:
         """Return the laws for the upper or the lower end."""
-        return [(both.above if side is Side.ABOVE else both.below, count) for both, count in self.laws]
+        return [(law.above if side is Side.ABOVE else law.below, count) for law, count in self.laws]
 
 
 @dataclass(frozen=True)
@@ -136,7 +129,7 @@ class EvolvingAccountant(CouplingAccountant):
     def _rounds(self, composition: Composition, gap: float, log_lost: float) -> Evolution:
         rounds = self.rounds_of(composition, gap, log_lost)
         return Evolution(
-            [(Both(law.above, law.below), count) for law, count in rounds],
+            rounds,
             [len(law.above.mass) for law, _ in rounds],
             bias=sum(count * law.bias for law, count in rounds),
             lost=sum(count * law.lost for law, count in rounds),
@@ -158,11 +151,11 @@ class EvolvingAccountant(CouplingAccountant):
         for (group, times), window in zip(groups, windows, strict=True):
             above, below = ([(before.on(side)[i][0], count) for i, count in group] for side in (Side.ABOVE, Side.BELOW))
             found = Grouped.of(above, below, window)
-            both, bias = _coarsened(found, above[0][0].gap, gap)
-            after.laws.append((both, times))
+            law = _coarsened(found, above[0][0].gap, gap)
+            after.laws.append((law, times))
             after.sizes.append(len(found.most))
-            after.bias += times * (bias + 2 * gap * found.outside)
-            after.lost += times * 2 * found.outside  # it is missing at the right place and added at a wrong one
+            after.bias += times * (law.bias + gap * law.lost)
+            after.lost += times * law.lost
             after.error += times * 2 * found.error
         return after
 
@@ -250,8 +243,8 @@ def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
     return groups
 
 
-def _coarsened(group: Grouped, fine: float, gap: float) -> tuple[Both, float]:
-    """Atoms after mean-preserving rounding to a wider lattice, and a bound on the error of their mean.
+def _coarsened(group: Grouped, fine: float, gap: float) -> Rounded:
+    """Atoms after mean-preserving rounding to a wider lattice.
 
     The mean is computed from the masses rounded up. Rounding moves each atom by at most half a gap, so that the error
     of the mean is at most a gap times the uncertain fraction of the mass.
@@ -270,4 +263,5 @@ def _coarsened(group: Grouped, fine: float, gap: float) -> tuple[Both, float]:
     up, down = (np.bincount(at - start, weights=mass).astype(np.float64) for mass in (most, least))
     above = LatticeLaw(gap * start + shift, gap, up * (1 + 1e-13), group.infinite, slip)
     below = LatticeLaw(gap * start + shift, gap, down * (1 - 1e-13), 0.0, slip)
-    return Both(above, below), gap * doubt + slip
+    # mass outside the circle is missing at the right place and added at a wrong one
+    return Rounded(above, below, gap * doubt + slip, 2 * group.outside)

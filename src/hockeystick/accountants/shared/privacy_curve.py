@@ -94,12 +94,11 @@ class PrivacyCurve:
         atoms = self.pair.atoms.finite() if above else self.pair.atoms
         order = np.argsort(atoms.loss, kind="stable")
         first = np.searchsorted(atoms.loss[order], loss, side="right")  # index of the first atom above each loss
-        masses = []
-        for log_mass in (atoms.log_p[order], atoms.log_q[order]):
-            mass = np.exp(log_mass)
-            sums = np.append(np.cumsum(mass[::-1])[::-1], 0.0) if above else np.append(0.0, np.cumsum(mass))
-            masses.append(sums[first])
-        return masses[0], masses[1]
+        mass = np.exp([atoms.log_p[order], atoms.log_q[order]])
+        none = np.zeros((2, 1))
+        sums = [np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], none] if above else [none, np.cumsum(mass, axis=1)]
+        p, q = np.hstack(sums)[:, first]
+        return p, q
 
 
 def unseen_mass(pair: DominatingPair) -> float:

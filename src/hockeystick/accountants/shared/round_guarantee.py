@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.privacy_curve import (
@@ -186,15 +187,14 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
     def taken(log_price: float) -> list[float]:
         price = math.exp(min(log_price, LARGEST))
         chosen = np.argmin(costs + price * table, axis=1)
-        return [float(each) for each in np.take_along_axis(table, chosen[:, None], axis=1)[:, 0]]
+        return _entries(table, chosen)
 
     low, high = LOG_PRICES
     for _ in range(50):
         middle = 0.5 * (low + high)
-        used = math.fsum(count * delta for (_, count), delta in zip(kinds, taken(middle), strict=True))
-        low, high = (low, middle) if used <= budget else (middle, high)
+        low, high = (low, middle) if _total(kinds, taken(middle)) <= budget else (middle, high)
     deltas = taken(high)
-    used = math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
+    used = _total(kinds, deltas)
     if not used <= budget:
         deltas, used = [kind.least_delta for kind, _ in kinds], spent
     factor = next_down(budget / used, 8) if used > 0 else 1.0
@@ -296,8 +296,18 @@ def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMEN
 
 def _tabled(kinds: Kinds, deltas: Sequence[float]) -> list[float]:
     """Smallest epsilon of each kind's table at which its delta is not exceeded."""
-    total = math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
-    tabled, table = _tables(kinds, total)
+    tabled, table = _tables(kinds, _total(kinds, deltas))
     within = table <= np.array(deltas)[:, None]
-    found = np.take_along_axis(tabled, within.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return [float(each) for each in np.where(within.any(axis=1), found, tabled[:, -1])]
+    within[:, -1] = True
+    return _entries(tabled, within.argmax(axis=1))
+
+
+def _entries(table: Array, index: npt.NDArray[np.intp]) -> list[float]:
+    """Entry of each row at its index."""
+    found: list[float] = table[np.arange(len(table)), index].tolist()
+    return found
+
+
+def _total(kinds: Kinds, deltas: Sequence[float]) -> float:
+    """Sum of the deltas over all rounds."""
+    return math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))

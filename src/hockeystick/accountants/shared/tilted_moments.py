@@ -29,7 +29,7 @@ from hockeystick.values.errors import NotApplicableError
 STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K
 CELLS = 8192  # number of cells of the outcome for the bound on the third moment
-ORDERS = (1.0, 2.0, 4.0, 8.0)  # the bound on the tail uses moments of order t plus each of these
+HALF_ORDERS = (0.5, 1.0, 2.0, 4.0)  # eta = tau tried in the bound on the tail
 UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
@@ -42,11 +42,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-    @property
-    def middle(self) -> float:
-        """Point halfway between the ends."""
-        return 0.5 * (self.low + self.high)
 
 
 class TiltedMoments(NamedTuple):
@@ -87,17 +82,13 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
     first = Interval((up.low - down.high) / (2 * h) - remainder, (up.high - down.low) / (2 * h) + remainder)
     off = max(abs(first.low), abs(first.high))
     slack = 8 * UNIT_ROUNDOFF * (abs(c) + off)
-    third = _third_about(pair, t, c, centre.low) * (1 + RELATIVE_SLACK)
+    apart = (_third_about(pair, t, c, centre.low) * (1 + RELATIVE_SLACK)) ** (1 / 3) + off
     return TiltedMoments(
         centre,
         Interval(c + first.low - slack, c + first.high + slack),
         Interval(second.low - off * off * (1 + RELATIVE_SLACK), second.high),
-        _cubed(third ** (1 / 3) + off) * (1 + RELATIVE_SLACK),
+        apart * apart * apart * (1 + RELATIVE_SLACK),  # infinite on overflow
     )
-
-
-def _cubed(x: float) -> float:
-    return x * x * x  # infinite on overflow
 
 
 def _value(transform: Transform, t: float) -> Interval:
@@ -115,10 +106,8 @@ def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u
     low, high = found.low - centre.high - c * u - care, found.high - centre.low - c * u + care
     if high > LARGEST:
         raise NotApplicableError(OUT_OF_REACH)
-    return Interval(
-        math.expm1(low) - 8 * UNIT_ROUNDOFF * abs(math.expm1(low)),
-        math.expm1(high) + 8 * UNIT_ROUNDOFF * abs(math.expm1(high)),
-    )
+    low, high = math.expm1(low), math.expm1(high)
+    return Interval(low - 8 * UNIT_ROUNDOFF * abs(low), high + 8 * UNIT_ROUNDOFF * abs(high))
 
 
 def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
@@ -153,11 +142,9 @@ def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: floa
 
     The expectation is at most ``(3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``.
     """
-    logs = []
-    for order in ORDERS:
-        eta = tau = 0.5 * order
-        moment = pair.log_moment(t + eta + tau)
-        logs.append(3 * (math.log(3 / eta) - 1) - eta * c - tau * edge + moment)
+    logs = [
+        3 * (math.log(3 / half) - 1) - half * c - half * edge + pair.log_moment(t + half + half) for half in HALF_ORDERS
+    ]
     if pair.loss_range[1] < math.inf:
         top = pair.loss_range[1]
         logs.append(END_OF_RANGE + t * top + 3 * math.log(abs(top - c) + 1e-300))
