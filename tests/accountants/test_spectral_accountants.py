@@ -10,8 +10,8 @@ from scipy.stats import binom, norm
 
 import hockeystick as hs
 from hockeystick.accountants.fourier import FourierAccountant
+from hockeystick.accountants.saddle_point import NormalForm
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
-from hockeystick.accountants.shared.normal_form import NormalForm
 from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition, reach_of
 from hockeystick.accountants.shared.tilted_moments import moments_of, representable
 from hockeystick.directions.directions import compositions

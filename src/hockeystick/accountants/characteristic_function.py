@@ -36,7 +36,7 @@ from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
@@ -151,14 +151,13 @@ def tails_of(composition: Composition) -> Tails:
     Raises:
         NotApplicableError: the characteristic function decays too slowly, or not at all.
     """
-    rounds = [_laws(composition, index) for index in range(len(composition.rounds))]
+    rounds = [_laws(pair, count) for pair, count in composition.rounds]
     if all(pair.smooth is None for pair, _ in composition.rounds):
         return _on_lattice(rounds)
     return _inverted(rounds, _reach(composition))
 
 
-def _laws(composition: Composition, index: int) -> Laws:
-    pair, count = composition.rounds[index]
+def _laws(pair: DominatingPair, count: int) -> Laws:
     losses, log_p = PrivacyCurve(pair).nodes
     log_q = log_p - losses
     keep = np.maximum(log_p, log_q) > LOG_LIGHT
@@ -186,35 +185,34 @@ def _reach(composition: Composition) -> float:
 
 def _inverted(rounds: list[Laws], reach: float) -> Tails:
     """Both distribution functions by Gil-Pelaez's formula."""
-    s, weight, p, q = _values(rounds, 3.0 / reach)  # a panel is about half a turn of e^(is (L - eps))
-    p_total, q_total = (math.prod(law.totals[side] ** law.times for law in rounds) for side in (0, 1))
+    s, weight, phi = _values(rounds, 3.0 / reach)  # a panel is about half a turn of e^(is (L - eps))
+    totals = [math.prod(law.totals[side] ** law.times for law in rounds) for side in (0, 1)]
 
     def at(epsilon: float) -> tuple[float, float]:
-        turn = np.exp(-1j * s * epsilon)
-        above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
-        return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
+        p, q = (weight * (np.exp(-1j * s * epsilon) * phi).imag).sum(axis=1) / math.pi
+        return 0.5 * totals[0] + float(p), 0.5 * totals[1] + float(q)
 
     # where phi is not negligible, a phase is as large as s times the losses, and is rounded relative to that
-    phases = float((weight * s * np.maximum(np.abs(p), np.abs(q))).sum()) * reach / math.pi
+    phases = float((weight * s * np.abs(phi).max(axis=0)).sum()) * reach / math.pi
     return Tails(at, reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
 
 
-def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArray, ComplexArray]:
+def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArray]:
     """Points s, weights of the rule over s, and both characteristic functions there, until they are negligible.
 
-    The width is that of a panel.
+    The width is that of a panel; the characteristic functions have the shape (2, n).
     """
     unit, rule_weight = rule(NODES)
     nodes = sum(len(law.losses) for law in rounds)
     block = max(int(2e6 / (nodes * NODES)), 1)  # panels
-    parts: list[tuple[Array, Array, ComplexArray, ComplexArray]] = []
+    parts: list[tuple[Array, Array, ComplexArray]] = []
     start, spent = 0, 0.0
     while True:
         middle = width * (start + np.arange(block) + 0.5)
         s = (middle[:, None] + 0.5 * width * unit).ravel()
-        log_p, log_q = _log_phi(rounds, s)
-        parts.append((s, np.tile(0.5 * width * rule_weight, block) / s, np.exp(log_p), np.exp(log_q)))
-        alive = max(float(log_phi.real[-NODES:].max()) for log_phi in (log_p, log_q))
+        log_phi = _log_phi(rounds, s)
+        parts.append((s, np.tile(0.5 * width * rule_weight, block) / s, np.exp(log_phi)))
+        alive = float(log_phi.real[:, -NODES:].max())
         if alive < LOG_DEAD:
             break
         start, spent = start + block, spent + len(s) * nodes
@@ -224,11 +222,11 @@ def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArra
                 f"the characteristic function has not decayed at s = {s[-1]:.3g}, because the rounds are too few "
                 "and too far from normal; use accountant 'contour' or 'grid'"
             )
-    joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return joined[0], joined[1], joined[2], joined[3]
+    s, weight, phi = (np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
+    return s, weight, phi
 
 
-def _log_phi(rounds: list[Laws], s: Array) -> tuple[ComplexArray, ComplexArray]:
+def _log_phi(rounds: list[Laws], s: Array) -> ComplexArray:
     """``sum k log phi`` under P and Q; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
     out = np.zeros((2, len(s)), dtype=np.complex128)
     for law in rounds:
@@ -241,7 +239,7 @@ def _log_phi(rounds: list[Laws], s: Array) -> tuple[ComplexArray, ComplexArray]:
         for side in (0, 1):
             log_size, angle, _ = log_one_plus(moved[side])
             out[side] += law.times * (np.maximum(log_size, -LARGEST) + math.log(law.totals[side]) + 1j * angle)
-    return out[0], out[1]
+    return out
 
 
 def _on_lattice(rounds: list[Laws]) -> Tails:

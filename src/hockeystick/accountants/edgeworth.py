@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -73,8 +72,8 @@ class EdgeworthAccountant(PublishedAccountant):
 
     def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
         """Return the smallest epsilon at which the estimate of delta falls to the target."""
-        sums = self._sums(directions)
-        direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])
+        found = [(direction, at, at.epsilon(delta)) for direction, at in self._sums(directions)]
+        direction, at, value = max(found, key=lambda item: item[2])
         return Estimate(value, self.name, direction.value, at.doubt(value))
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaEstimate:
@@ -83,9 +82,8 @@ class EdgeworthAccountant(PublishedAccountant):
         Raises:
             NotApplicableError: the difference is negative, or more than 1.
         """
-        direction, at, value = max(
-            ((d, s, s.delta(epsilon)) for d, s in self._sums(directions)), key=lambda item: item[2]
-        )
+        found = [(direction, at, at.delta(epsilon)) for direction, at in self._sums(directions)]
+        direction, at, value = max(found, key=lambda item: item[2])
         if value < 0 or value > 1 + ABOVE_ONE:
             kind = "negative" if value < 0 else "more than 1"
             raise NotApplicableError(
@@ -98,10 +96,8 @@ class EdgeworthAccountant(PublishedAccountant):
         return DeltaEstimate(value, self.name, direction.value, reason, log_delta=log)
 
     def _sums(self, directions: Directions) -> list[tuple[Direction, _Sum]]:
-        return [
-            (direction, _Sum(composition, self.order))
-            for direction, composition in compositions(directions, effort=EFFORT)
-        ]
+        found = compositions(directions, effort=EFFORT)
+        return [(direction, _Sum(composition, self.order)) for direction, composition in found]
 
 
 class _Sum:
@@ -111,15 +107,13 @@ class _Sum:
         self._order = order
         self._lost = composition.infinite_mass
         self._lattice = any(pair.smooth is None for pair, _ in composition.rounds)
-        nodes = [PrivacyCurve(pair).nodes for pair, _ in composition.rounds]
-        totals = np.zeros((2, 5))
-        for (loss, log_p), (_, count) in zip(nodes, composition.rounds, strict=True):
-            totals += count * np.array([cumulants(loss, np.exp(log_p)), cumulants(loss, np.exp(log_p - loss))])
-        self._laws = totals
-
-    @cached_property
-    def _constant(self) -> bool:
-        return not (self._laws[:, 1] > 0).all()
+        self._laws = np.zeros((2, 5))
+        for pair, count in composition.rounds:
+            loss, log_p = PrivacyCurve(pair).nodes
+            self._laws += count * np.array([cumulants(loss, np.exp(log_p)), cumulants(loss, np.exp(log_p - loss))])
+        self._constant = not (self._laws[:, 1] > 0).all()
+        mean, variance = self._laws[0, :2]
+        self._grid = np.linspace(0.0, max(mean, 0.0) + MAX_DEVIATIONS * math.sqrt(max(variance, 0.0)), POINTS)
 
     def _finite(self, epsilon: Array) -> Array:
         """Estimate of delta, conditional on finite losses; it may be negative."""
@@ -139,21 +133,14 @@ class _Sum:
         if delta < self._lost:
             return math.inf
         target = (delta - self._lost) / (1 - self._lost)
-        grid = self._grid
-        below = self._finite(grid) <= target
+        below = self._finite(self._grid) <= target
         if below[0]:
             return 0.0
         if not below.any():
             return math.inf
         first = int(np.argmax(below))
-        low, high = grid[first - 1], grid[first]
+        low, high = self._grid[first - 1 : first + 1]
         return root(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300, rtol=ROOT_GAP)
-
-    @cached_property
-    def _grid(self) -> Array:
-        mean, variance = self._laws[0, :2]
-        end = max(mean, 0.0) + MAX_DEVIATIONS * math.sqrt(max(variance, 0.0))
-        return np.linspace(0.0, end, POINTS)
 
     def doubt(self, epsilon: float) -> str | None:
         """Return the known weakness of the estimate near epsilon, if any."""

@@ -94,23 +94,19 @@ class FourierAccountant(PublishedAccountant):
         """Return the epsilons at which the deltas of the two compositions equal the target."""
         if self.rounding or self.errors:
             return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
-        return estimated_epsilon(
-            directions,
-            delta,
-            self.name,
-            lambda composition, at: newton(self.estimate(composition, SHARE * at), at, self.start),
-        )
+        return estimated_epsilon(directions, delta, self.name, self._epsilon)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
         """Return the deltas of the two compositions at epsilon."""
         if self.rounding or self.errors:
             return bounded_delta(directions, epsilon, self.name, self._delta_ends)
-        return estimated_delta(
-            directions,
-            epsilon,
-            self.name,
-            lambda composition, at: _log(self.estimate(composition, WRAPPED, at).delta(at)[0]),
-        )
+        return estimated_delta(directions, epsilon, self.name, self._log_delta)
+
+    def _epsilon(self, composition: Composition, delta: float) -> float:
+        return newton(self.estimate(composition, SHARE * delta), delta, self.start)
+
+    def _log_delta(self, composition: Composition, epsilon: float) -> float:
+        return _log(self.estimate(composition, WRAPPED, epsilon).delta(epsilon)[0])
 
     def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:
         """Return the composition of densities (2020)."""
@@ -148,9 +144,8 @@ class FourierAccountant(PublishedAccountant):
 
     def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
         kinds = len(composition.rounds)
-        least = (
-            DENSE if self.errors else min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
-        )
+        sized = min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
+        least = DENSE if self.errors else sized
         bounds = bool(self.rounding) and not self.errors
         most = MAX_WORK[bounds]
         points = self.points or (min(least, int(most / kinds)) if bounds else least)
@@ -280,10 +275,10 @@ class WithErrors:
 
 
 def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
-    """Return the epsilon >= 0 at which the sum is delta, by Newton's iteration from a start on either side of the root.
+    """Return the epsilon >= 0 at which the sum is delta, by Newton's iteration from a start below the root.
 
-    The iteration is in ``e^epsilon``, in which the sum is convex: from a start below the root it increases to the root,
-    and from a start above, its first step goes below the root. In epsilon itself it may overshoot.
+    The iteration is in ``e^epsilon``, in which the sum is convex: from below the root it increases to the root. In
+    epsilon itself it may overshoot. A start above the root is replaced by 0.
 
     Raises:
         NotApplicableError: delta is below the noise of the masses, or the window ends before the root.
@@ -293,7 +288,7 @@ def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
             f"the rounding of the transform, the window and the grid have an error of {composed.noise:.1e}, too "
             f"large for a delta of {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
         )
-    epsilon = _below(composed, delta, start)
+    epsilon = start if start and composed.delta(start)[0] > delta else 0.0
     for _ in range(NEWTON_STEPS):
         value, slope = composed.delta(epsilon)
         if value <= delta or slope <= 0:
@@ -305,17 +300,6 @@ def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
     raise NotApplicableError(
         f"Newton's iteration for epsilon at delta {delta:.3g} does not converge; use accountant 'contour' or 'grid'"
     )
-
-
-def _below(composed: Composed, delta: float, start: float) -> float:
-    """Return the start, or the first iterate if the start is above the root: the tangent is below the sum."""
-    if start == 0:
-        return 0.0
-    value, slope = composed.delta(start)
-    if value > delta:
-        return start
-    back = (value - delta) / slope if slope > 0 else -math.inf
-    return max(start + math.log1p(back), 0.0) if back > -1 else 0.0
 
 
 def _log(value: float) -> float:

@@ -31,8 +31,8 @@ import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
-from hockeystick.accountants.shared.normal_form import BERRY_ESSEEN
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import NO_EPSILON
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower

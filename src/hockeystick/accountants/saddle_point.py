@@ -14,7 +14,7 @@ t taken at the saddle point F'(t) = 0:
 
       |delta - e^(K(t) - t eps) E f(Z - eps)| <= e^(K(t) - t eps) 2 d t^t / (1 + t)^(1 + t),
 
-  d by the theorem of Berry and Esseen (``accountants/shared/normal_form.py``). K, mean, variance and third absolute
+  d by the theorem of Berry and Esseen (:class:`NormalForm`). K, mean, variance and third absolute
   moment are themselves bounded (``accountants/shared/tilted_moments.py``). The bound by a single moment, from ``f <=
   t^t / (1 + t)^(1 + t)``, is used where it is smaller.
 
@@ -28,15 +28,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from functools import cached_property
+from typing import Annotated, NamedTuple
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.normal_form import NormalForm
+from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition
+from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN, RELATIVE_SLACK, moments_of, representable
 from hockeystick.directions import finite
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.roots import root
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import Composition
+from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.renyi import log_peak
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
@@ -193,3 +198,95 @@ def increasing_root(f: Callable[[float], float], start: float) -> float:
             "accountant 'contour' or 'grid'"
         )
     return root(f, low, high, xtol=1e-13, rtol=1e-14) if high > low else start
+
+
+class _Sum(NamedTuple):
+    """Lower and upper bounds on K, mean and variance of the normal law, and a bound on the Kolmogorov distance."""
+
+    low: float
+    high: float
+    mean: float
+    variance: float
+    distance: float
+
+
+@dataclass(frozen=True)
+class NormalForm:
+    """Normal law in place of the tilted sum of losses, at one tilt, with a certified error.
+
+    With S the tilted sum and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z ~ N(m, v)
+
+        E f(Z - eps) = e^(-g^2/2) [e(t sqrt(v) - g) - e((t + 1) sqrt(v) - g)] / 2,
+
+    ``g = (m - eps) / sqrt(v)``, ``e(z) = erfcx(z / sqrt(2))``. f rises from 0 to ``t^t / (1 + t)^(1 + t)`` and falls
+    back: ``|E f(S - eps) - E f(Z - eps)|`` is at most twice that peak times the Kolmogorov distance of S and Z
+    (integrate by parts). This distance is at most the sum of two terms. The first is ``0.56 sum E |X_i|^3 / V^(3/2)``
+    (Berry, Esseen; the constant for different summands by Shevtsova 2010 [She10]). The second is the distance of the
+    normal law with the true mean and variance from the normal law used, ``|dm| / sqrt(2 pi v) + (s - 1) / sqrt(2 pi
+    e)``, s the larger ratio of the two standard deviations. Gaussian rounds stay Gaussian under the tilt. Each can be
+    divided into any number of parts, whose third moments vanish as their number grows: Gaussian rounds count in V
+    alone.
+    """
+
+    tilted: TiltedComposition
+    tilt: float
+
+    @property
+    def t(self) -> float:
+        """Tilt used: ``tilt`` rounded to 24 bits."""
+        return representable(self.tilt)
+
+    def value(self, epsilon: float) -> float:
+        """Return delta by the normal law, without its error."""
+        found = self._sum
+        return math.exp(min(found.high - self.t * epsilon, LARGEST)) * self._expectation(epsilon)[0]
+
+    def delta(self, epsilon: float) -> finite.Ends:
+        """Return certified ends of delta; the upper one is the moment bound if that is smaller.
+
+        The moment bound is ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
+        """
+        found, t = self._sum, self.t
+        value, error = self._expectation(epsilon)
+        peak = math.exp(log_peak(t)) * (1 + RELATIVE_SLACK)
+        width = 2 * found.distance * peak + error
+        slack = RELATIVE_SLACK + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
+        upper = math.exp(min(found.high - t * epsilon + slack, LARGEST)) * min(value + width, peak)
+        upper = next_up(upper, 2) if upper > 0 else TINY  # positive, even if it underflows
+        lower = math.exp(min(found.low - t * epsilon - slack, LARGEST)) * max(value - width, 0.0)
+        lower, upper = min(next_down(lower, 2), 1.0) if lower > 0 else 0.0, min(upper, 1.0)
+        return finite.Ends(lower, min(max(self.value(epsilon), lower), upper), upper)
+
+    @cached_property
+    def _sum(self) -> _Sum:
+        t = self.t
+        rows = []
+        for (pair, count), about in zip(self.tilted.composition.rounds, self.tilted.rounds_at(t), strict=True):
+            found = moments_of(pair, t, about)
+            third = 0.0 if isinstance(pair, GaussianPair) else found.third
+            rows.append([count * value for value in (*found.log, *found.mean, *found.variance, third)])
+        low, high, mean_low, mean_high, least, most, third = map(math.fsum, zip(*rows, strict=True))
+        mean, variance = 0.5 * (mean_low + mean_high), 0.5 * (least + most)
+        distance = 1.0
+        if least > 0:
+            ratio = math.sqrt(max(most / variance, variance / least)) * (1 + RELATIVE_SLACK)
+            apart = (0.5 * (mean_high - mean_low) + RELATIVE_SLACK * abs(mean)) / math.sqrt(2 * math.pi * variance)
+            spread = (ratio - 1) / math.sqrt(2 * math.pi * math.e)
+            distance = min(BERRY_ESSEEN * third / least**1.5 + apart + spread, 1.0) * (1 + RELATIVE_SLACK)
+        return _Sum(low, high, mean, variance, distance)
+
+    def _expectation(self, epsilon: float) -> tuple[float, float]:
+        """``E f(Z - eps)`` and a bound on its rounding error; (0, inf) on overflow."""
+        from scipy.special import erfcx
+
+        found, t = self._sum, self.t
+        if not found.variance > 0:
+            return 0.0, math.inf
+        s = math.sqrt(found.variance)
+        g = (found.mean - epsilon) / s
+        ends = (t * s - g, (t + 1) * s - g)
+        if min(ends) < -36 or abs(g) > 36:
+            return 0.0, math.inf
+        first, second = (math.exp(-0.5 * g * g) * float(erfcx(z / math.sqrt(2))) / 2 for z in ends)
+        size = sum(value * (1 + z * z + g * g) for value, z in zip((first, second), ends, strict=True))
+        return max(first - second, 0.0), 256 * UNIT_ROUNDOFF * size

@@ -34,6 +34,7 @@ UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
+BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 RELATIVE_SLACK = 1e-12  # relative slack that covers some dozens of roundings
 
 
