@@ -164,10 +164,10 @@ def test_hoeffdings_inequality_holds_for_fair_coins() -> None:
     """Four errors of half a gap to either side: their sum is two gaps with probability 1/8, which is above eta."""
     signs = list(product((-0.5, 0.5), repeat=4))
     for eta in (0.12, 0.124, 0.5, 0.6):
-        most = deviation(1.0, 4, math.log(eta))
+        most = deviation(4, math.log(eta))
         assert sum(abs(sum(each)) > most for each in signs) / len(signs) <= eta
-    assert deviation(1.0, 4, math.log(0.12)) == pytest.approx(math.sqrt(2 * math.log(2 / 0.12)), rel=1e-14)
-    assert deviation(0.5, 16, math.log(0.12)) == pytest.approx(math.sqrt(2 * math.log(2 / 0.12)), rel=1e-14)
+    assert deviation(4, math.log(0.12)) == pytest.approx(math.sqrt(2 * math.log(2 / 0.12)), rel=1e-14)
+    assert deviation(16, math.log(0.12)) == pytest.approx(math.sqrt(8 * math.log(2 / 0.12)), rel=1e-14)
 
 
 # Stages -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from mpmath import mp, mpf
 
 import hockeystick as hs
-from hockeystick.accountants.shared.density_bounds import _peak, between
+from hockeystick.accountants.shared.density_errors import _peak, between
 from hockeystick.accountants.shared.loss_grid import LossGrid
 from hockeystick.pairs import GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError, UnsupportedError

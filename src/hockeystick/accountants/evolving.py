@@ -114,7 +114,7 @@ class EvolvingAccountant(CouplingAccountant):
         stages = 1 + len(plan)
         numbers = [composition.count, *(sum(times for _, times in groups) for groups in plan)]
         log_eta = log_error - HOEFFDING - math.log(stages)
-        gaps = [self.eps_error / stages / deviation(1.0, number, log_eta) for number in numbers]
+        gaps = [self.eps_error / stages / deviation(number, log_eta) for number in numbers]
         log_lost = [log_error - LOST - math.log(stages * number) for number in numbers]
         evolution = self._rounds(composition, gaps[0], log_lost[0] - 8.0)
         for stage, groups in enumerate(plan, start=1):

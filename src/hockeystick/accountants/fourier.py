@@ -16,7 +16,7 @@ left out (down). The transform's rounding error is charged entry by entry (``num
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
 so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 are lost in the transform's rounding.
 ``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions above and below
-its density (``accountants/shared/density_bounds.py``), whose masses over k rounds are off by a factor of
+its density (``accountants/shared/density_errors.py``), whose masses over k rounds are off by a factor of
 ``e^(k h sup omega)``: they need some hundred times the points. The estimate of 2020 has no known error bound: it
 undersamples the density at the steep lower end of the loss, and moves atoms.
 
@@ -37,10 +37,9 @@ import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared import lattice
-from hockeystick.accountants.shared.density_bounds import between
-from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
+from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors, between
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
-from hockeystick.accountants.shared.privacy_curve import LARGEST
+from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
@@ -60,7 +59,6 @@ DENSE = 1 << 22  # number of points with ``errors``: the errors of densities fal
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
 MAX_WORK = (1.2e7, 2.8e6)  # largest number of points times distinct rounds, of the estimate (about 10 s), of the bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a small delta requires less
-LEAST_WRAPPED = 1e-300  # smallest target for that mass: the transform's rounding alone is far above it
 MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 1 except for rounding and lost mass
 SHARE = 1e-3  # mass that an automatic window leaves outside, as a fraction of delta
 NEWTON_STEPS = 200  # largest number of steps of Newton's iteration
@@ -162,7 +160,7 @@ class FourierAccountant(PublishedAccountant):
                 f"{points} points are too few for {composition.count} rounds, because each round's loss is rounded; "
                 f"set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
-        reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
+        reach = max(reach_of(composition, -math.log(max(wrapped, LOST))), 1.01 * epsilon)
         reach = reach or 1.0  # any value is valid if all losses are 0
         if self.errors:
             reach = max(reach, 1.01 * LEAST_LENGTH)

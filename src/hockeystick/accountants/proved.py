@@ -8,8 +8,7 @@ outward to doubles; the decimals that they print as must be bounds too, since a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb
@@ -48,24 +47,22 @@ class ProvedAccountant(Accountant):
         """Return the worst direction's interval; raise UnsupportedError if there is no proof."""
         self.check(directions, delta)
         gap = None if gap is None else checked_gap(gap)
-        with _refusals():
-            worst, found = worst_direction(
-                _directions(directions),
-                lambda rounds: _epsilon(rounds, decimal(delta), lambda engine, target: engine.epsilon(target, gap)),
-                lambda rounds, _: _epsilon(rounds, decimal(delta), ProofEngine.epsilon_bound),
-            )
+        worst, found = _worst(
+            directions,
+            lambda rounds: _epsilon(rounds, decimal(delta), lambda engine, target: engine.epsilon(target, gap)),
+            lambda rounds: _epsilon(rounds, decimal(delta), ProofEngine.epsilon_bound),
+        )
         return without_lower(directions, _bound(found, worst))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return the worst direction's interval with its logarithm; raise UnsupportedError if there is no proof."""
         self.check(directions)
         gap = None if gap is None else checked_gap(gap)
-        with _refusals():
-            worst, log = worst_direction(
-                _directions(directions),
-                lambda rounds: _log_delta(rounds, decimal(epsilon), lambda engine, at: engine.delta(at, gap)),
-                lambda rounds, _: _log_delta(rounds, decimal(epsilon), ProofEngine.delta_bound),
-            )
+        worst, log = _worst(
+            directions,
+            lambda rounds: _log_delta(rounds, decimal(epsilon), lambda engine, at: engine.delta(at, gap)),
+            lambda rounds: _log_delta(rounds, decimal(epsilon), ProofEngine.delta_bound),
+        )
         with precision(BITS[0]):
             lower, upper = max(_lower(arb(log.lower).exp()), 0.0), min(_upper(arb(log.upper).exp()), 1.0)
         bound = DeltaBound(
@@ -81,11 +78,17 @@ class ProvedAccountant(Accountant):
         return without_lower(directions, bound)
 
 
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Context manager that prefixes refusals with the statement that there is no proof."""
+def _worst(
+    directions: Directions, ask: Callable[[ExactRounds], Interval], glance: Callable[[ExactRounds], Interval]
+) -> tuple[Direction, Interval]:
+    """The worst direction and its interval; one direction represents both if they are mirror images.
+
+    Raises:
+        UnsupportedError: there is no proof.
+    """
     try:
-        yield
+        found = distinct(directions, lambda direction: ExactRounds.of(directions.exact(direction), direction.order))
+        return worst_direction(found, ask, lambda rounds, _: glance(rounds))
     except NotApplicableError as error:
         raise UnsupportedError(f"no proof for this plan: {error}; leave proof out for the certified interval") from None
 
@@ -100,11 +103,6 @@ def _bound(found: Interval, worst: Direction) -> Bound:
         direction=worst.value,
         reason=found.limited,
     )
-
-
-def _directions(directions: Directions) -> list[tuple[Direction, ExactRounds]]:
-    """Directions to compose; one represents both if they are mirror images."""
-    return distinct(directions, lambda direction: ExactRounds.of(directions.exact(direction), direction.order))
 
 
 def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:

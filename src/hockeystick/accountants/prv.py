@@ -168,7 +168,7 @@ class PrvAccountant(CouplingAccountant):
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
         """Return the laws of Algorithm 2, with domains that leave out no more than the theorem allows."""
-        spread = deviation(1.0, composition.count, log_error - HOEFFDING)
+        spread = deviation(composition.count, log_error - HOEFFDING)
         gap = self.mesh or self.eps_error / spread
         distance = gap * spread if self.mesh else self.eps_error
         log_lost = log_error - math.log(4 * composition.count) - 8.0

@@ -51,17 +51,16 @@ class PublishedAccountant(Accountant):
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None = None) -> Answer:
         """Return epsilon at delta; refuse a gap, and plans outside the domain of the method."""
-        self.check(directions, delta)
-        self._refuse_gap(gap)
+        self._check(directions, gap, delta)
         return _from_below(directions, self.epsilon_at(directions, delta), lambda each: self.epsilon_at(each, delta))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None = None) -> DeltaAnswer:
         """Return delta at epsilon; refuse a gap, and plans outside the domain of the method."""
-        self.check(directions)
-        self._refuse_gap(gap)
+        self._check(directions, gap)
         return _from_below(directions, self.delta_at(directions, epsilon), lambda each: self.delta_at(each, epsilon))
 
-    def _refuse_gap(self, gap: float | None) -> None:
+    def _check(self, directions: Directions, gap: float | None, delta: float = 0.0) -> None:
+        self.check(directions, delta)
         if gap is not None:
             raise InvalidInputError(
                 f"gap applies only to accountants that return an interval; received {domains.shown(gap)} with "

@@ -214,7 +214,8 @@ class _Sum(NamedTuple):
 class NormalForm:
     """Normal law in place of the tilted sum of losses, at one tilt, with a certified error.
 
-    With S the tilted sum and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z ~ N(m, v)
+    With S the tilted sum and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z normal
+    with mean m and variance v
 
         E f(Z - eps) = e^(-g^2/2) [e(t sqrt(v) - g) - e((t + 1) sqrt(v) - g)] / 2,
 

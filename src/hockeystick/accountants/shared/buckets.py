@@ -137,16 +137,14 @@ class Buckets:
         to = -(-index // 2) + self.half
         size = len(self.mass)
         mass = np.bincount(to, weights=self.mass, minlength=size).astype(np.float64)
-        found = self.correction
+        width, reach = 2 * self.width, 0.5 * (self.reach + 1)
+        found = self.correction if reach * width < MAX_CORRECTED else None
         if found is not None:
             grown = found.mass * np.where(index % 2, math.exp(self.width), 1.0)  # the bucket below goes up by h
             lifted = np.bincount(to, weights=grown, minlength=size).astype(np.float64)
             error = found.error * math.exp(self.width) + RELATIVE * float(lifted.sum())
             found = Correction(lifted, error)
-        reach = 0.5 * (self.reach + 1)
-        return replace(
-            self, width=2 * self.width, mass=mass, error=self.error + SUM_ERROR, reach=reach, correction=found
-        )._fine()
+        return replace(self, width=width, mass=mass, error=self.error + SUM_ERROR, reach=reach, correction=found)
 
     def convolved(self, other: Buckets, negligible: float) -> Buckets:
         """Return the composition of two laws, after doubling the width as often as needed."""
@@ -175,11 +173,7 @@ class Buckets:
         size = max(float(a.mass.sum()), float(b.mass.sum()), 1.0)
         misplaced = error + (a.error + b.error) * size + a.error * b.error + SUM_ERROR * over
         made = Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.side, a.reach + b.reach)
-        return replace(made, correction=_corrected(a, b, made))._fine()
-
-    def _fine(self) -> Buckets:
-        """Return the law; its correction is dropped if the losses of a bucket are too far apart for it to help."""
-        return self if self.reach * self.width < MAX_CORRECTED else replace(self, correction=None)
+        return replace(made, correction=_corrected(a, b, made))
 
     def log_delta(self, epsilon: float) -> float:
         """Return the logarithm of delta on the safe side of all rounding."""
@@ -208,7 +202,7 @@ class Buckets:
 
 
 def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
-    """Correction of the composition of two laws."""
+    """Correction of the composition of two laws; ``None`` if the losses of a bucket are too far apart to gain."""
     one, two = a.correction, b.correction
     if one is None or two is None or made.reach * made.width >= MAX_CORRECTED:
         return None

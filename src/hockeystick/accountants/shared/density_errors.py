@@ -1,7 +1,9 @@
-"""Error bounds for sampled densities of a loss composed on a circle: Koskela, Jalko, Honkela 2020 [KJH20].
+"""Bounds on the density of the loss of a sampled Gaussian round, for the Fourier accountant as published.
 
-Version 1, Section 10 and its appendix. For a sampled Gaussian round when a record is removed, at rate q < 1/2 with
-noise sigma, with omega the density of its loss:
+The round is that of a removed record, at rate q with noise sigma; omega is the density of its loss. Sampled densities
+composed on a circle have errors, which are bounded first. Step functions above and below omega follow.
+
+**Errors.** Koskela, Jalko, Honkela 2020 [KJH20], version 1, Section 10 and its appendix, for q < 1/2:
 
     Lemma 12:   omega(y) <= M = sigma / (q sqrt(2 pi)) e^(1 / sigma^2)                      everywhere;
     Lemma 13:   omega(y) <= b(y) = sigma sqrt(2 / pi) e^(-(sigma^2 y + C)^2 / (2 sigma^2))  for y >= 2,
@@ -53,6 +55,21 @@ The bound is useful only if err4 is small, with ``k h^2 T2 / 16`` below delta. T
 and are useful only for a few rounds and large n. The factor is not needed: convolving with a density raises no
 supremum, so that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. The printed terms are bounded by their
 logarithms: they have thousands of digits.
+
+**Step functions.** Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6. The least step function above omega,
+with the mass of each cell at the cell's upper end, raises every hockey-stick divergence; the largest step function
+below omega, with masses at the lower ends, lowers every divergence. Over k rounds the masses are off by a factor of
+about ``e^(k h sup omega)`` in either direction: the price of bounding the density instead of the mass of a cell
+(:func:`~hockeystick.accountants.shared.loss_grid.rounded`).
+
+**One peak.** As above, ``(log omega)' = (1 - x) - (1 + x) V``, which is positive for ``x <= -1`` and negative for ``x
+>= 1``. In between its sign is that of ``log((1 - x) / (1 + x)) - log V``, whose derivative ``1 / sigma^2 - 2 / (1 -
+x^2)`` is not positive for ``sigma^2 >= 1/2``: omega then rises up to one place and falls from there, so that its
+extremes over a cell are at the cell's ends, except in the cell of the peak. With less noise omega may have two peaks,
+and the method is refused.
+
+**At the peak.** A loss s has the slope ``ds/dx = 1 / (sigma^2 (1 + V))``, so that ``|d log omega / dx| <= 2 / sigma^2``
+for x in [-1, 1]: between outcomes a < b on either side of the peak ``sup omega <= omega(a) e^(2 (b - a) / sigma^2)``.
 """
 
 from __future__ import annotations
@@ -62,13 +79,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.accountants.shared.dots import LOOSE
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
-from hockeystick.accountants.shared.privacy_curve import LARGEST
+from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
 MOST_RATE = 0.5  # bound on the rates covered by the analysis
@@ -79,6 +99,15 @@ ELSEWHERE = (
     "'remove'; use these, or leave errors out"
 )
 """Reason for refusing the analysis."""
+
+LEAST_NOISE = math.sqrt(0.5) * (1 + 1e-12)  # smallest noise at which the density is known to have a single peak
+APART = 1e-9  # distance from the peak to the outcome used on either side of it
+KNOWN = 1e-3  # step functions use only densities with a relative error below this
+NO_BOUNDS = (
+    "density bounds (rounding=2) require Poisson-sampled Gaussian rounds with a noise multiplier of at least 0.7072 "
+    "and adjacency 'remove'; use these, or rounding=1"
+)
+"""Reason for refusing the step functions."""
 
 
 @dataclass(frozen=True)
@@ -263,3 +292,62 @@ def most_rounds(noise: float, rate: float, length: float, log_error: float) -> i
     """Return the largest number of rounds for which (10.9) is at most a given error; 1 if two rounds exceed it."""
     spare = log_error - log_truncation(noise, rate, length, 2)
     return 1 if spare < 0 else 2 + math.floor(spare / (math.log(length + 1) + log_density_bound(noise, rate)))
+
+
+def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
+    """Return the masses of the step function above the density of the loss, or of the step function below it.
+
+    Raises:
+        NotApplicableError: the analysis does not cover the round, or the window begins above its least loss.
+    """
+    if not isinstance(pair, PoissonRemovePair) or not isinstance(pair.base, GaussianPair):
+        raise NotApplicableError(NO_BOUNDS)
+    noise, rate, step = 1 / pair.base.mu, pair.rate, grid.step
+    if noise < LEAST_NOISE:
+        raise NotApplicableError(NO_BOUNDS)
+    edge = math.log1p(-rate)
+    first = math.floor(edge / step) + 1
+    if first <= grid.lowest:
+        raise NotApplicableError(f"the window begins above the least loss of a round; set length above {-edge:.4g}")
+    loss = step * np.arange(first, grid.highest + 1, dtype=np.float64)
+    log_omega, relative = log_density(noise, rate, loss)
+    known = int(np.argmax(relative < KNOWN))  # close to the edge, loss - edge cancels
+    loss, log_omega, relative = loss[known:], log_omega[known:], relative[known:]
+    omega = np.exp(log_omega)
+    low, high = omega * (1 - 2 * relative), omega * (1 + 2 * relative)
+    at, slip = step * (first + known), 8 * UNIT_ROUNDOFF * grid.length  # covers sums of losses
+    if side is Side.BELOW:
+        return LatticeLaw(at, step, step * (1 - 4 * UNIT_ROUNDOFF) * np.minimum(low[:-1], low[1:]), 0.0, slip)
+    before, after, peak = _peak(noise, rate)
+    outcome = noise**2 * (np.log(np.expm1(loss - edge)) + edge - math.log(rate)) + 0.5
+    rising, falling = outcome <= before, outcome >= after
+    most = np.where(rising[1:], high[1:], np.where(falling[:-1], high[:-1], peak))
+    mass = step * np.append(high[0] if rising[0] else peak, most)
+    mass[0] *= (float(loss[0]) - edge) / step * (1 + 2 * float(relative[0]))  # from the edge to the first point
+    beyond = float(PrivacyCurve(pair).above(loss[-1:])[0][0]) * (1 + LOOSE) + LOST
+    return LatticeLaw(at, step, mass * (1 + 8 * UNIT_ROUNDOFF), beyond, slip)
+
+
+def _peak(noise: float, rate: float) -> tuple[float, float, float]:
+    """Return outcomes just below and above the peak, and an upper bound on the density there.
+
+    Raises:
+        NotApplicableError: rounding hides on which side of the peak they lie.
+    """
+    odds = math.log1p(-rate) - math.log(rate)
+
+    def rival(x: float) -> float:  # V
+        return math.exp(min(odds - (x - 0.5) / noise**2, LARGEST))
+
+    def slope(x: float) -> float:
+        return (1 - x) - (1 + x) * rival(x)
+
+    place = root(slope, -1.0, 1.0, xtol=1e-14)
+    before, after = place - APART, place + APART
+    for x, sign in ((before, 1), (after, -1)):
+        if not sign * slope(x) > 32 * UNIT_ROUNDOFF * (1 + abs(odds)) * (2 + 2 * rival(x)):
+            raise NotApplicableError("the peak of the density is lost to rounding; use rounding=1")
+    loss = math.log1p(rate * math.expm1((before - 0.5) / noise**2))
+    log_omega, relative = log_density(noise, rate, np.array([loss]))
+    slack = 2 * float(relative[0]) + 2 * (after - before + APART) / noise**2
+    return before, after, math.exp(float(log_omega[0]) + slack)

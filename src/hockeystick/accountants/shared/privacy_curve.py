@@ -49,19 +49,11 @@ class PrivacyCurve:
 
     def above(self, loss: Array) -> tuple[Array, Array]:
         """Return ``P(loss < L < inf)`` and ``Q(loss < L < inf)``, shape of ``loss``."""
-        p, q = self._of_atoms(loss, above=True)
-        if self.pair.smooth is not None:
-            masses = self.pair.smooth.masses(self.outcome(loss))
-            p, q = p + masses.p_above, q + masses.q_above
-        return p, q
+        return self._masses(loss, above=True)
 
     def below(self, loss: Array) -> tuple[Array, Array]:
         """Return ``P(L <= loss)`` and ``Q(L <= loss)``, shape of ``loss``; Q may have mass at minus infinity."""
-        p, q = self._of_atoms(loss, above=False)
-        if self.pair.smooth is not None:
-            masses = self.pair.smooth.masses(self.outcome(loss))
-            p, q = p + masses.p_below, q + masses.q_below
-        return p, q
+        return self._masses(loss, above=False)
 
     def outcome(self, loss: Array) -> Array:
         """Return the outcome of the smooth part at each loss; 0 if there is no smooth part."""
@@ -89,8 +81,8 @@ class PrivacyCurve:
             weights.append(smooth.log_p(x) + np.log(weight))
         return np.concatenate(losses), np.concatenate(weights)
 
-    def _of_atoms(self, loss: Array, above: bool) -> tuple[Array, Array]:
-        """Masses under P and Q of the finite atoms above each loss, or else of all atoms at or below it."""
+    def _masses(self, loss: Array, above: bool) -> tuple[Array, Array]:
+        """Masses under P and Q of the finite losses above each loss, or else of all losses at or below it."""
         atoms = self.pair.atoms.finite() if above else self.pair.atoms
         order = np.argsort(atoms.loss, kind="stable")
         first = np.searchsorted(atoms.loss[order], loss, side="right")  # index of the first atom above each loss
@@ -98,7 +90,10 @@ class PrivacyCurve:
         none = np.zeros((2, 1))
         sums = [np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], none] if above else [none, np.cumsum(mass, axis=1)]
         p, q = np.hstack(sums)[:, first]
-        return p, q
+        if self.pair.smooth is None:
+            return p, q
+        masses = self.pair.smooth.masses(self.outcome(loss))
+        return (p + masses.p_above, q + masses.q_above) if above else (p + masses.p_below, q + masses.q_below)
 
 
 def unseen_mass(pair: DominatingPair) -> float:

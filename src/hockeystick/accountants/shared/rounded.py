@@ -53,12 +53,12 @@ class Rounded(NamedTuple):
     lost: float
 
 
-def deviation(gap: float, count: float, log_eta: float) -> float:
+def deviation(count: float, log_eta: float) -> float:
     """Return Hoeffding's bound on the absolute sum of independent errors, which fails with probability at most eta.
 
-    There are ``count`` errors of mean 0, each in an interval of width ``gap``.
+    There are ``count`` errors of mean 0, each in an interval of width 1.
     """
-    return gap * math.sqrt(0.5 * count * (math.log(2) - log_eta))
+    return math.sqrt(0.5 * count * (math.log(2) - log_eta))
 
 
 def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = math.inf, *, kinds: int = 1) -> Rounded:

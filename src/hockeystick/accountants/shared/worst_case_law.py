@@ -32,7 +32,6 @@ from hockeystick.values.side import Side
 
 MAX_STEPS = 4_000_000  # largest number of steps of a binomial law on either side of its mode
 FLOOR = -690.0  # log of the smallest mass relative to the mode's
-LEAST_EXPONENT = -700.0  # smallest log of a Q-mass with full precision
 BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
 APART = 1500.0  # distance of losses beyond which the farther Q-mass is negligible
 
@@ -113,19 +112,11 @@ def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
         for epsilon, _ in kinds
     ]
     reach = sum(place * count for place, (_, count) in zip(places, kinds, strict=True))
-    p = np.zeros(2 * reach + 1)
-    p[reach] = 1.0
-    room, far = np.empty_like(p), 0  # buffer for the previous masses, and the extent of the mass
+    p = np.ones(1)
     for place, (_, count) in zip(places, kinds, strict=True):
-        high = 1 / (1 + math.exp(-place * step))
+        high, none = 1 / (1 + math.exp(-place * step)), np.zeros(2 * place)
         for _ in range(count if place else 0):
-            middle = slice(reach - far, reach + far + 1)
-            old = room[middle]
-            old[:] = p[middle]
-            p[middle] = 0.0
-            p[reach - far + place : reach + far + place + 1] += high * old
-            p[reach - far - place : reach + far - place + 1] += math.exp(-place * step) * high * old
-            far += place
+            p = np.concatenate((none, high * p)) + np.concatenate((math.exp(-place * step) * high * p, none))
     seen = p > math.exp(FLOOR)
     rounds = sum(count for _, count in kinds)
     loss = step * np.arange(-reach, reach + 1, dtype=np.float64)
@@ -140,7 +131,7 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
     Let ``S_k(b)`` be the sum over the k blocks from b on; k is doubled until it covers all blocks above b: ``S_2k(b) =
     S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
     """
-    if not len(log_q) or float(log_q.min()) > LEAST_EXPONENT:
+    if not len(log_q) or float(log_q.min()) > -LARGEST:
         plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
         return plain
     widest = float(np.diff(law.loss).max(initial=0.0))
