@@ -116,7 +116,13 @@ class EvolvingAccountant(CouplingAccountant):
         log_eta = log_error - HOEFFDING - math.log(stages)
         gaps = [self.eps_error / stages / deviation(number, log_eta) for number in numbers]
         log_lost = [log_error - LOST - math.log(stages * number) for number in numbers]
-        evolution = self._rounds(composition, gaps[0], log_lost[0] - 8.0)
+        rounds = self.rounds_of(composition, gaps[0], log_lost[0] - 8.0)
+        evolution = Evolution(
+            rounds,
+            [len(law.above.mass) for law, _ in rounds],
+            bias=sum(count * law.bias for law, count in rounds),
+            lost=sum(count * law.lost for law, count in rounds),
+        )
         for stage, groups in enumerate(plan, start=1):
             evolution = self._grouped(evolution, groups, gaps[stage], log_lost[stage])
         if evolution.lost > DOMAINS * math.exp(log_error):
@@ -125,15 +131,6 @@ class EvolvingAccountant(CouplingAccountant):
                 "Fourier transforms makes the tails too heavy; set stages to 1 or increase delta_error"
             )
         return evolution
-
-    def _rounds(self, composition: Composition, gap: float, log_lost: float) -> Evolution:
-        rounds = self.rounds_of(composition, gap, log_lost)
-        return Evolution(
-            rounds,
-            [len(law.above.mass) for law, _ in rounds],
-            bias=sum(count * law.bias for law, count in rounds),
-            lost=sum(count * law.lost for law, count in rounds),
-        )
 
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float

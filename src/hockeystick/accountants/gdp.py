@@ -138,10 +138,17 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
 
 
 class NormalLaw(NamedTuple):
-    """Normal law of the sum of finite losses, in the limit of many rounds."""
+    """Normal law of the sum of finite losses, in the limit of many rounds.
+
+    Attributes:
+        mean: mean of the law.
+        variance: its variance.
+        experiment: True for the loss of one Gaussian experiment, whose curve is enclosed by quadrature.
+    """
 
     mean: float
     variance: float
+    experiment: bool
 
     @classmethod
     def of(cls, composition: Composition, own_moments: int) -> NormalLaw:
@@ -155,14 +162,16 @@ class NormalLaw(NamedTuple):
         if not variance < math.inf:
             raise NotApplicableError(CHI_SQUARED_OVERFLOWS)
         if own_moments:
-            return cls(total.mean, variance)
+            return cls(total.mean, variance, False)
         mu = total.apart / math.sqrt(variance) if variance > 0 else 0.0
-        return cls(mu**2 / 2, mu**2)
+        return cls(mu**2 / 2, mu**2, True)
 
     def epsilon(self, log_delta: float) -> float:
         """Return epsilon at the logarithm of delta."""
         if self.variance == 0:
             return max(self.mean, 0.0)
+        if self.experiment:
+            return epsilon_ends((log_delta, log_delta), math.sqrt(self.variance))[1]
         if self.log_delta(0.0) <= log_delta:
             return 0.0
         high = abs(self.mean) + math.sqrt(self.variance)
@@ -178,6 +187,8 @@ class NormalLaw(NamedTuple):
         if self.variance == 0:
             return math.log(-math.expm1(-above)) if above > 0 else -math.inf
         deviation = math.sqrt(self.variance)
+        if self.experiment:
+            return log_delta_ends(epsilon, deviation)[1]
         first = float(log_ndtr(above / deviation))
         second = self.variance / 2 - above + float(log_ndtr((above - self.variance) / deviation))
         return min(first + math.log(-math.expm1(second - first)), 0.0) if second < first else -math.inf

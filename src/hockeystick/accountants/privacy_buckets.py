@@ -43,8 +43,6 @@ DROWNED = "delta is within the rounding of the Fourier transforms"
 MAX_WORK = 4e6  # buckets times convolutions in one direction: about two seconds
 ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1})
 
-BUCKETS = domains.whole_numbers(10, 10**6).of("number of buckets on either side of 1")
-
 
 @dataclass(frozen=True)
 class PrivacyBucketsAccountant(BracketAccountant):
@@ -57,7 +55,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     """
 
     factor: Annotated[float, ABOVE_ONE.of("initial ratio of neighbouring buckets")] = 1.00001
-    buckets: Annotated[int, BUCKETS] = 20_000
+    buckets: Annotated[int, domains.whole_numbers(10, 10**6).of("number of buckets on either side of 1")] = 20_000
     correction: Annotated[
         int, domains.whole_numbers(0, 1).of("1 for real and virtual error correction, 0 for plain rounding")
     ] = 1

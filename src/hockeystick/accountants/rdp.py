@@ -72,7 +72,7 @@ class RdpAccountant(PublishedAccountant):
         if self.orders is None:
             found = renyi.epsilon_from(self._moment(composition), left, work=renyi.moment_work(composition))
         else:
-            found = self._least(lambda t: renyi.epsilon_at(composition, t, left + self._loss(t)))
+            found = _least(self.orders, lambda t: renyi.epsilon_at(composition, t, left + self._loss(t)))
         return min(found, pure, key=lambda bound: bound.value)
 
     def _log_delta(self, composition: RenyiComposition, epsilon: float) -> RenyiBound:
@@ -81,22 +81,24 @@ class RdpAccountant(PublishedAccountant):
         elif self.orders is None:
             found = renyi.log_delta_by(self._moment(composition), epsilon, work=renyi.moment_work(composition))
         else:
-            found = self._least(lambda t: min(renyi.log_delta_from(composition, t, epsilon) - self._loss(t), 0.0))
+            found = _least(
+                self.orders, lambda t: min(renyi.log_delta_from(composition, t, epsilon) - self._loss(t), 0.0)
+            )
         return found._replace(value=log_delta_with(composition.infinite_mass_ends[1], found.value))
 
     def _moment(self, composition: RenyiComposition) -> Callable[[float], float]:
         """Return the bound on K(t), raised by the loss of the conversion."""
         return lambda t: renyi.log_moment(composition, t) - self._loss(t)
 
-    def _least(self, bound: Callable[[float], float]) -> RenyiBound:
-        """Return the least bound at the moments t = 1, 2, ..., ``orders``."""
-        assert self.orders is not None
-        found = (RenyiBound(bound(t), 1.0 + t) for t in map(float, range(1, self.orders + 1)))
-        return min(found, key=lambda each: each.value)
-
     def _loss(self, t: float) -> float:
         """Amount by which Markov's inequality raises log delta over the sharp conversion; 0 with the latter."""
         return 0.0 if self.conversion else renyi.log_peak(t)
+
+
+def _least(orders: int, bound: Callable[[float], float]) -> RenyiBound:
+    """Return the least bound at the moments t = 1, 2, ..., ``orders``."""
+    found = (RenyiBound(bound(t), 1.0 + t) for t in map(float, range(1, orders + 1)))
+    return min(found, key=lambda each: each.value)
 
 
 def _worst(directions: Directions, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:

@@ -227,9 +227,8 @@ class Enclosed:
     @classmethod
     def of(cls, above: Laws, below: Laws, tilt: float, window: Window, remedy: str) -> Enclosed:
         """Return the compositions at a tilt; any tilt gives valid bounds."""
-        up, down = (
-            compose(laws, tilt, window, side, remedy) for laws, side in ((above, Side.ABOVE), (below, Side.BELOW))
-        )
+        up = compose(above, tilt, window, Side.ABOVE, remedy)
+        down = compose(below, tilt, window, Side.BELOW, remedy)
         return cls(up, down, window)
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:

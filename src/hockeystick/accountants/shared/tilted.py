@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LARGEST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
@@ -79,12 +79,8 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
     top = float(exponent.max())
     scaled = np.exp(exponent - top)
     total = float(scaled.sum())
-    if (
-        losses[-1] > losses[0]
-        and len(losses) > 64
-        and scaled[-16:].sum() > AT_THE_END * total > 0
-        and log_weight[-1] < -700
-    ):
+    at_the_end = scaled[-16:].sum() > AT_THE_END * total > 0 and log_weight[-1] < -LARGEST
+    if at_the_end and len(losses) > 64 and losses[-1] > losses[0]:
         raise NotApplicableError(
             f"at the tilt {t:.3g} the loss lies beyond the range of the quadrature; raise delta, or use accountant "
             "'contour' or 'rdp'"
