@@ -91,11 +91,6 @@ class Tails(NamedTuple):
         """Return the approximate rounding error of delta, the difference of the distribution functions."""
         return self.noise * (1 + math.exp(min(epsilon, LARGEST)))
 
-    def horizon(self, delta: float) -> float:
-        """Return the largest epsilon, within the reach, at which delta exceeds the noise; negative if there is none."""
-        heard = delta * TOLERATED / self.noise - 1
-        return min(math.log(heard), self.reach) if heard > 0 else -math.inf
-
 
 class Laws(NamedTuple):
     """Loss of one kind of round.
@@ -126,7 +121,8 @@ def _epsilon(composition: Composition, delta: float) -> float:
     tails = tails_of(composition)
     if _difference(tails, 0.0) <= delta:
         return 0.0
-    high = tails.horizon(delta)
+    heard = delta * TOLERATED / tails.noise - 1
+    high = min(math.log(heard), tails.reach) if heard > 0 else -math.inf  # beyond it the noise exceeds delta
     if high <= 0 or _difference(tails, high) > delta:
         raise NotApplicableError(_noisy(tails, delta, max(high, 0.0)))
     return root(lambda at: _difference(tails, at) - delta, 0.0, high, xtol=1e-13, rtol=1e-13)

@@ -88,14 +88,20 @@ class SaddlePointAccountant(PublishedAccountant):
 
         def excess(log_t: float) -> float:
             t = math.exp(log_t)
-            return log_delta - expansion(tilted.at(t), t, epsilon_of(tilted, t), self.order)
+            found = tilted.at(t)
+            return log_delta - expansion(found, t, epsilon_from(found, t), self.order)
 
         return 0.0 if excess(start) >= 0 else epsilon_of(tilted, math.exp(increasing_root(excess, start)))
 
 
-def epsilon_of(tilted: TiltedComposition, t: float) -> float:
+def epsilon_from(found: Cumulants, t: float) -> float:
     """Return the epsilon whose saddle point is t: ``K'(t) - 1/t - 1/(1 + t)``, increasing in t."""
-    return tilted.at(t).mean - 1 / t - 1 / (1 + t)
+    return found.mean - 1 / t - 1 / (1 + t)
+
+
+def epsilon_of(tilted: TiltedComposition, t: float) -> float:
+    """Return the epsilon whose saddle point is t."""
+    return epsilon_from(tilted.at(t), t)
 
 
 def tilt_of(tilted: TiltedComposition, epsilon: float) -> float:
