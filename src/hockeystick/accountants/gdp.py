@@ -177,7 +177,7 @@ class NormalLaw(NamedTuple):
         high = abs(self.mean) + math.sqrt(self.variance)
         while self.log_delta(high) > log_delta:
             high *= 2
-        return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=1e-300, rtol=2**-50)
+        return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=2e-12, rtol=2**-50)
 
     def log_delta(self, epsilon: float) -> float:
         """Return the logarithm of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
