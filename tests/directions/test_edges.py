@@ -16,7 +16,7 @@ from hockeystick.directions.tradeoff import Nodes
 from hockeystick.engines import curve as curves
 from hockeystick.engines import direct
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.smoothed import SmoothedEngine
+from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
@@ -105,7 +105,7 @@ class TestWorkIsCounted:
         known = Curve(composition).log_delta(at)
         monkeypatch.setattr(curves, "MOST_GRIDS", 0)
         monkeypatch.setattr(ContourEngine, "at", _refused)
-        monkeypatch.setattr(SmoothedEngine, "laid", _refused)
+        monkeypatch.setattr(Smoothing, "at", _refused)
         found = Curve(composition).log_delta(at)
         assert (found.lower == -math.inf).all()
         assert (found.upper >= known.upper - 1e-6).all()

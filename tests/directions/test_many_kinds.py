@@ -9,7 +9,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.directions.curve import DirectionCurve
-from hockeystick.engines.curve import ContourCurve
+from hockeystick.engines.curve import Curve
 from hockeystick.pairs import Composition
 from hockeystick.pairs.sampled.laplace_line import kept_grids
 from hockeystick.values.errors import NotApplicableError
@@ -41,10 +41,10 @@ def test_where_no_contour_is_narrow_both_sides_of_what_is_gathered_answer(
     removed = hs.Plan(plan.rounds, "remove")
     narrow = removed.delta(EPSILONS[1])
 
-    def none(self: ContourCurve, epsilon: float) -> None:
+    def none(self: Curve, epsilon: float) -> None:
         raise NotApplicableError("there is no contour")
 
-    monkeypatch.setattr(ContourCurve, "_contour", none)
+    monkeypatch.setattr(Curve, "_contour", none)
     wide = removed.profile().delta(EPSILONS[1:2])
     assert wide.lower[0] <= narrow.lower
     assert narrow.upper <= wide.upper[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -20,7 +21,7 @@ from hockeystick.engines.contour import bundle as module
 from hockeystick.engines.contour.bundle import Bundle, bundle_of
 from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.cut import cut
-from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.engine import ContourEngine, Plain
 from hockeystick.engines.contour.stand_ins import STAND_INS, stand_ins
 from hockeystick.engines.core.line import Line
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -283,7 +284,7 @@ def test_both_ways_answer_alike(add: bool, others: list[tuple[DominatingPair, in
         count = np.exp(random.uniform(0, math.log(300), kinds_)).astype(int)
         kinds = list(zip((1 / noise).tolist(), rate.tolist(), count.tolist(), strict=True))
         composition = Composition([*rounds_of(kinds, add), *others])
-        together, apart = ContourEngine(composition), ContourEngine(composition, bundling=False)
+        together, apart = ContourEngine(composition), ContourEngine(composition, partial(Plain, bundling=False))
         for log_delta in (math.log(1e-4), math.log(1e-10)):
             one, two = (engine.epsilon((log_delta, log_delta), None) for engine in (together, apart))
             assert max(one.lower, two.lower) <= min(one.upper, two.upper)
@@ -296,7 +297,7 @@ def test_both_ways_answer_alike(add: bool, others: list[tuple[DominatingPair, in
 def test_what_all_points_share_is_charged_on_both_ends() -> None:
     """As a factor of what was found, and not of the aliases."""
     kinds = [(0.5 + 0.01 * number, 0.01, 50) for number in range(20)]
-    _, terms = ContourEngine(Composition(rounds_of(kinds, False))).at(1.0, 1e-6)
+    terms = Plain(Composition(rounds_of(kinds, False))).at(1.0, 1e-6)
     assert 0 < terms.common < 1e-9
     plain, moved = replace(terms, common=0.0), replace(terms, common=0.25)
     one, two = (each.log_delta(np.array([1.0])) for each in (plain, moved))
@@ -307,7 +308,7 @@ def test_what_all_points_share_is_charged_on_both_ends() -> None:
 def test_what_all_points_share_takes_nothing_off_the_aliases() -> None:
     """They are bounds on delta itself: relative to a sum that is taken for smaller they are larger."""
     kinds = [(0.5 + 0.01 * number, 0.01, 50) for number in range(20)]
-    _, terms = ContourEngine(Composition(rounds_of(kinds, False))).at(1.0, 1e-6)
+    terms = Plain(Composition(rounds_of(kinds, False))).at(1.0, 1e-6)
     scale = terms.k_top - terms.t
     theta = terms.right[0]
     neither = replace(terms, common=0.0, right=(theta, -1e4), period=50 * terms.period)

@@ -19,10 +19,11 @@ from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core import line as line_module
 from hockeystick.engines.core.aim import Asked, first_aim
 from hockeystick.engines.core.ask import NUMBERS, _milder, solve, worse
-from hockeystick.engines.core.law import Law, log_peak, log_tail
+from hockeystick.engines.core.law import Law, log_tail
 from hockeystick.engines.core.line import LEAP, Boxes, Grid, Line, leaps
 from hockeystick.engines.core.rows import Plans
 from hockeystick.engines.core.sum import Cut
+from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 
@@ -254,7 +255,7 @@ def test_adding_is_not_taken_for_milder_where_its_own_bound_is_above() -> None:
     epsilon, tilt = np.full(len(PLANS), 1.5), np.full(len(PLANS), 2.0)
     bound = np.array([
         min(
-            float(log_moment(plan, y, True).real) - y * 1.5 + float(log_peak(np.array(y)))
+            float(log_moment(plan, y, True).real) - y * 1.5 + float(log_peaks(np.array(y)))
             for y in (1.2 * 2.0, 2.2 * 2.0)
         )
         for plan in PLANS

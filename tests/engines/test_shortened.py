@@ -10,7 +10,8 @@ import pytest
 from hockeystick import Plan
 from hockeystick.engines.auto import smoothed as engine_of
 from hockeystick.engines.contour import seen as engine
-from hockeystick.engines.contour.smoothed import SmoothedEngine
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.discrete import DiscreteGaussianPair
@@ -80,7 +81,7 @@ def test_epsilon_lies_within_where_much_is_left_out(delta: float, monkeypatch: p
     assert found.lower <= sums.lower
     assert sums.upper <= found.upper
     without = shortened(ROUNDS, log + math.log(2.0))[0]
-    assert SmoothedEngine(without).epsilon((log, log), 1e-4).upper < sums.lower  # the mass left out decides
+    assert ContourEngine(without, Smoothing).epsilon((log, log), 1e-4).upper < sums.lower  # the mass left out decides
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 20.0])

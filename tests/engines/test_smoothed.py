@@ -11,7 +11,8 @@ from mpmath import mp
 from scipy.stats import norm
 
 import hockeystick as hs
-from hockeystick.engines.contour.smoothed import Smoothed, SmoothedEngine
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.smoothed import Smoothed, Smoothing
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.pairs import Composition, LaplacePair
@@ -43,14 +44,14 @@ def test_the_sum_over_all_losses_is_within(composition: Composition, delta: floa
     log = math.log(delta)
     truth = DirectEngine(composition).epsilon((log, log), None)
     try:
-        found = SmoothedEngine(composition).epsilon((log, log), 1e-6)
+        found = ContourEngine(composition, Smoothing).epsilon((log, log), 1e-6)
     except NotApplicableError:  # at the end of the losses of few rounds, where single sums decide
         assert truth.upper > 0.9 * composition.largest_loss[1]  # type: ignore[index]
         return
     assert found.lower <= truth.upper
     assert truth.lower <= found.upper
     assert found.limited or found.upper - found.lower <= 1e-6 * found.upper
-    at = SmoothedEngine(composition).log_delta(truth.estimate, 1e-5)
+    at = ContourEngine(composition, Smoothing).log_delta(truth.estimate, 1e-5)
     sums = DirectEngine(composition).log_delta(truth.estimate, None)
     assert at.lower <= sums.upper
     assert sums.lower <= at.upper
@@ -60,7 +61,7 @@ def test_the_sum_over_all_losses_is_within(composition: Composition, delta: floa
 def test_few_laplace_rounds_have_a_contour() -> None:
     """Their characteristic function falls off too slowly by itself; two rounds, by the convolution of two densities."""
     composition = Composition([(LaplacePair(1.0, 2.0), 2)])
-    found = SmoothedEngine(composition).log_delta(0.3, 1e-6)
+    found = ContourEngine(composition, Smoothing).log_delta(0.3, 1e-6)
     with mp.workdps(30):
         theta = mp.mpf("0.5")
 

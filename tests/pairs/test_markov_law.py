@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import hockeystick as hs
-from hockeystick.engines.mirrored import MirroredEngine, Turned, _whole
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.mirrored import Mirror, Turned, _whole
 from hockeystick.numerics.budget import Budget
 from hockeystick.pairs import AllocationPair, Composition, GaussianPair
 from hockeystick.pairs.laplace_window import WindowPair
@@ -286,9 +287,10 @@ def test_runs_compose_with_other_rounds() -> None:
 def test_the_mirror_image_is_the_other_direction() -> None:
     """Of rounds that are known in both directions both ways agree."""
     run = AllocationPair(MarkovLaw(0.5, 0.5, 8, 1), False)
-    engine = MirroredEngine(Composition([(run, 1), (GaussianPair(0.8), 2)]))
-    engine._mirror = Composition([(GaussianPair(0.7), 3)])
-    engine._transforms = [(GaussianPair(0.7).transform, 3)]
+    engine = ContourEngine(Composition([(run, 1), (GaussianPair(0.8), 2)]), Mirror)
+    way = cast(Mirror, engine._way)
+    way._mirror = Composition([(GaussianPair(0.7), 3)])
+    way._transforms = [(GaussianPair(0.7).transform, 3)]
     for epsilon in (0.2, 3.0):
         truth = hs.Plan([hs.Round(hs.Gaussian(1 / 0.7), count=3)], "remove").delta(epsilon)
         with Budget(1e10):
@@ -302,9 +304,9 @@ def test_rounds_without_a_whole_mirror_image_have_a_wider_answer() -> None:
     run = AllocationPair(MarkovLaw(0.5, 0.5, 8, 1), False)
     rounds = Composition([(run, 1), (hs.RandomizedResponse(0.6).pair(Direction.REMOVE), 1)])
     with pytest.raises(NotApplicableError, match="another only in this one"):
-        MirroredEngine(rounds)
+        Mirror(rounds)
     with pytest.raises(NotApplicableError, match="no round"):
-        MirroredEngine(Composition([(GaussianPair(1.0), 1)]))
+        Mirror(Composition([(GaussianPair(1.0), 1)]))
     response = hs.Round(hs.RandomizedResponse(0.6), count=2)
     answer = plan(0.5, 8, 2.0, 1, "remove", response)
     equal = hs.MatrixGaussian(2.0, 8, 8, "none", coefficients=tuple(0.5**i for i in range(8)))

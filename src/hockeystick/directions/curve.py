@@ -17,7 +17,7 @@ from hockeystick.directions.below import attained, instances
 from hockeystick.directions.certified import GATHERED_GAP
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite_losses import SUM_ERROR, finite_log_delta
-from hockeystick.engines.curve import ContourCurve, Curve, put
+from hockeystick.engines.curve import Curve, put
 from hockeystick.numerics.budget import question, share
 from hockeystick.numerics.rounding import ULPS, next_up
 from hockeystick.pairs import Composition
@@ -48,7 +48,7 @@ class DirectionCurve:
         self._gathered = gathered(composition)
         # kinds that a contour takes as one factor are gathered only if its interval is wide
         self._exact = not self._gathered.many or self._gathered.bundled
-        self._curve = (ContourCurve if self._gathered.many else Curve)(composition, gap)
+        self._curve = Curve(composition, gap, self._gathered.many)
 
     @cached_property
     def _sides(self) -> tuple[DirectionCurve, DirectionCurve]:

@@ -15,7 +15,7 @@ from functools import partial
 
 from hockeystick.engines.base import DEFAULT_GAP, WIDER, Engine
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.mirrored import MirroredEngine
+from hockeystick.engines.mirrored import Mirror
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.budget import USED_UP, Budget, left, share
 from hockeystick.pairs import Composition
@@ -38,11 +38,11 @@ def grid(composition: Composition) -> Engine:
 
 def capped(composition: Composition) -> Engine:
     """Return the contour engine without extremely improbable outcomes, imported only if sampling rates are small."""
-    from hockeystick.engines.contour.engine import ContourEngine
+    from hockeystick.engines.contour.engine import ContourEngine, Plain
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.pairs.capped import capped
 
-    return SeenEngine(composition, capped, partial(ContourEngine, bundling=False))
+    return SeenEngine(composition, capped, partial(ContourEngine, way=partial(Plain, bundling=False)))
 
 
 def contour(composition: Composition) -> Engine:
@@ -52,21 +52,29 @@ def contour(composition: Composition) -> Engine:
     return ContourEngine(composition)
 
 
+def mirrored(composition: Composition) -> Engine:
+    """Return the contour engine for the mirror image of the rounds."""
+    from hockeystick.engines.contour.engine import ContourEngine
+
+    return ContourEngine(composition, Mirror)
+
+
 def smoothed(composition: Composition) -> Engine:
     """Return the smoothed contour without extremely improbable losses, imported only if the others do not answer."""
+    from hockeystick.engines.contour.engine import ContourEngine
     from hockeystick.engines.contour.seen import SeenEngine
-    from hockeystick.engines.contour.smoothed import SmoothedEngine
+    from hockeystick.engines.contour.smoothed import Smoothing
     from hockeystick.pairs.shortened import shortened
 
-    return SeenEngine(composition, shortened, SmoothedEngine)
+    return SeenEngine(composition, shortened, partial(ContourEngine, way=Smoothing))
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, MirroredEngine, smoothed, grid)
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, mirrored, smoothed, grid)
 """Engines from the sharpest on: if one refuses a composition, or does not reach the gap, the next one runs."""
 
 HALF = 0.5  # share of the work left for an engine that is followed by another
 NEAR_THE_END = 0.99  # share of the largest loss from which on the Renyi bound is sharp to many digits
-NARROW = 1e-4  # relative width that smoothing and the grid would not improve
+NARROW = 1e-4  # relative width that the grid would not improve
 SHARP = 1e-2  # relative width: the Renyi bound is 5 to 15 % above the truth except near the largest loss
 HOPELESS = 0.5  # relative width above which the grid gets a wider gap: a fine mesh is out of reach
 MANY = 32  # kinds above which a fine smoothed contour may be out of reach, and then the grid as well
@@ -103,7 +111,7 @@ class AutoEngine:
         best: Interval | None = None
         why = ""  # the refusal to report: that of the work limit, else the last, ignoring the grid's about moments
         for engine in ENGINES:
-            if engine in (smoothed, grid) and best is not None and _narrow(best):
+            if engine is grid and best is not None and _narrow(best):
                 break
             try:
                 with share(1.0 if engine is grid else HALF):

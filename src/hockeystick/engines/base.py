@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hockeystick.values.interval import Interval
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.values.interval import Ends, Interval
 
 DEFAULT_GAP = 1e-6  # width of the interval if none is requested: relative for epsilon, absolute for log delta
 WIDER = (1e-4, 1e-2)  # gaps tried in turn if neither a contour nor another engine reaches the requested one
-COARSE = 0.05  # gap above which any upper bound may be useful
+LARGEST = 700.0  # exponent that a double can hold, with room
 TOO_WIDE = "rounding and remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested after all available attempts."""
 
@@ -30,4 +33,12 @@ class Engine(Protocol):
         Raises:
             NotApplicableError: the engine does not apply.
         """
+        ...
+
+
+class Section(Protocol):
+    """Interface of a source of certified ends at every epsilon, which are narrow near one of them."""
+
+    def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
+        """Return certified ends of log delta at each epsilon."""
         ...

@@ -11,17 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import Engine
+from hockeystick.engines.base import Engine, Section
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.smoothed import SmoothedEngine
+from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.mirrored import MirroredEngine
+from hockeystick.engines.mirrored import Mirror
 from hockeystick.numerics.budget import left, share
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
@@ -46,14 +45,6 @@ ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
 MOST_ROUGH = 8  # epsilons per query with their own search for the best Renyi order
-
-
-class Section(Protocol):
-    """Interface of a source of certified ends at every epsilon."""
-
-    def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends of log delta at each epsilon."""
-        ...
 
 
 class _EachAlone:
@@ -164,10 +155,11 @@ class Curve:
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
         gap: largest relative width of delta allowed; the default of each engine if ``None``.
+        many: whether kinds are so many that only a contour handles them, as one factor (``engines/contour/bundle.py``).
     """
 
-    def __init__(self, composition: Composition, gap: float | None = None) -> None:
-        self._composition, self._gap = composition, gap or NARROW
+    def __init__(self, composition: Composition, gap: float | None = None, many: bool = False) -> None:
+        self._composition, self._gap, self._many = composition, gap or NARROW, many
         self._contours = _Sections(self._contour, self._gap, MOST_CONTOURS)
         self._grids = _Sections(self._grid, gap or GRID_NARROW, MOST_GRIDS)
 
@@ -182,6 +174,8 @@ class Curve:
         if not len(at):
             return best
         floor = np.full(len(at), -math.inf) if enough is None else enough[first]
+        if self._many:
+            return self._contours.improved(best, at, floor)[back]
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
         direct = self._direct
@@ -195,11 +189,9 @@ class Curve:
             best = self._contours.improved(best, at, floor)  # if epsilons are few: those without an integral
         best = self._grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
-        return (
-            put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))[back]
-            if len(rough)
-            else best[back]
-        )
+        if len(rough):
+            best = put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))
+        return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
         """Return the ends, improved by the integral over one round or the sum over few atoms if there is no contour."""
@@ -224,51 +216,23 @@ class Curve:
     def _chernoff(self) -> _Chernoff:
         return _Chernoff(self._composition, TILT_RATIO ** np.arange(*TILTS, dtype=np.float64), ROUGH)
 
-    def _contour(self, epsilon: float) -> Section:
-        gap = _sharp(self._gap)
-        try:
-            return ContourEngine(self._composition).at(epsilon, gap)[1]
-        except NotApplicableError:
-            if MirroredEngine.applies(self._composition):
-                return MirroredEngine(self._composition).at(epsilon)
-            return SmoothedEngine(self._composition).laid(epsilon, gap)
-
-    def _grid(self, epsilon: float) -> Section:
-        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_NARROW))
-
-
-class ContourCurve:
-    """Log delta of the finite losses of one direction by contours only, for many kinds, without a grid.
-
-    Args:
-        composition: pairs and counts, many of which a contour treats as one factor (``engines/contour/bundle.py``).
-        gap: largest relative width of delta allowed; the default of a contour if ``None``.
-    """
-
-    def __init__(self, composition: Composition, gap: float | None = None) -> None:
-        self._composition, self._gap = composition, gap or NARROW
-        self._sections = _Sections(self._contour, self._gap, MOST_CONTOURS)
-
-    def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return certified ends like :meth:`Curve.log_delta`; minus infinity and 0 where there is no contour."""
-        at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
-        best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
-        floor = np.full(len(at), -math.inf) if enough is None else enough[first]
-        if not len(at):
-            return best
-        return self._sections.improved(best, at, floor)[back]
-
     @cached_property
     def _engine(self) -> ContourEngine:
         return ContourEngine(self._composition)
 
     def _contour(self, epsilon: float) -> Section:
-        return self._engine.at(epsilon, _sharp(self._gap))[1]
+        """Return a contour that is sharp enough at its epsilon for those around it to reach the requested gap."""
+        gap = max(SHARPER * self._gap, SHARPEST)
+        try:
+            return self._engine.at(epsilon, gap)
+        except NotApplicableError:
+            if self._many:
+                raise
+            way = Mirror if Mirror.applies(self._composition) else Smoothing
+            return way(self._composition).at(epsilon, gap)
 
-
-def _sharp(gap: float) -> float:
-    """Return the gap of a contour at its own epsilon that lets the epsilons around it reach the requested gap."""
-    return max(SHARPER * gap, SHARPEST)
+    def _grid(self, epsilon: float) -> Section:
+        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_NARROW))
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:

@@ -20,6 +20,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
@@ -43,7 +44,6 @@ ATTEMPTS = 4  # attempts at an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # relative error of the rule, for integrands as smooth as the densities
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 ROOT_GAP = 1e-14  # relative tolerance of the root from which both ends are moved outward
-LARGEST = 700.0  # exponent of a mass that a double can hold
 LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
 BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root
@@ -232,12 +232,12 @@ def _integral(
     moved = UNIT_ROUNDOFF * (2 * by_blocks(smooth.loss_error, x) + 2 * np.abs(loss) + 2 * abs(epsilon)) * np.exp(down)
     value = float((mass * share).sum())
     # p - e^eps q = (p - q) - (e^eps - 1) q, each part as the densities
-    contrast = weight * np.exp(np.minimum(by_blocks(smooth.log_contrast, x) - scale, 700.0))
+    contrast = weight * np.exp(np.minimum(by_blocks(smooth.log_contrast, x) - scale, LARGEST))
     rule_error = RULE_ERROR * (contrast - mass * math.expm1(-epsilon) * np.exp(down))
     error = float((mass * (own + moved) + rule_error).sum())
-    missing = 2 * math.exp(min(log_floor - scale, 700.0))
+    missing = 2 * math.exp(min(log_floor - scale, LARGEST))
     if start == threshold:
-        missing += math.exp(min(_log_beside(smooth, epsilon, threshold, low, high) - scale, 700.0))
+        missing += math.exp(min(_log_beside(smooth, epsilon, threshold, low, high) - scale, LARGEST))
     slip = 4 * UNIT_ROUNDOFF * (1 + abs(scale))
     lower = math.log(value - error) + scale - slip if value > error else -math.inf
     return lower, math.log(value + error + missing) + scale + slip
@@ -273,7 +273,7 @@ def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float
 
     widths = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low) * DOUBLINGS
     value, error = on_both_sides(widths)
-    log_apart = math.log(math.expm1(min(abs(float(value[0])) + float(error[0]), 700.0)) + 1e-300)
+    log_apart = math.log(math.expm1(min(abs(float(value[0])) + float(error[0]), LARGEST)) + 1e-300)
     while widths[0] < high - low:
         (left, right), (left_error, right_error) = value[1:].reshape(2, -1), error[1:].reshape(2, -1)
         apart = np.flatnonzero((left < -left_error) & (right > right_error) & (widths < high - low))

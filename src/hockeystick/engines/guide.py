@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
@@ -81,11 +82,15 @@ class Guide:
         composition: one direction of a plan.
         log_floor: nodes cover all but about ``exp(log_floor)`` of each pair's P-mass.
 
+    Attributes:
+        log_floor: the same.
+
     Raises:
         NotApplicableError: some round has no finite loss with positive P-mass.
     """
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
+        self.log_floor = log_floor
         many = len(composition.rounds) > MANY_PAIRS
         panels = FEW_PANELS if many else PANELS
         laws = [_nodes(pair, log_floor, panels) for pair, _ in composition.rounds]
@@ -223,7 +228,7 @@ class Guide:
 
         def best_of(log_tilts: Array) -> int:
             tilts = np.exp(log_tilts)
-            return int(np.argmin((self._values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
+            return int(np.argmin((self._values(tilts) - log_delta + log_peaks(tilts)) / tilts))
 
         best = best_of(COMMON) if self._smooth else 0
         centre = float(COMMON[best])
@@ -373,11 +378,6 @@ def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
     graded = graded[graded < 0.5 * (high - low)]
     merged: Array = np.unique(np.concatenate([edges, low + graded, high - graded]))
     return merged
-
-
-def _log_peaks(t: Array) -> Array:
-    out: Array = -np.log1p(t) - t * np.log1p(1 / t)
-    return out
 
 
 def _epsilons(t: Array, k1: Array) -> Array:

@@ -12,20 +12,21 @@ as tables of numbers may lack a rounding of their mass, and pairs with infinite 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.engine import transforms_of
-from hockeystick.engines.contour.path import Aim, LongLineError, Path
-from hockeystick.engines.contour.sweep import Terms, solved
+from hockeystick.engines.contour.path import Aim, Path
+from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import AllocationPair, Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
-from hockeystick.values.interval import Ends, Interval
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
@@ -33,18 +34,12 @@ SHARE = 1e-5  # share of delta that the contour may leave out
 LEAST = 1e-13  # smallest tolerance requested of the contour
 MORE = 2.0  # log of the largest factor on errors
 TILTS, NEXT = (0.05, 40.0), 1.1  # range of tilts tried, and the final ratio of neighbours
-SHARPER = 0.1  # share of the gap requested in the search for both ends
 LARGEST = 300.0  # epsilon beyond which there is no answer
-GAP = 1e-4  # default gap
-DEEP, DEEPER = -100.0, 50.0  # log of the delta that a guide covers, and its margin below the queried one
-ATTEMPTS = 3  # attempts at a contour near the answer
-NEAR = 0.05  # an answer is kept if it lies within this relative distance of its contour's epsilon
-
-LOST = "a round is known only in the opposite direction, which says little about so small a delta"
+DEEP = -100.0  # log of the delta that a guide covers
 
 
-class MirroredEngine:
-    """Certified epsilon and log delta of one direction, by the contour of the other direction.
+class Mirror:
+    """Contours of the other direction.
 
     Args:
         composition: pairs and counts.
@@ -53,6 +48,9 @@ class MirroredEngine:
         NotApplicableError: all pairs are known in this direction, or one has no mirror image.
     """
 
+    gap: ClassVar[float] = 1e-4
+    wide: ClassVar[str] = "a round is known only in the opposite direction, which says little about so small a delta"
+
     def __init__(self, composition: Composition) -> None:
         if not self.applies(composition):
             raise NotApplicableError("no round is known only in the opposite direction")
@@ -60,7 +58,7 @@ class MirroredEngine:
         known = [(mirror, count) for mirror, count in mirrors if mirror is not None and _whole(mirror)]
         if len(known) < len(mirrors):
             raise NotApplicableError("one round is known only in the opposite direction, and another only in this one")
-        self._composition, self._mirror = composition, Composition(known)
+        self.steering, self._mirror = composition, Composition(known)
         self._transforms = transforms_of(self._mirror.rounds)
 
     @staticmethod
@@ -69,54 +67,23 @@ class MirroredEngine:
         pairs = [pair for pair, _ in composition.rounds if isinstance(pair, AllocationPair)]
         return any(pair.mirror.transform and not pair.transform for pair in pairs)
 
-    def at(self, epsilon: float) -> Turned:
-        """Return the contour that is sharp at an epsilon, and applies to nearby epsilons too."""
-        return self._laid(epsilon, Guide(self._composition, DEEP).log_delta(epsilon))
-
-    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for log delta at an epsilon."""
-        found = self.at(epsilon).log_delta(np.array([epsilon])).first("contour")
-        return found if found.upper - found.lower <= (gap or GAP) else replace(found, limited=LOST)
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for epsilon at log delta."""
-        gap = gap or GAP
-        guide = Guide(self._composition, log_delta[0] - DEEPER)
-        slope = guide.tilt_for_delta(log_delta[0])
-        guess, found = max(guide.guess(log_delta[0], slope), 0.0), Interval(0.0, math.inf, math.inf, LOST, "contour")
-        for attempt in range(ATTEMPTS):
-            try:
-                contour = self._laid(guess, log_delta[0])
-            except LongLineError:
-                if not attempt:
-                    raise
-                break  # the previous result stands
-            one = solved(contour.log_delta, log_delta, guess, slope, SHARPER * gap)
-            lower, upper = max(one.lower, found.lower), min(one.upper, found.upper)
-            found = Interval(lower, min(max(one.estimate, lower), upper), upper, LOST, "contour")
-            if upper - lower <= gap * upper < math.inf:
-                return replace(found, limited=None)
-            if abs(one.estimate - guess) <= NEAR * guess or not upper < math.inf:
-                break
-            guess = one.estimate
-        return found
-
-    def _laid(self, epsilon: float, log_delta: float) -> Turned:
-        """Return the contour of the mirror image that is sharp at an epsilon with about this log delta.
+    def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Turned:
+        """Return the contour of the mirror image that is sharp at an epsilon, whatever the gap.
 
         Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``: more tilt makes the lines of
         pairs known only by their moments faster.
         """
-        guide = Guide(self._mirror, log_delta)
+        log_delta = (guide or Guide(self.steering, DEEP)).log_delta(epsilon)
+        mirror = Guide(self._mirror, log_delta)
 
         def log_bound(t: float) -> float:
-            return guide.cumulants(t).k0 + t * epsilon + log_peak(t)
+            return mirror.cumulants(t).k0 + t * epsilon + log_peak(t)
 
         low, high = TILTS
         while high / low > NEXT:
             middle = math.sqrt(low * high)
             low, high = (middle, high) if log_bound(middle) <= MORE else (low, middle)
-        aim = Aim(guide, low, math.inf, -epsilon, 0.0, (1.0,))
+        aim = Aim(mirror, low, math.inf, -epsilon, 0.0, (1.0,))
         tolerance = max(SHARE * math.exp(max(log_delta, -60.0)), LEAST)
         return Turned(Path(self._transforms, aim, tolerance).terms([count for _, count in self._transforms]))
 

@@ -77,3 +77,9 @@ def log_peak(t: float) -> float:
     If the inverse of t exceeds the range of a double, return 0, which is an upper bound.
     """
     return -math.log1p(t) - t * math.log1p(1 / t)
+
+
+def log_peaks(t: Array) -> Array:
+    """Return :func:`log_peak` of many numbers, by NumPy's elementary functions."""
+    out: Array = -np.log1p(t) - t * np.log1p(1 / t)
+    return out

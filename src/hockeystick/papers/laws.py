@@ -22,7 +22,7 @@ from hockeystick.accountants.evolving import EvolvingAccountant
 from hockeystick.accountants.shared.density_errors import log_density
 from hockeystick.accountants.shared.lattice import Enclosed, LatticeLaw, tilt_for_delta, window_of
 from hockeystick.directions.directions import compositions
-from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.engine import Plain
 from hockeystick.numerics.roots import root
 from hockeystick.papers.experiment import CERTIFIED, Experiment, Say, Setting, Table, spread
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
@@ -145,7 +145,7 @@ def evolved(asked: Asked, eps_error: float, epsilon: float) -> float:
 def on_contour(asked: Asked, gap: float, epsilon: float) -> float:
     """Return the number of points of the contour at an epsilon, for a width of log delta of ``gap`` relative to it."""
     ((_, composition),) = compositions(asked.setting.plan().directions)
-    return len(ContourEngine(composition).at(epsilon, gap)[1].s)
+    return len(Plain(composition).at(epsilon, gap).s)
 
 
 COUNTED: dict[str, Callable[[Asked, float, float], float]] = {"evolving": evolved, "contour": on_contour}

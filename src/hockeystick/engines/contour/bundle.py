@@ -41,6 +41,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line
@@ -53,7 +54,6 @@ MOST_ROWS = 512  # rows of a chunk
 PREPARED = 20.0  # evaluations per node of a line, however many points there are
 FACTORED = 12.0  # points per node for which the matrix products take as long as one evaluation
 LOGARITHMS = 6.0  # evaluations per point: one guarded logarithm, its error and the sums
-SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # width in log mu and log rate: kinds within a cell share a bound, a few tenths of a per cent above
 SHARED = 2.0  # average number of kinds per cell above which shared bounds are faster
 LEFT_OUT = 0.01  # share of the log of an envelope, about -20, left out: moves the edge by 0.7 per cent

@@ -22,20 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import ClassVar, Protocol
 
-from hockeystick.engines.base import COARSE, DEFAULT_GAP, TOO_WIDE, WIDER
+import numpy as np
+
+from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE, WIDER, Section
 from hockeystick.engines.contour.bundling import bundled
-from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.contour.path import (
-    MAX_POINTS,
-    Aim,
-    BlindError,
-    LongLineError,
-    Path,
-    highest_tilt,
-    upper,
-)
+from hockeystick.engines.contour.path import MAX_POINTS, Aim, BlindError, LongLineError, Path, highest_tilt, upper
 from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, DominatingPair
@@ -44,19 +37,44 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LONG = 20_000  # points above which a sum is not repeated if its interval stays wide
-ROUGH = 0.01  # remainders of a quick bound, relative to delta
-SHORT, COARSE_POINTS = (
-    3000,
-    50_000,
-)  # points of a sum at a guessed place; points of a coarse sum if other engines follow
 GUIDES = 3  # guides tried in turn, each with deeper nodes
-HOPELESS = 0.3  # relative width; wider than this at a second attempt, rounding dominates
-ATTEMPTS = 4  # attempts at a contour that reaches the gap
-SHARPNESS = 0.1  # largest size of each remainder at first, relative to the gap
+ATTEMPTS = 4  # contours tried in turn, each where the last one pointed, or sharper
+SHARPNESS = 0.5  # width of a contour at its own epsilon, relative to the request: leaves room around it
+ROUGH = 1e-2  # largest width of a contour that locates epsilon
+HOPELESS = 0.3  # relative width; if a second contour is wider, others will be too
 MOST_ONE_BY_ONE = 1000  # most kinds tried one by one if their bundle has no answer: they take a second
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
+
+
+class Way(Protocol):
+    """A way to lay contours for a composition.
+
+    Attributes:
+        gap: width of an interval if none is requested.
+        wide: reason for an interval wider than requested.
+    """
+
+    gap: ClassVar[float]
+    wide: ClassVar[str]
+
+    @property
+    def steering(self) -> Composition:
+        """Composition with about the same cumulants, for guesses."""
+        ...
+
+    def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Section:
+        """Return a contour whose ends of log delta are about ``gap`` apart at an epsilon, and near it not much farther.
+
+        Args:
+            epsilon: where to look.
+            gap: requested width of log delta.
+            guide: guide of the steering composition that reaches epsilon, if there is one already.
+
+        Raises:
+            NotApplicableError: there is no contour.
+        """
+        ...
 
 
 class ContourEngine:
@@ -64,73 +82,127 @@ class ContourEngine:
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
+        way: the way to lay contours: for the rounds themselves (:class:`Plain`), with a little noise
+            (``contour/smoothed.py``), or for their mirror image (``contour/mirrored.py``).
+
+    Raises:
+        NotApplicableError: a pair has no characteristic function, or none that this way can use.
+    """
+
+    def __init__(self, composition: Composition, way: Callable[[Composition], Way] | None = None) -> None:
+        self._way = (way or Plain)(composition)
+
+    def at(self, epsilon: float, gap: float) -> Section:
+        """Return the contour behind :meth:`log_delta`, which also applies to nearby epsilons."""
+        return self._way.at(epsilon, gap)
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
+        gap = gap or self._way.gap
+        found = at(self._way.at(epsilon, gap), epsilon)
+        return found if found.upper - found.lower <= gap else replace(found, limited=self._way.wide)
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap."""
+        gap, target = gap or self._way.gap, log_delta[0]
+        if target == -math.inf:
+            raise NotApplicableError("the remaining delta is below the range of a double")
+        guide = Guide(self._way.steering, target - 50.0)
+        tilt = guide.tilt_for_delta(target)
+        guess, best, reason = max(guide.guess(target, tilt), 0.0), Interval(0.0, math.inf, math.inf), self._way.wide
+        for attempt in range(ATTEMPTS):
+            if attempt or guess == 0:
+                tilt = guide.saddle(guess)
+            wanted = tolerance_of(SHARPNESS * gap, guess, tilt)
+            try:
+                contour = self._way.at(guess, wanted, guide)
+            except NotApplicableError as error:
+                if attempt:
+                    reason = str(error)  # a sharper contour is out of reach: the last one stands
+                    break
+                contour = self._way.at(guess, max(wanted, ROUGH), guide)
+            before, found = best.upper - best.lower, solved(contour.log_delta, log_delta, guess, tilt, gap)
+            best = best.intersected(found)
+            width = best.upper - best.lower
+            if width <= gap * best.upper < math.inf or best.upper == 0.0:
+                return replace(best, limited=None, engine="contour", tilt=tilt)
+            if attempt and not (width <= HOPELESS * best.upper and width < 0.5 * before):
+                break
+            guess = found.estimate
+        return replace(best, limited=reason, engine="contour", tilt=tilt)
+
+
+class Plain:
+    """Contours of the rounds themselves.
+
+    Args:
+        composition: the rounds.
         bundling: whether many different sampled Gaussian rounds are treated as one factor (``contour/bundle.py``).
-        longest: largest number of points of the contour behind :meth:`log_delta`.
+        longest: largest number of points of a contour.
 
     Raises:
         NotApplicableError: a pair has no characteristic function, or none of them decays.
     """
 
+    gap: ClassVar[float] = DEFAULT_GAP
+    wide: ClassVar[str] = TOO_WIDE
+
     def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
         self._longest = longest
-        self.composition = self._steering = composition
+        self._composition = self.steering = composition
         self._bundled = bundled(composition) if bundling else None
         if self._bundled is None:
             self._transforms = transforms_of(composition.rounds)
         else:
-            self._transforms, self._steering = self._bundled.transforms, self._bundled.steering()
+            self._transforms, self.steering = self._bundled.transforms, self._bundled.steering()
         self._counts = [count for _, count in self._transforms]
 
-    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+    def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Terms:
+        """Return the contour that is sharp at an epsilon.
 
-        If there is no contour and a coarse interval suffices: the Chernoff bound ``K(t) - t eps + log peak(t)``.
-        """
-        gap = gap or DEFAULT_GAP
-        return self._narrower(lambda engine: engine._log_delta(epsilon, gap), gap)
-
-    def _log_delta(self, epsilon: float, gap: float) -> Interval:
-        try:
-            return self._coarser(lambda gap: self._at(epsilon, gap)[0], gap)
-        except NotApplicableError as error:
-            if gap < COARSE:
-                raise
-            tilt = Guide.reaching(self._steering, epsilon)[1]
-            bound = min(upper(self._transforms, tilt) - tilt * epsilon + log_peak(tilt), 0.0)
-            if not math.isfinite(bound):
-                raise
-            slip = SPARE * (1 + abs(tilt * epsilon))
-            return Interval(
-                -math.inf, bound, min(bound + slip, 0.0), f"only a Chernoff bound applies: {error}", "contour"
-            )
-
-    def at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
-        """Return an interval for log delta at an epsilon, and its contour, which also applies to nearby epsilons.
-
-        After each contour the search is in one of four states: *narrow*, which ends it; *blind*, the nodes of the guide
-        did not reach as far as the tilt, and a deeper guide replaces it; *shallow*, delta was smaller than expected,
-        and the next contour leaves out less; *too coarse*, and the next one is sharper.
+        If a bundle of few kinds misses the gap, the kinds are tried one by one: the rounding of a single kind is
+        charged more precisely, and its bounds decay faster. Rounds known by moments alone, at limited tilts, get a
+        wider contour if there is none of this gap, as no other engine handles them.
 
         Raises:
             NotApplicableError: there is no contour.
         """
-        try:
-            return self._at(epsilon, gap)
-        except NotApplicableError:
-            one_by_one = self._one_by_one
-            if one_by_one is None:
-                raise
-            return one_by_one._at(epsilon, gap)
+        one_by_one = self._bundled is not None and len(self._composition.rounds) <= MOST_ONE_BY_ONE
+        gaps = (
+            [gap] if highest_tilt(self._transforms) == math.inf else [gap, *(wider for wider in WIDER if wider > gap)]
+        )
+        for each in gaps:
+            try:
+                found = self._at(epsilon, each, guide)
+            except NotApplicableError as error:
+                refusal = error
+                continue
+            if one_by_one and width(found, epsilon) > gap:
+                try:
+                    return min(found, self._single.at(epsilon, gap), key=lambda one: width(one, epsilon))
+                except NotApplicableError:
+                    pass
+            return found
+        if one_by_one:
+            return self._single.at(epsilon, gap)
+        raise refusal
 
-    def _at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
-        guide, tilt, depth = Guide.reaching(self._steering, epsilon)
-        aim = aim_at(guide, tilt, None, epsilon)
+    @property
+    def _single(self) -> Plain:
+        return Plain(self._composition, bundling=False, longest=self._longest)
+
+    def _at(self, epsilon: float, gap: float, guide: Guide | None) -> Terms:
+        """Return the narrowest of a few contours.
+
+        After each contour the search is in one of four states: *narrow*, which ends it; *blind*, the nodes of the guide
+        did not reach as far as the tilt, and a deeper guide replaces it; *shallow*, delta was smaller than expected,
+        and the next contour leaves out less; *too coarse*, and the next one is sharper.
+        """
+        first = guide or Guide.reaching(self.steering, epsilon)[0]
+        aim = aim_at(first, first.saddle(epsilon), None, epsilon)
 
         def seeing() -> Aim:
-            floor = min(depth, -50.0)
-            return aim_at(
-                *seeing_guide(self._steering, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
-            )
+            return aim_at(*seeing_guide(self.steering, first, self._transforms, epsilon), epsilon)
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
             try:
@@ -139,19 +211,18 @@ class ContourEngine:
                 deeper = seeing()
                 return deeper, Path(self._transforms, deeper, tolerance, self._longest)
 
-        sharpness, best, terms, reason = 0.2, None, None, TOO_WIDE
+        sharpness, best = 0.2, None
         for _ in range(ATTEMPTS):
             try:
                 aim, path = laid(aim, sharpness * gap)
-            except LongLineError as error:
+            except LongLineError:
                 if best is None:
                     raise
-                reason = str(error)  # a sharper contour is out of reach: keep the last one
-                break
+                break  # a sharper contour is out of reach: keep the last one
             sums = path.terms(self._counts)
             found = sums.at(epsilon)
-            if best is None or found.upper - found.lower < best.upper - best.lower:
-                best, terms = found, sums
+            if best is None or found.upper - found.lower < width(best, epsilon):
+                best = sums
             if found.upper - found.lower <= gap:
                 break
             if aim.limit is None:
@@ -161,169 +232,17 @@ class ContourEngine:
             else:
                 sharpness *= 0.05
         assert best is not None
-        assert terms is not None
-        return _labelled(best, best.upper - best.lower <= gap, aim.saddle, reason), terms
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
-
-        If there is no contour and a coarse interval suffices: the epsilon of the Chernoff bound.
-        """
-        gap = gap or DEFAULT_GAP
-        return self._narrower(lambda engine: engine._epsilon_or_bound(log_delta, gap), gap)
-
-    def _narrower(self, ask: Callable[[ContourEngine], Interval], gap: float) -> Interval:
-        """Return the answer; if a bundle of few kinds misses the gap, try the kinds one by one and keep the narrower.
-
-        The rounding of a single kind is charged more precisely, and its bounds decay faster.
-        """
-        try:
-            found = ask(self)
-        except NotApplicableError:
-            one_by_one = self._one_by_one
-            if one_by_one is None:
-                raise
-            return ask(one_by_one)
-        if found.limited is None or gap >= COARSE:
-            return found
-        one_by_one = self._one_by_one
-        if one_by_one is None:
-            return found
-        try:
-            other = ask(one_by_one)
-        except NotApplicableError:
-            return found
-        return other if other.limited is None else found if _width(found) <= _width(other) else other
-
-    @property
-    def _one_by_one(self) -> ContourEngine | None:
-        """Return the engine without a bundle; ``None`` if that is this one, or its kinds are too many."""
-        if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
-            return None
-        return ContourEngine(self.composition, bundling=False, longest=self._longest)
-
-    def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
-        try:
-            return self._coarser(lambda gap: self._epsilon(log_delta, gap), gap)
-        except NotApplicableError as error:
-            if gap < COARSE:
-                raise
-            tilt = _placed_at(log_delta[0])(Guide(self._steering, log_delta[0] - 50.0))
-            bound = max((upper(self._transforms, tilt) - log_delta[0] + log_peak(tilt)) / tilt, 0.0)
-            if not math.isfinite(bound):
-                raise
-            slip = SPARE * (bound + abs(log_delta[0]) / tilt)
-            return Interval(0.0, bound, bound + slip, f"only a Chernoff bound applies: {error}", "contour")
-
-    def _coarser(self, ask: Callable[[float], Interval], gap: float) -> Interval:
-        """Return the answer at this gap or, if there is no contour, at the first wider gap that has one.
-
-        Used only where no other engine has an interval: rounds known by moments alone, at limited tilts.
-        """
-        try:
-            return ask(gap)
-        except NotApplicableError as error:
-            if highest_tilt(self._transforms) == math.inf:
-                raise
-            for wider in WIDER:
-                if wider > gap:
-                    try:
-                        return _labelled_too_wide(ask(wider), str(error))
-                    except NotApplicableError:
-                        continue
-            raise
-
-    @property
-    def _left_to_others(self) -> bool:
-        """True if smoothing handles the rounds: there is only one kind, with atoms, or no kind has a smooth part."""
-        rounds = self.composition.rounds
-        try:
-            one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
-            return one or all(pair.smooth is None for pair, _ in rounds)
-        except NotApplicableError:
-            return False  # a pair known by its moments only
-
-    def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
-        target = log_delta[0]
-        if target == -math.inf:
-            raise NotApplicableError("the remaining delta is below the range of a double")
-        longest = COARSE_POINTS if self._left_to_others else MAX_POINTS
-        path, tilt, guess, coarse = first_path_of(self._steering, self._transforms, target, gap, longest)
-        aim, sharpness, best, astray, reason = None, SHARPNESS, None, False, TOO_WIDE
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                if aim is None:
-                    aim = aim_of(self._steering, self._transforms, target)
-                    guess = aim.epsilon if astray else guess
-                tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
-                aim = aim._replace(saddle=tilt, epsilon=guess)
-                try:
-                    path = Path(self._transforms, aim, tolerance_of(sharpness * gap, aim.epsilon, tilt))
-                except NotApplicableError as error:
-                    if self._left_to_others and not isinstance(error, LongLineError):
-                        raise  # the engines after it are sharper than a coarse contour
-                    reason = str(error)  # a sharper contour is out of reach: keep the last one
-                    break
-            found = solved(path.terms(self._counts).log_delta, log_delta, guess, tilt, gap)
-            root = found.estimate
-            best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
-            if found.upper - found.lower <= gap * found.upper or found.upper == 0.0:
-                break
-            placed = abs(root - guess) * tilt < 0.3  # the contour was at the right place
-            wide = not found.upper - found.lower <= HOPELESS * found.upper
-            if attempt and wide and (len(path.s) > LONG or placed):
-                break
-            astray = wide
-            if coarse and not attempt:
-                sharpness = 0.3
-            elif placed:
-                sharpness *= 0.05
-            guess = root
-        assert best is not None
-        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt, reason)
+        return best
 
 
-class FirstPath(NamedTuple):
-    """A path laid for a guessed epsilon; coarse where a fine one would be long, in order to locate epsilon."""
-
-    path: Path
-    tilt: float
-    guess: float
-    coarse: bool
+def at(section: Section, epsilon: float) -> Interval:
+    """Return the certified interval of log delta at one epsilon."""
+    return section.log_delta(np.array([epsilon])).first("contour")
 
 
-def first_path_of(
-    composition: Composition,
-    transforms: list[tuple[Transform, int]],
-    target: float,
-    gap: float,
-    longest: int = MAX_POINTS,
-) -> FirstPath:
-    """Return the first path for transforms, steered by a composition; a coarse one has at most ``longest`` points."""
-    guide = Guide(composition, target - 50.0)
-    tilt = _placed_at(target)(guide)
-    aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
-    try:
-        return _first_path_at(aim, transforms, gap, longest)
-    except BlindError:
-        return _first_path_at(aim_of(composition, transforms, target), transforms, gap, longest)
-
-
-def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float, longest: int) -> FirstPath:
-    tolerance = tolerance_of(SHARPNESS * gap, aim.epsilon, aim.saddle)
-    try:
-        return FirstPath(Path(transforms, aim, tolerance, SHORT), aim.saddle, aim.epsilon, False)
-    except BlindError:
-        raise
-    except NotApplicableError:
-        return FirstPath(Path(transforms, aim, max(tolerance, ROUGH), longest), aim.saddle, aim.epsilon, True)
-
-
-def aim_of(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:
-    """Return the aim at the epsilon >= 0 where log delta is about the target."""
-    floor = target - 50.0
-    guide, tilt, limit = seeing_guide(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
-    return Aim(guide, tilt, limit, guide.guess(target, tilt), target)
+def width(section: Section, epsilon: float) -> float:
+    """Return the width of log delta at one epsilon."""
+    return float(section.log_delta(np.array([epsilon])).width[0])
 
 
 def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
@@ -353,11 +272,7 @@ def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
 
 
 def seeing_guide(
-    composition: Composition,
-    guide: Guide,
-    floor: float,
-    transforms: list[tuple[Transform, int]],
-    place: Callable[[Guide], float],
+    composition: Composition, first: Guide, transforms: list[tuple[Transform, int]], epsilon: float
 ) -> tuple[Guide, float, float]:
     """Return a guide whose nodes cover the law at the tilt, the tilt, and the limit up to which the guide is reliable.
 
@@ -369,37 +284,14 @@ def seeing_guide(
         seen = guide.cumulants(tilt).k0
         return upper(transforms, tilt) <= seen + 0.1 + 0.01 * abs(seen)
 
-    first = guide
+    guide = first
     for _ in range(GUIDES):
-        tilt = place(guide)
+        tilt = guide.saddle(epsilon)
         if sees(guide, tilt):
             return guide, tilt, math.inf
-        floor *= 4.0
-        guide = Guide(composition, floor)
-    low, high = math.log(place(first)) - 25.0, math.log(place(first))
+        guide = Guide(composition, 4.0 * guide.log_floor)
+    low, high = math.log(first.saddle(epsilon)) - 25.0, math.log(first.saddle(epsilon))
     while high - low > 0.01:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if sees(first, math.exp(middle)) else (low, middle)
     return first, 0.99 * math.exp(low), math.exp(low)
-
-
-def _width(found: Interval) -> float:
-    return math.inf if math.isinf(found.upper) else found.upper - found.lower
-
-
-def _labelled(found: Interval, narrow: bool, tilt: float, reason: str) -> Interval:
-    return Interval(found.lower, found.estimate, found.upper, None if narrow else reason, "contour", tilt)
-
-
-def _labelled_too_wide(found: Interval, reason: str) -> Interval:
-    return replace(found, limited=found.limited or reason)
-
-
-def _placed_at(log_delta: float) -> Callable[[Guide], float]:
-    """Return a function from a guide to the saddle point of the epsilon >= 0 at which log delta takes a value."""
-
-    def place(guide: Guide) -> float:
-        tilt = guide.tilt_for_delta(log_delta)
-        return tilt if guide.epsilon(tilt) > 0 else guide.saddle(0.0)
-
-    return place

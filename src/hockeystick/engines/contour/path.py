@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.engines.contour.cut import SPARE, cut
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.budget import USED_UP, allows
+from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import MOST_EVALUATIONS, Transform
@@ -41,7 +43,6 @@ LEAST_TOLERANCE = 1e-13  # smallest relative size requested of remainders
 UNKNOWN = 30.0  # error of a value of K above which the value carries no information
 LOWER = 0.55  # share of the highest tilt at which a line is faster
 STEP_DIGITS = 14  # binary digits of a step
-DEEPEST = -600.0  # log of a small number well within the range of a double
 
 
 class LongLineError(NotApplicableError):
@@ -130,7 +131,7 @@ class Path:
         top = cumulants.k0 - self.t * aim.epsilon
         # an error of K is multiplied by the sum of the moduli, about e^(K - t eps) / (1 + t), relative to delta
         each = 0.05 * tolerance / rounds
-        inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
+        inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), -LARGEST))
         self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
         count = math.ceil(self.beyond.reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
@@ -242,7 +243,7 @@ def placed(
     best = 0.0, 0.0, math.inf, np.array([])
     limit = aim.limit or math.inf
     while True:
-        t, theta, hoped = _shortest(aim, limit, highest_tilt(transforms), wanted, tolerance)
+        t, theta, hoped = shortest(aim, limit, highest_tilt(transforms), wanted, tolerance)
         if not hoped < best[2]:
             return best
         tilted = t + theta
@@ -262,7 +263,7 @@ def highest_tilt(transforms: list[tuple[Transform, int]]) -> float:
     return min(transform.highest_tilt for transform, _ in transforms)
 
 
-def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
+def shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
     """Return the tilt, the extra tilt for the right alias, and the shortest of a few periods, estimated by the guide.
 
     Less tilt gives rounding more weight; the tilt is reduced only as far as the tolerance allows.
@@ -286,8 +287,7 @@ def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: 
     tilted = tilts[:, None] + thetas
     with np.errstate(over="ignore"):
         k_right = guide.values_between(tilted)
-    peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
-    right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
+    right = (k_right - tilted * epsilon + log_peaks(tilted) - wanted + 1.0) / thetas
     right = np.where(tilted < limit, right, np.inf)
     periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
     i, j = divmod(int(np.argmin(periods)), periods.shape[1])

@@ -32,19 +32,20 @@ about the mass of an atom, and a smaller mu is needed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.base import DEFAULT_GAP
-from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.sweep import Terms, solved
+from hockeystick.engines.contour.engine import Plain
+from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.values.errors import NotApplicableError
-from hockeystick.values.interval import Ends, Interval
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
@@ -58,11 +59,6 @@ MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
-ROUGH = 0.01  # width of log delta requested at a guessed place
-HOPELESS = 0.2  # relative width above which further attempts are not worthwhile
-TOO_WIDE = "the noise added to smooth the losses keeps the interval wider than the requested gap"
-"""Reason for an interval wider than requested."""
-
 SMALLEST_GAP = 1e-11  # requested of a contour
 
 
@@ -96,8 +92,8 @@ class Smoothed:
         return Ends.of(lower, np.where(np.isnan(middle), once.upper, middle), once.upper)
 
 
-class SmoothedEngine:
-    """Certified epsilon and log delta of one direction, by contours of the rounds with a little noise.
+class Smoothing:
+    """Contours of the rounds with a little noise.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
@@ -106,52 +102,18 @@ class SmoothedEngine:
         NotApplicableError: a pair without a characteristic function.
     """
 
+    gap: ClassVar[float] = DEFAULT_GAP
+    wide: ClassVar[str] = "the noise added to smooth the losses keeps the interval wider than the requested gap"
+
     def __init__(self, composition: Composition) -> None:
         if any(pair.transform is None for pair, _ in composition.rounds):
             raise NotApplicableError("one of the rounds has no known characteristic function")
-        self._composition = composition
+        self.steering = composition
 
-    def _with(self, mu: float) -> ContourEngine:
-        return ContourEngine(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS)
+    def _with(self, mu: float) -> Plain:
+        return Plain(Composition([*self.steering.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS)
 
-    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
-
-        Raises:
-            NotApplicableError: there is no contour.
-        """
-        gap = gap or DEFAULT_GAP
-        found = self.laid(epsilon, gap).log_delta(np.array([epsilon])).first("contour")
-        return found if found.upper - found.lower <= gap else replace(found, limited=TOO_WIDE)
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
-
-        Raises:
-            NotApplicableError: there is no contour.
-        """
-        gap = gap or DEFAULT_GAP
-        guide = Guide(self._composition, log_delta[0] - 50.0)
-        tilt = guide.tilt_for_delta(log_delta[0])
-        guess, best = guide.guess(log_delta[0], tilt), None
-        for attempt in range(ATTEMPTS):
-            if attempt or not guess > 0:
-                tilt = guide.saddle(guess)
-            wanted = min(gap * guess * tilt, 0.1) if guess > 0 else gap
-            rough = attempt == 0  # epsilon is only guessed: a coarse contour locates it
-            laid = self.laid(guess, max(wanted, ROUGH) if rough else wanted)
-            found = solved(laid.log_delta, log_delta, guess, tilt, gap)
-            best = found if best is None else best.intersected(found)
-            if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
-                break
-            if not best.upper - best.lower <= HOPELESS * best.upper:
-                raise NotApplicableError("delta depends on losses that are too far apart for a little noise to smooth")
-            guess = best.estimate
-        assert best is not None
-        narrow = best.upper - best.lower <= gap * best.upper
-        return replace(best, limited=None if narrow else TOO_WIDE, engine="contour")
-
-    def laid(self, epsilon: float, gap: float) -> Smoothed:
+    def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
         """Return contours around an epsilon whose ends are about ``gap`` apart in log delta there.
 
         The first noise is what a smooth law of the loss would need; later ones follow from the width found.
@@ -159,7 +121,7 @@ class SmoothedEngine:
         Raises:
             NotApplicableError: there is no contour.
         """
-        tilt = Guide.reaching(self._composition, epsilon)[1]
+        tilt = (guide or Guide.reaching(self.steering, epsilon)[0]).saddle(epsilon)
         mu = min(max(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LEAST_MU), LARGEST_MU)
         best, least = self._pair(epsilon, mu, gap), math.inf
         at = np.array([epsilon])
@@ -180,8 +142,8 @@ class SmoothedEngine:
         own = max(OWN * gap, SMALLEST_GAP)
         for noise in dict.fromkeys(min(factor * mu, COARSEST_MU) for factor in COARSER):
             try:
-                once = self._with(noise).at(epsilon, own)[1]
-                return Smoothed(once, self._with(2 * noise).at(epsilon, own)[1], noise * noise)
+                once = self._with(noise).at(epsilon, own)
+                return Smoothed(once, self._with(2 * noise).at(epsilon, own), noise * noise)
             except NotApplicableError:
                 continue
         raise NotApplicableError("no contour is short enough, whatever noise is added")

@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
+from hockeystick.engines.core.line import STEEPEST
 from hockeystick.engines.core.rows import Places, Rows
 
 STAND_INS = 32  # largest number: with more, a guide takes longer than it saves
 NEAR = 5e-4  # squared spread, weighted by the share of the variance, below which a box is not cut
-STEEPEST = 600.0  # exponent that a double can hold
 
 
 def stand_ins(rows: Rows, most: int = STAND_INS) -> Rows:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -30,8 +31,6 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
-
-LARGEST = 700.0  # exponent that a double can hold
 
 
 class Certificate(NamedTuple):

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.engines.core.law import Law, log_peak
+from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together
+from hockeystick.numerics.logarithm import log_peaks
 
 RATIO = 1.3  # ratio of neighbouring tilts in the table
 TILTS = RATIO ** -np.arange(-6.0, 19.0)  # relative to the tilt of the central limit
@@ -95,7 +96,7 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
         tilts * (1 + tilts) / 2
     )
     # Chernoff: delta <= e^(K(t) - t eps) peak(t), at every t > 0
-    bound = cumulants + log_peak(tilts)
+    bound = cumulants + log_peaks(tilts)
     bound = (bound - target) / tilts if asked.for_epsilon else bound - tilts * asked.epsilon
     t, k, bend = _lowest(bound, tilts, cumulants)
     # the saddle point formula: S is about e^(K(t) - t eps) / (t (1 + t)) (2 pi F''(t))^(-1/2)
@@ -103,7 +104,7 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
     if not asked.for_epsilon:
         log_delta = np.minimum(k - t * asked.epsilon + log_value, 0.0)
         return laid(tilts, cumulants, asked.epsilon, log_delta, asked)
-    bulk = np.maximum((k + log_value - target) / t, LEAST * (k + log_peak(t) - target) / t)
+    bulk = np.maximum((k + log_value - target) / t, LEAST * (k + log_peaks(t) - target) / t)
     # where K is small, a single loss decides
     one = most(law.single(each(target, kinds) - np.log(count * kinds)), kinds)
     epsilon = np.where(k < RARE, one + np.maximum(bulk - one, 0.0) * k * k / (4 + k * k), bulk)
@@ -112,12 +113,12 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
 
 def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked: Asked) -> Aim:
     """Return the aim for an approximate epsilon and the log delta there, from a table of K."""
-    t, k, _ = _lowest(cumulants + log_peak(tilts) - tilts * epsilon, tilts, cumulants)
+    t, k, _ = _lowest(cumulants + log_peaks(tilts) - tilts * epsilon, tilts, cumulants)
     log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # log of S e^(t eps - K(t))
     relative = asked.gap * (epsilon * t if asked.for_epsilon else 1.0)
     tolerance = np.minimum(SHARE * relative, LARGEST)
     wanted = log_delta + np.log(tolerance) - SPARE
-    period = (cumulants + log_peak(tilts) - tilts * epsilon - wanted) / (tilts - t)
+    period = (cumulants + log_peaks(tilts) - tilts * epsilon - wanted) / (tilts - t)
     period = np.where((tilts > NEARBY * t) & np.isfinite(period), period, np.inf)
     at = period.argmin(axis=1)[:, None]
     longest = np.maximum(np.take_along_axis(period, at, axis=1), -wanted / t)

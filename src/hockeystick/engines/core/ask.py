@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick.engines.core.aim import Aim, Asked, first_aim, laid
-from hockeystick.engines.core.law import Law, log_peak
+from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Grid, Line
 from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together
 from hockeystick.engines.core.sum import Cut, Sum, meet
+from hockeystick.numerics.logarithm import log_peaks
 
 ROUGH = 0.02  # width of log delta that suffices to show one direction milder
 NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # at most: doubles of a chunk's array, its rows, rows of plans aimed together
@@ -213,5 +214,5 @@ def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: i
             for at, upper in ((t[part], lines.highest), (y[part], lines.upper)):
                 k = together(count[rows] * upper, kinds) + plans.noise[part][:, None] * at * (1 + at) / 2
                 slip = 1e-9 * (np.abs(k) + at * eps + 1)  # covers the roundings of the bound itself
-                out[part] |= (k - at * eps + log_peak(at) + slip <= target[part][:, None])[:, 0]
+                out[part] |= (k - at * eps + log_peaks(at) + slip <= target[part][:, None])[:, 0]
     return out

@@ -27,12 +27,6 @@ def log_tail(x: Array) -> Array:
     return np.where(x > 0.5, bound, 0.0)
 
 
-def log_peak(y: Array) -> Array:
-    """Log of ``c = y^y / (1+y)^(1+y)``, for which ``(e^x - e^eps)_+ <= c e^((1+y) x - y eps)``."""
-    out: Array = -np.log1p(y) - y * np.log1p(1 / y)
-    return out
-
-
 @dataclass(frozen=True, slots=True)
 class Law(Columns):
     """Sampled Gaussian rounds; the columns have shape (rows, 1).

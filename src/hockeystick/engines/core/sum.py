@@ -26,17 +26,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.engines.core.aim import Aim
-from hockeystick.engines.core.law import log_peak
 from hockeystick.engines.core.line import PARTS, Boxes, Line
 from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together
 from hockeystick.numerics.charged import charged
+from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first edge, relative to a normal law's; largest leap
 FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW
 PAID = 1e-9  # slack for the roundings of the remainders themselves
-LARGEST = 700.0  # exponent that a double can hold
 TINY = 2.0**-56  # smallest modulus of a value; a smaller one is replaced by it
 STEPS, CLOSE = 14, 1e-5  # steps of Newton's method; tolerance in log delta: the next step errs by its square
 WIDENINGS = 6  # of an end that is not certified yet
@@ -138,7 +138,7 @@ class Sum:
         sizes = together(count * np.abs(lines.log_total), kinds) + noise * self.t * (1 + self.t)
         self._common = charged("m(t)", common) + (kinds + 16) * UNIT_ROUNDOFF * sizes
         self._log_left = -_log_expm1(2 * math.pi * self.t / aim.step)
-        right = self.k_right * (1 + np.copysign(PAID, self.k_right)) + log_peak(self._y)
+        right = self.k_right * (1 + np.copysign(PAID, self.k_right)) + log_peaks(self._y)
         self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
 
     def _phased(self, epsilon: Array) -> ComplexArray:
