@@ -360,18 +360,14 @@ def test_each_end_of_epsilon_is_searched_at_its_own_end_of_the_target() -> None:
     assert found.upper >= 3.0
 
 
-def test_far_below_the_answer_is_that_of_a_smaller_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """delta falls in epsilon: a bound at a smaller one is a bound."""
-
-    def exact(self: grid.GridEngine, epsilon: float, gap: float | None) -> Interval:
-        true = -0.5 * (epsilon - 0.5) ** 2
-        return Interval(true, true, true)
-
-    monkeypatch.setattr(grid.GridEngine, "log_delta", exact)
+def test_far_below_the_answer_is_the_renyi_bound() -> None:
+    """There is no lower end."""
     engine = grid.GridEngine(Composition([(GaussianPair(1.0), 1)]))
     for epsilon in (120.0, 150.0):
-        assert engine._below(epsilon, 0.1).upper >= -0.5 * (epsilon - 0.5) ** 2
-        assert engine._below(epsilon, 0.1).lower == -math.inf
+        found = engine.log_delta(epsilon, 0.1)
+        assert -0.5 * (epsilon - 0.5) ** 2 - 10 <= found.upper <= -0.5 * (epsilon - 0.5) ** 2
+        assert found.lower == -math.inf
+        assert str(found.limited).startswith("log delta is below -5000")
 
 
 # --- from log delta to delta ---

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.engines.grid.work import KNOT, NODE, PLACE, begin, check_range
 from hockeystick.numerics import arrays
 from hockeystick.numerics.lattice import Mesh
@@ -193,7 +194,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     # the part left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
     third = mesh.offset + float(knots[2]) * mesh.h
-    cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)
+    cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, LARGEST)) * (1 + 1e-9)
     if pair.smooth is not None:
         cells.underflow = UNDERFLOW
         _add_smooth(cells, pair.smooth, mesh, (x_low, x_high))
@@ -260,7 +261,7 @@ def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
     at = np.where(on_grid, nearest, np.floor((loss - mesh.offset) / h)).astype(np.intp)
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
-    mass = np.exp(np.minimum(exponent, 700.0))
+    mass = np.exp(np.minimum(exponent, LARGEST))
     slip = (4 + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + atoms.slip
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa) + mesh.t * h)
     error = error + atoms.log_slip
@@ -389,7 +390,7 @@ def _add_panels(
     loss, log_p, at = smooth.loss(x), smooth.log_p(x), (mesh.offset + cells.knots[cell] * mesh.h)[expand]
     w, rest = shares(loss - at, width)
     exponent = log_p + mesh.t * at - mesh.kappa
-    mass = np.exp(np.minimum(exponent, 700.0)) * (half[:, None] * weight).ravel()
+    mass = np.exp(np.minimum(exponent, LARGEST)) * (half[:, None] * weight).ravel()
     starts = (np.cumsum(panels) - panels) * nodes
     side = where % 2
     cells.left[side, cell] += np.add.reduceat(mass * w, starts)

@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 
 from hockeystick.engines.grid.blocks import blocked
-from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, KeepingQuery, Query
+from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
 from hockeystick.engines.grid.run import Run, Target
 from hockeystick.engines.grid.work import WORK, left
 from hockeystick.engines.guide import Guide
+from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
@@ -18,9 +19,12 @@ from hockeystick.values.interval import Interval
 DEFAULT_GAP = 1e-3  # width if none is requested: relative for epsilon, absolute for log delta
 ATTEMPTS = 10  # runs; each is set up from the results of the one before
 DEEPEST = -5000.0  # log of the smallest delta that is computed
-HALVINGS = 12  # halvings of epsilon, until delta is no longer below that
 MAX_CONTRAST = 18.0  # log of the tilted law's weight over delta, at most: rounding is e^-30 of the weight
 LEAST_TOLERANCE = 1e-11  # of log delta: about the charge for rounding
+
+
+class TooDeepError(NotApplicableError):
+    """Delta is too small for a grid."""
 
 
 class GridEngine:
@@ -37,49 +41,33 @@ class GridEngine:
             self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
-        gap = gap or DEFAULT_GAP
-        guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        if depth < DEEPEST:
-            return self._below(epsilon, gap)
-        depth = min(depth, guide.log_delta_at(tilt) - 0.5)
-        return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
+        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
 
-    def at(self, epsilon: float, gap: float) -> KeepingQuery:
+        If delta is too small for a grid, its upper end is the Renyi bound, and there is no lower end.
+        """
+        try:
+            return self._at(DeltaQuery(epsilon), gap or DEFAULT_GAP)
+        except TooDeepError as error:
+            bound = RenyiEngine(self.composition).log_delta(epsilon, gap)
+            return replace(bound, limited=f"{error}, so only an upper bound is computed", engine="grid")
+
+    def at(self, epsilon: float, gap: float) -> DeltaQuery:
         """Return the sums behind :meth:`log_delta`, which also apply to nearby epsilons.
 
         Raises:
             NotApplicableError: delta is too small for a grid, or there is no mesh within the limits.
         """
-        guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        if depth < DEEPEST:
-            raise NotApplicableError(f"log delta is below {DEEPEST:g}, the smallest that the grid computes")
-        query = KeepingQuery(epsilon)
-        self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
+        query = DeltaQuery(epsilon)
+        self._at(query, gap)
         if not query.sums:
             raise NotApplicableError("no grid fits within the work and memory limits")
         return query
 
-    def _below(self, epsilon: float, gap: float) -> Interval:
-        """Interval for a delta too small for a grid: its upper end is delta at a smaller epsilon."""
-        guide = Guide(self.composition, DEEPEST - 50.0)
-        nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
-        for _ in range(HALVINGS):
-            if Guide.reaching(self.composition, nearer)[2] >= DEEPEST:
-                break
-            nearer *= 0.5
-        else:
-            raise NotApplicableError(
-                f"log delta falls below {DEEPEST:g} at epsilons far smaller than the one requested"
-            )
-        found = self.log_delta(nearer, max(gap, 0.1))
-        return Interval(
-            -math.inf,
-            found.upper,
-            found.upper,
-            f"log delta is below {DEEPEST:g}, so only an upper bound is computed",
-            "grid",
-        )
+    def _at(self, query: DeltaQuery, gap: float) -> Interval:
+        guide, tilt, depth = Guide.reaching(self.composition, query.at)
+        if depth < DEEPEST:
+            raise TooDeepError(f"log delta is below {DEEPEST:g}, the smallest that the grid computes")
+        return self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap or less.

@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells
 from hockeystick.numerics.hull import Lending, scaled
 from hockeystick.numerics.lattice import GridLaw, Mesh
@@ -29,7 +30,6 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 ALIGNMENTS = 3  # alignments of a lower bound's grid that are tried
-MAX_STEP = 700.0  # exponent that a double can hold: largest tilt times width of a cell
 HEAVIEST = 1e280  # largest mass at a grid point: sums over all points stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: outcomes of wider cells are rounded down
 
@@ -55,7 +55,7 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass = np.maximum(mass, 0.0) * (1 + 16 * UNIT_ROUNDOFF)
     mass[-1] += len(mass) * cells.underflow
     points = cells.points
-    over = math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)
+    over = math.exp(min(mesh.t * mesh.h, LARGEST)) * (1 + 1e-12)
     last = (cells.knots[-1:] + 1, scaled(scaled(beyond[-1:], step[-1]), over))
     if not (mass.max() <= HEAVIEST and last[1].max(initial=0.0) <= HEAVIEST):  # NaN included
         raise NotApplicableError("the losses of a round change too steeply for the grid")
@@ -78,7 +78,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
         return _deflated(cells, mesh, knots, _rounded_down(cells, mesh))
     n = len(cells.knots)
     width, step = np.diff(cells.knots) * mesh.h, _steps(cells, mesh)
-    down, up = -np.expm1(-width), np.expm1(np.minimum(width, 700.0))
+    down, up = -np.expm1(-width), np.expm1(np.minimum(width, LARGEST))
     p, d, doubt = np.zeros(n), np.zeros(n), np.zeros(n)
     p[:-1] += cells.left[0] + cells.right[0]
     p[1:] += scaled(cells.left[1] + cells.right[1], step)
@@ -135,7 +135,7 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
         NotApplicableError: the factor exceeds the range of a double.
     """
     lift = mesh.t * mesh.h * np.diff(cells.knots)
-    if not float(lift.max(initial=0.0)) <= MAX_STEP:
+    if not float(lift.max(initial=0.0)) <= LARGEST:
         raise NotApplicableError("the losses of a round change too steeply for the grid")
     step: Array = np.exp(lift)
     return step

@@ -15,9 +15,15 @@ from hockeystick.values.interval import Ends, Interval
 
 @dataclass(frozen=True, slots=True)
 class DeltaQuery:
-    """Query for log delta at an epsilon; width is absolute in log delta, hence relative in delta."""
+    """Query for log delta at an epsilon; width is absolute in log delta, hence relative in delta.
+
+    Attributes:
+        at: the epsilon.
+        sums: the sums of the last run, which also apply to nearby epsilons.
+    """
 
     at: float
+    sums: list[tuple[GridSum, GridSum]] = field(default_factory=list)
 
     @property
     def looks(self) -> int:
@@ -41,29 +47,9 @@ class DeltaQuery:
         return math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        """Return the answer from both sums."""
-        low, high = lower.log_delta(self.at), min(upper.log_delta(self.at), 0.0)
-        return Interval.weighted(min(low, high), high)
-
-    def width(self, interval: Interval) -> float:
-        """Return the absolute width in log delta, which is the relative width in delta."""
-        return interval.upper - interval.lower
-
-    def anything(self) -> Interval:
-        """Return the trivial interval: a probability is at most 1."""
-        return Interval(-math.inf, 0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class KeepingQuery(DeltaQuery):
-    """Query for log delta at an epsilon; its sums are stored and reused for other epsilons."""
-
-    sums: list[tuple[GridSum, GridSum]] = field(default_factory=list)
-
-    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        """Return the answer from both sums."""
+        """Return the answer from both sums, which are kept."""
         self.sums[:] = [(lower, upper)]
-        return DeltaQuery.measure(self, lower, upper, slope)
+        return self.log_delta(np.array([self.at])).first("grid")
 
     def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
         """Return the answer of the last sums at each epsilon."""
@@ -74,6 +60,14 @@ class KeepingQuery(DeltaQuery):
         with np.errstate(invalid="ignore"):  # where no lower bound is known
             middle = np.where(low > -math.inf, high + (2 / 3) * (low - high), high)
         return Ends.of(low, middle, high)
+
+    def width(self, interval: Interval) -> float:
+        """Return the absolute width in log delta, which is the relative width in delta."""
+        return interval.upper - interval.lower
+
+    def anything(self) -> Interval:
+        """Return the trivial interval: a probability is at most 1."""
+        return Interval(-math.inf, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import LARGEST
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Points, langevin_cuts, shares
 from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.numerics.fourier import fast_length
@@ -98,7 +99,7 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
         reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
         log_most = np.minimum(tails[0].log_beyond_each(places_at + reach), tails[1].log_beyond_each(places_at - reach))
         # the mass of one place is at most that of the tail that it begins, whatever the transform gives
-        most = np.exp(np.maximum(log_most, -700.0)) * (1 + 1e-9)
+        most = np.exp(np.maximum(log_most, -LARGEST)) * (1 + 1e-9)
         mass = np.minimum(np.maximum(values + power.error, 0.0), most) * (1 + relative)
         mass[0] += _exp(out_low) * (1 + relative) * (1 + 1e-9)
     else:
@@ -177,4 +178,4 @@ def _sides(cell: npt.NDArray[np.intp], down: Array, p: Array, h: float, n: int) 
 
 
 def _exp(x: float) -> float:
-    return math.exp(min(x, 700.0))
+    return math.exp(min(x, LARGEST))
