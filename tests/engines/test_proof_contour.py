@@ -17,8 +17,9 @@ from flint import acb, arb
 
 import oracle
 from hockeystick import Direction, Plan, dp_sgd
+from hockeystick.engines.contour.path import Aim
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof import contour as contour_module
-from hockeystick.engines.proof.aim import Aim
 from hockeystick.engines.proof.boxes import Boxes
 from hockeystick.engines.proof.contour import Contour, chernoff
 from hockeystick.engines.proof.lines import AtomLine, GaussianLine, LaplaceLine, Line, Nodes, SampledLine, lines
@@ -256,7 +257,8 @@ EPSILON = 3.0
 
 def laid(tolerance: float, log_delta: float) -> tuple[Contour, ExactRounds]:
     rounds = ExactRounds.of(Plan.from_dict(RECORD).directions.exact(Direction.REMOVE), Direction.REMOVE)
-    return Contour(rounds, Aim(rounds, EPSILON, None), EPSILON, log_delta, tolerance), rounds
+    guide = Guide(rounds.composition, -2000.0)
+    return Contour(rounds, Aim(guide, guide.saddle(EPSILON), None, EPSILON, log_delta), tolerance), rounds
 
 
 @pytest.fixture(scope="module")
@@ -319,8 +321,8 @@ def test_chernoff_bounds_delta(truth: Fraction) -> None:
     assert bound < 100 * ball(truth)
 
 
-def test_a_table_of_tilts_knows_about_where_to_look() -> None:
-    """Its moments are those of the balls, for each kind of round."""
+def test_rounds_in_doubles_know_about_where_to_look() -> None:
+    """Their moments are those of the balls, for each kind of round."""
     plan = {
         "adjacency": "remove",
         "round": [
@@ -331,10 +333,13 @@ def test_a_table_of_tilts_knows_about_where_to_look() -> None:
         ],
     }
     rounds = ExactRounds.of(Plan.from_dict(plan).directions.exact(Direction.REMOVE), Direction.REMOVE)
-    at = Aim(rounds, 4.0, None).tilt(4.0)
-    along = lines(rounds, at.tilt, -20.0)
+    guide = Guide(rounds.composition, -2000.0)
+    tilt = guide.saddle(4.0)
+    along = lines(rounds, tilt, -20.0)
     assert [type(line) for line, _ in along] == [SampledLine, LaplaceLine, AtomLine, GaussianLine]
-    assert float(sum(count * line.moment.log() for line, count in along)) == pytest.approx(at.cumulant, rel=0.02)
+    assert float(sum(count * line.moment.log() for line, count in along)) == pytest.approx(
+        guide.cumulants(tilt).k0, rel=0.02
+    )
 
 
 def test_ends_of_epsilon_are_checked_not_believed() -> None:
@@ -361,12 +366,12 @@ def test_ends_of_epsilon_are_checked_not_believed() -> None:
 
     target = Enclosure(arb(0.01), arb(0.01))
     for guess, slope in ((4.6, 1.0), (3.0, 7.0), (9.0, 0.1), (4.605, 100.0), (0.0, 1.0)):
-        lower, upper = epsilon_between(Exponential(), target, guess, slope)
+        lower, upper = epsilon_between(Exponential(), target, guess, slope, 1e-9)
         assert lower < math.log(100) < upper < lower + 1e-8
-    lower, upper = epsilon_between(Hopeless(), target, 1.0, 1.0)
+    lower, upper = epsilon_between(Hopeless(), target, 1.0, 1.0, 1e-6)
     assert lower == 0.0
     assert upper == math.inf
-    lower, upper = epsilon_between(Floor(), Enclosure(arb("1e-4"), arb("1e-4")), 1.0, 1.0)
+    lower, upper = epsilon_between(Floor(), Enclosure(arb("1e-4"), arb("1e-4")), 1.0, 1.0, 1e-6)
     assert lower < 9.2103404
     assert upper == math.inf
 

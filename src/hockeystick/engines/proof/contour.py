@@ -15,7 +15,7 @@ With K the sum of log m over all rounds, ``F(z) = K(z) - eps z - log z - log(1 +
 
       e^(K(t) - t eps) rho^k / pi (ds / S^2 + 1 / S) .
 
-Tilts and step come from a table of K in floating point (``aim.py``): any choice is sound.
+Tilts and step come from the guide in floating point (``engines/guide.py``): any choice is sound.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ from operator import mul
 
 from flint import acb, arb
 
-from hockeystick.engines.proof.aim import Aim
+from hockeystick.engines.contour.path import Aim, shortest
 from hockeystick.engines.proof.lines import Line, lines
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, powers, precision, upper
+from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 
 MAX_POINTS = 150_000  # points of a line
 START, STRIDE = 0.7, 1.15  # first end of the sum relative to that of a normal law, and the factor to the next
 MOST_VALUES = 200_000  # points of all kinds of rounds together: a second or so
 MOST_LOST = 0.1  # largest share of a density that boxes leave uncovered
+MOST_BITS = 1 << 16  # of precision
 GUARD_BITS = 44  # bits beyond those for the remainders and the number of rounds
+LESS_TILT = 1e-6  # precision asked of a sum in doubles, which limits how far the tilt may lie below the saddle point
 ROUGH = -5.0  # log of the remainders of m(t) where a constant factor of accuracy suffices
 
 
@@ -45,9 +48,7 @@ class Contour:
 
     Args:
         rounds: the rounds, some of them smooth, without discrete Gaussian noise.
-        aim: aim for the rounds.
-        epsilon: where to look.
-        log_delta: approximate log delta there.
+        aim: where to lay it.
         tolerance: desired size of the remainders relative to delta.
 
     Raises:
@@ -56,13 +57,17 @@ class Contour:
 
     name = "contour"
 
-    def __init__(self, rounds: ExactRounds, aim: Aim, epsilon: float, log_delta: float, tolerance: float) -> None:
-        number = rounds.number
+    def __init__(self, rounds: ExactRounds, aim: Aim, tolerance: float) -> None:
+        number, epsilon, log_delta = rounds.number, aim.epsilon, aim.depth
         wanted = log_delta + math.log(tolerance) - 2.0
-        at, self._right = aim.line(epsilon, wanted)
-        self._t, top = at.tilt, at.cumulant - at.tilt * epsilon
+        self._t, theta, _ = shortest(aim, math.inf, math.inf, wanted, LESS_TILT)
+        self._right = self._t + theta
+        at = aim.guide.cumulants(self._t)
+        top = at.k0 - self._t * epsilon
         log_inner = wanted - max(top, log_delta) - math.log(number) - 3.0  # relative remainder of one round's m
         self._bits = GUARD_BITS + math.ceil(-log_inner / math.log(2)) + number.bit_length()
+        if self._bits > MOST_BITS:
+            raise NotApplicableError("delta is too small for a proof")
         with precision(self._bits):
             self._log_right = log_moment(rounds, self._right) + log_peak(arb(self._right))
             reach = float(self._log_right.mid()) - self._right * epsilon - wanted
@@ -72,7 +77,7 @@ class Contour:
             self._step = 2 * math.pi / period
             along = lines(rounds, self._t, log_inner)
             self._size = sum((times * line.moment.log() for line, times in along), arb(0)).exp()
-            count = self._cut(along, wanted - top, at.variance)
+            count = self._cut(along, wanted - top, at.k2)
             if count * len(along) > MOST_VALUES:
                 raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
             points = (acb(arb(self._t), arb(self._step) * j) for j in range(count))
@@ -95,7 +100,7 @@ class Contour:
         """
         depth = min(depth, -1.0)
         lost = min(0.3 * math.exp(depth / sum(times for _, times in along)), MOST_LOST)
-        reach = START * math.sqrt(-2 * depth / variance)
+        reach = START * math.sqrt(-2 * depth / max(variance, SMALLEST_NORMAL))
         while (count := math.ceil(reach / self._step) + 1) <= MAX_POINTS:
             end = arb(self._step) * (count - 1)
             log_rho = sum((times * line.log_decay(reach, lost) for line, times in along), arb(0))

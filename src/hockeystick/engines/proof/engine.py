@@ -6,18 +6,22 @@ Floating point proposes (tilts, guesses of epsilon, where to stop), balls decide
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 from flint import arb
 
 from hockeystick.engines.base import DEFAULT_GAP
-from hockeystick.engines.proof.aim import Aim
+from hockeystick.engines.contour.engine import aim_at
+from hockeystick.engines.contour.path import Aim
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof.closed import ClosedForm
 from hockeystick.engines.proof.contour import Contour, chernoff
 from hockeystick.engines.proof.grid import GridLaws
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure, Evaluator, epsilon_between
 from hockeystick.numerics.balls import Ball, above
+from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
@@ -27,6 +31,9 @@ ATTEMPTS = 4  # each looks where the last one pointed
 QUICK, FIRST = 1 << 9, 1 << 11  # cells of laws on a grid, for a quick bound and for the first sharp one
 FINER, FINEST = 1.3, 128.0  # factors of the number of cells: on the root of a width's excess; largest
 WIDE = 1e-2  # relative width that a quick bound may have
+DEEPEST = -2000.0  # log of the mass that the guide leaves out: at large tilts, extremely improbable losses matter
+STEEPEST = 50.0  # largest tilt, relative to that of the central limit
+UNTILTED = 1e-30  # tilt at which the variance is that of the loss itself
 DEEPER = 40.0  # decrease of the assumed log delta if nothing is known of it
 SMALLER_TILTS = 12  # tilts tried, each a quarter of the last
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
@@ -59,14 +66,27 @@ class ProofEngine:
         self._rounds = rounds
         self._closed = ClosedForm.applies(rounds)
 
-    def _way(self, aim: Aim, epsilon: float, log_delta: float, tolerance: float, cells: int) -> Evaluator:
+    @cached_property
+    def _guide(self) -> Guide:
+        return Guide(self._rounds.composition, DEEPEST)
+
+    def _aim(self, epsilon: float, log_delta: float) -> Aim:
+        """Return the aim at an epsilon: its tilt is the saddle point, or less near the largest loss."""
+        return Aim(self._guide, self._bounded(self._guide.saddle(epsilon), log_delta), None, epsilon, log_delta)
+
+    def _bounded(self, tilt: float, log_delta: float) -> float:
+        """Return the tilt, or a multiple of the central limit's if that is less: larger ones need too many nodes."""
+        variance = max(self._guide.cumulants(UNTILTED).k2, SMALLEST_NORMAL)
+        return min(tilt, STEEPEST * math.sqrt(max(-2 * log_delta, 0.1) / variance))
+
+    def _way(self, epsilon: float, log_delta: float, tolerance: float, cells: int) -> Evaluator:
         """Return a method for delta near an epsilon, with remainders as small as a tolerance relative to delta."""
         if self._closed:
             return ClosedForm(self._rounds)
-        tolerance = max(min(tolerance, 1e-2), LEAST_TOLERANCE)
+        tolerance, aim = max(min(tolerance, 1e-2), LEAST_TOLERANCE), self._aim(epsilon, log_delta)
         if self._rounds.smooth:
-            return Contour(self._rounds, aim, epsilon, log_delta, tolerance)
-        return GridLaws(self._rounds, epsilon, log_delta, aim.tilt(epsilon).tilt, tolerance, cells)
+            return Contour(self._rounds, aim, tolerance)
+        return GridLaws(self._rounds, epsilon, log_delta, aim.saddle, tolerance, cells)
 
     def epsilon(self, target: Enclosure, gap: float | None) -> Interval:
         """Return ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
@@ -78,13 +98,16 @@ class ProofEngine:
 
     def _epsilon(self, target: Enclosure, gap: float, cells: int, attempts: int) -> Interval:
         log_delta = float(target.lower.log().mid())
-        aim = Aim(self._rounds, None, log_delta)
-        guess, lower, upper, name = aim.epsilon(log_delta), 0.0, math.inf, ""
+        saddle = self._guide.tilt_for_delta(log_delta)
+        tilt = self._bounded(saddle, log_delta)
+        # near the largest loss, where the tilt is less than the saddle point, a Chernoff bound is nearer
+        guess = self._guide.guess(log_delta, tilt) if tilt == saddle else self._guide.renyi_epsilon(tilt, log_delta)
+        lower, upper, name = 0.0, math.inf, ""
         for attempt in range(attempts):
-            tilt = aim.tilt(guess).tilt
+            tilt = self._aim(guess, log_delta).saddle
             tolerance = 0.1 * gap * max(guess, LEAST_SCALE) * tilt
             try:
-                way = self._way(aim, guess, log_delta, tolerance, cells)
+                way = self._way(guess, log_delta, tolerance, cells)
             except NotApplicableError:
                 if not attempt:
                     raise
@@ -92,9 +115,10 @@ class ProofEngine:
                     break  # a sharper sum is too long
                 cells //= 2
                 continue
-            low, high = epsilon_between(way, target, guess, tilt)
+            low, high = epsilon_between(way, target, guess, tilt, 0.0 if self._closed else gap)
             lower, upper, name = max(lower, low), min(upper, high), way.name
-            guess = 0.5 * (low + high) if math.isfinite(high) else max(low, 2 * guess)
+            middle = 0.5 * (low + high) if low > 0 else high
+            guess = middle if math.isfinite(middle) else max(low, 2 * guess)
             if upper - lower <= gap * upper or self._closed:
                 break
             cells = _more(cells, (upper - lower) / (gap * upper))
@@ -111,11 +135,10 @@ class ProofEngine:
 
     def _delta(self, epsilon: Ball, gap: float, cells: int, attempts: int) -> ProvedDelta:
         at, best, name = float(epsilon.mid()), Enclosure(arb(0), arb(1)), ""
-        aim = Aim(self._rounds, at, None)
-        log_delta, narrow = aim.log_delta(at), False
+        log_delta, narrow = aim_at(self._guide, self._guide.saddle(at), None, at).depth, False
         for attempt in range(attempts):
             try:
-                way = self._way(aim, at, log_delta, 0.2 * gap, cells)
+                way = self._way(at, log_delta, 0.2 * gap, cells)
             except NotApplicableError:
                 if not attempt:
                     raise
@@ -138,7 +161,7 @@ class ProofEngine:
         if self._closed or not self._rounds.smooth:
             return self._epsilon(target, WIDE, QUICK, 1)
         log_delta = float(target.lower.log().mid())
-        t, exponent = self._chernoff(Aim(self._rounds, None, log_delta).tilt_for_delta(log_delta).tilt)
+        t, exponent = self._chernoff(self._bounded(self._guide.tilt_for_delta(log_delta), log_delta))
         upper = max(above((exponent - target.lower.log()) / arb(t)), 0.0)
         return Interval(0.0, upper, upper)
 
@@ -147,7 +170,7 @@ class ProofEngine:
         if self._closed or not self._rounds.smooth:
             return self._delta(epsilon, WIDE, QUICK, 1)
         at = float(epsilon.mid())
-        t, exponent = self._chernoff(Aim(self._rounds, at, None).tilt(at).tilt)
+        t, exponent = self._chernoff(self._aim(at, self._guide.log_delta(at)).saddle)
         return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
 
     def _chernoff(self, t: float) -> tuple[float, Ball]:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from hockeystick.engines.proof.atoms import DiscreteNoise, FiniteLaw
 from hockeystick.numerics.balls import Ball, ball
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.exact import ExactDiscreteGaussian, ExactFinite, ExactGaussian, ExactLaplace, ExactRound
+from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.laplace import LaplacePair
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values.adjacency import Direction
 
+DEEP = -60.0  # log of the mass of discrete noise without which the rounds guide a search
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
 
 
@@ -25,6 +33,36 @@ class SampledGaussian:
     mu: Fraction
     rate: Fraction
     direction: Direction
+
+
+class RoughPair(DominatingPair):
+    """A round whose losses are atoms, in doubles and without its rarest outcomes."""
+
+    loss_range = -math.inf, math.inf
+    smooth = None
+
+    def __init__(self, law: FiniteLaw | DiscreteNoise) -> None:
+        outcomes, _ = law.outcomes(DEEP)
+        loss = np.array([float(outcome.loss.mid()) for outcome in outcomes])
+        log_p = np.array([float(outcome.p.log().mid()) for outcome in outcomes])
+        self._atoms = Atoms(loss, log_p, log_p - loss)
+
+    @property
+    def atoms(self) -> Atoms:
+        """The finite losses."""
+        return self._atoms
+
+    def log_moment(self, t: float) -> float:
+        """K(t) of these losses."""
+        return self._atoms.log_moment(t)
+
+
+SAMPLED: dict[Direction, Callable[[float, float], DominatingPair]] = {
+    Direction.REMOVE: lambda mu, rate: PoissonRemovePair(GaussianPair(mu), rate),
+    Direction.ADD: lambda mu, rate: PoissonAddPair(GaussianPair(mu), rate),
+    Direction.REPLACE_ONE: PoissonSubstitutionPair,
+}
+"""The pair of a sampled Gaussian round in doubles, from mu and the rate."""
 
 
 @dataclass
@@ -63,6 +101,18 @@ class ExactRounds:
                     noise = DiscreteNoise(distance, variance, rate, None if rate == 1 else direction)
                     out.discrete[noise] += count
         return out
+
+    @property
+    def composition(self) -> Composition:
+        """Return the rounds in doubles, to guide the search for an answer; no end depends on it."""
+        rounds: list[tuple[DominatingPair, int]] = [
+            (SAMPLED[item.direction](float(item.mu), float(item.rate)), count) for item, count in self.sampled.items()
+        ]
+        rounds += [(LaplacePair(float(theta), 1.0), count) for theta, count in self.laplace.items()]
+        rounds += [(RoughPair(law), count) for law, count in self.atomic]
+        if self.mu_squared:
+            rounds.append((GaussianPair(math.sqrt(self.mu_squared)), 1))
+        return Composition(rounds)
 
     @property
     def smooth(self) -> bool:
