@@ -54,27 +54,6 @@ class Certificate(NamedTuple):
         return log + sign * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + sign * self.slip
 
 
-def enclosed(
-    k_top: Any, t: Any, epsilon: Any, value: Any, error: Any, tail: Any, log_left: Any, log_right: Any
-) -> Certificate:
-    """Return the certificate of a sum on a contour; the arguments are numbers, or arrays of one shape.
-
-    Args:
-        k_top: reference value of K.
-        t: tilt.
-        epsilon: where delta is sought.
-        value: computed S there, times ``e^(t eps - K_top)``.
-        error: bound on the rounding of S, times the same factor.
-        tail: bound on the terms cut off or left out of S, times the same factor.
-        log_left: log of the bound on the aliases to the left, without that factor.
-        log_right: the same to the right.
-    """
-    scale = k_top - t * epsilon
-    slip = 4 * UNIT_ROUNDOFF * (abs(k_top) + t * abs(epsilon) + abs(scale))
-    alias = cut_exp(np.logaddexp(log_left, log_right) - scale + SPARE + slip)
-    return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
-
-
 @dataclass(frozen=True, eq=False)
 class Terms:
     """The sum on one contour.
@@ -112,16 +91,18 @@ class Terms:
 
         Args:
             epsilon: a number, or an array.
-            value: S there, as computed.
-            error: bound on the rounding of S.
+            value: S there, as computed, times ``e^(t eps - K_top)``.
+            error: bound on the rounding of S, times the same factor.
         """
         theta, k_right = self.right
         tilted = self.t + theta
         log_left = self.common - log_expm1(self.t * self.period)
         log_right = self.common + k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
-        found = enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
-        return found._replace(slip=found.slip + self.common) if self.common else found
+        scale = self.k_top - self.t * epsilon
+        slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * abs(epsilon) + abs(scale))
+        alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
+        return Certificate(value - error - tail - alias, value + error + tail, scale, slip + self.common)
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
@@ -184,11 +165,6 @@ def solved(
         return Interval(0.0, guess, high)
     low = lower_end(lambda epsilon: ends(epsilon).lower, target[1], high, slope, gap)
     return Interval.weighted(low, high) if low > 0 else Interval(0.0, high, high)  # the upper end is the estimate
-
-
-def cut_exp(x: Any) -> Any:
-    """Return ``e^x`` within the range of a double; x is an array, or a number, for which Python is far faster."""
-    return np.exp(np.minimum(x, LARGEST)) if isinstance(x, np.ndarray) else float(np.exp(min(float(x), LARGEST)))
 
 
 def log_expm1(x: float) -> float:
