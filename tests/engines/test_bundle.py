@@ -81,26 +81,6 @@ def test_the_upper_bound_is_one(add: bool) -> None:
 
 
 @pytest.mark.parametrize("add", [False, True])
-def test_kinds_near_one_another_are_bounded_together(add: bool) -> None:
-    """Fewer kinds, as many rounds, and K at least that of all, by less than a hundredth of itself."""
-    kinds = [(1.0 + 0.0005 * i, 0.01 + 2e-6 * (i * 7 % 20), 1 + i % 3) for i in range(40)]
-    every = bundle_of(kinds, add)
-    fewer = every.above
-    assert len(fewer.rows) < 15
-    assert fewer.rows.count.sum() == every.rows.count.sum()
-    for t in (0.5, 5.0):
-        with mpmath.workdps(40):
-            true = float(mpmath.fsum(count * log_moment(mu, rate, complex(t), add).real for mu, rate, count in kinds))
-        assert true <= fewer.upper(t, 1e-6) <= 1.01 * true
-
-
-def test_kinds_far_apart_are_bounded_by_themselves() -> None:
-    """Three kinds in cells of their own."""
-    every = bundle_of(THREE, False)
-    assert every.above is every
-
-
-@pytest.mark.parametrize("add", [False, True])
 def test_the_product_falls_off_as_is_bounded(add: bool) -> None:
     """At the edge and beyond; the bound is worth something."""
     t, edges = 3.0, np.array([2.0, 12.0])

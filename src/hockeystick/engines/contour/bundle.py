@@ -11,11 +11,6 @@ A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one di
 - **envelope:** a product is at most the product of the bounds on its factors: ``log |m(t + is) / m(t)| <= sum k_i
   log rho_i(S)`` for all ``s >= S``, as each bound ``rho_i(S)`` holds for all such s (``engines/core/line.py``, boxes).
 - **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Line.highest``).
-  Where one per cent is sharp enough, similar kinds are bounded together (:attr:`Bundle.above`): ``e^(K_i(t))`` is an
-  f-divergence of the two laws of a round, with the convex ``f(x) = x^(1+t)`` or ``x^-t``. It increases in mu:
-  ``x -> a x + (1 - a^2)^(1/2) N``, N normal, maps the laws for mu to those for ``a mu``, ``0 < a < 1``, and no map of
-  the outcome increases an f-divergence. It increases in the rate: the mixture is linear in the rate, so the divergence
-  is convex in it, with its minimum at rate 0.
 
 Where a value of ``m_i`` may be 0 within its error, a number v replaces its logarithm, such that
 ``|m_i^k - e^(k v)| <= |e^(k v)| (e^(2k) - 1)`` (``safe_log_one_plus``). From ``|a_i - b_i| <= |b_i| (e^(e_i) -
@@ -54,8 +49,6 @@ MOST_ROWS = 512  # rows of a chunk
 PREPARED = 20.0  # evaluations per node of a line, however many points there are
 FACTORED = 12.0  # points per node for which the matrix products take as long as one evaluation
 LOGARITHMS = 6.0  # evaluations per point: one guarded logarithm, its error and the sums
-CELL = 1.0 / 256.0  # width in log mu and log rate: kinds within a cell share a bound, a few tenths of a per cent above
-SHARED = 2.0  # average number of kinds per cell above which shared bounds are faster
 LEFT_OUT = 0.01  # share of the log of an envelope, about -20, left out: moves the edge by 0.7 per cent
 LEADING = 0.8  # share of the total decay due to the leading kinds: in a schedule, a third of all
 LOOSEST = 1e-6  # remainder over all rounds, for an upper bound that is needed to about 1e-3
@@ -86,23 +79,6 @@ class Bundle:
     def few(self) -> Bundle:
         """Return a bundle of few kinds with about the same cumulants, which certifies nothing about this one."""
         return Bundle(stand_ins(self.rows))
-
-    @cached_property
-    def above(self) -> Bundle:
-        """Return a bundle of fewer kinds whose K(t) is equal or slightly larger at each t > 0; or this one.
-
-        All kinds of a cell have the largest mu and the largest rate of the cell.
-        """
-        rows = self.rows
-        cells = np.floor(np.stack([np.log(rows.mu), rows.log_rate]) / CELL)
-        order = np.lexsort(cells)
-        cells = cells[:, order]
-        first = np.flatnonzero(np.append(True, (cells[:, 1:] != cells[:, :-1]).any(axis=0)))
-        if len(rows) < SHARED * len(first):
-            return self
-        mu, rate, log_rate = (np.maximum.reduceat(each[order], first) for each in (rows.mu, rows.rate, rows.log_rate))
-        count = np.add.reduceat(rows.count[order], first)  # whole numbers far below 2^53
-        return Bundle(Rows(mu, rate, count, log_rate, rows.add[: len(first)]), self.among)
 
     @property
     def total(self) -> float:

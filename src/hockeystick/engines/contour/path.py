@@ -190,13 +190,12 @@ class Path:
         return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, common)
 
 
-def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = False) -> Array:
+def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
     """Certified upper bounds on K(t) of one round of each kind; ``inf`` if there is none.
 
     Args:
         transforms: characteristic functions and counts.
         t: tilt.
-        rough: whether slightly larger bounds will do, which are faster for many kinds.
 
     Raises:
         LongLineError: the work allowed for the query is used up.
@@ -206,12 +205,8 @@ def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = Fals
         raise LongLineError(USED_UP)
     slack = 1e-3 / sum(k for _, k in transforms)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.array([(_above(each) if rough else each).upper(t, slack) for each, _ in transforms])
+        found = np.array([each.upper(t, slack) for each, _ in transforms])
     return np.where(np.isnan(found), np.inf, found)
-
-
-def _above(transform: Transform) -> Transform:
-    return transform.above if is_bundle(transform) else transform
 
 
 def summed(counts: list[int], each: Array) -> float:
@@ -247,7 +242,7 @@ def placed(
         if not hoped < best[2]:
             return best
         tilted = t + theta
-        right = uppers(transforms, tilted, rough=True)
+        right = uppers(transforms, tilted)
         needed = (summed(_counts(transforms), right) - tilted * aim.epsilon + log_peak(tilted) - wanted + 1.0) / theta
         if needed < best[2]:
             best = t, theta, max(hoped, needed), right
