@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.cut import SPARE
+from hockeystick.engines.base import SPARE
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line

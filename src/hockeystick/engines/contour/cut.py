@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import SPARE
 from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.pairs.sampled.laplace_line import SampledEnvelope
 from hockeystick.pairs.transform import Envelope, Transform
@@ -23,7 +24,6 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
 START = 0.9  # first edge, relative to that for a normal law
 RATIO = 2**0.2  # ratio of neighbouring edges
 EDGES = 6  # edges evaluated together

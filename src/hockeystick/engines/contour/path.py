@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST
+from hockeystick.engines.base import LARGEST, SPARE
 from hockeystick.engines.contour.bundling import is_bundle
-from hockeystick.engines.contour.cut import SPARE, cut
+from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.budget import USED_UP, allows

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST
-from hockeystick.engines.contour.cut import SPARE
+from hockeystick.engines.base import LARGEST, SPARE
 from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
