@@ -18,9 +18,10 @@ from mpmath import mp, mpf
 from hockeystick.numerics import exponential_sum
 from hockeystick.numerics.exponential_sum import by_factors, by_transforms, term_by_term
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
-from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
+from hockeystick.pairs.sampled.summed_line import kept_upper
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 from hockeystick.pairs.window_transform import WindowTransform
 from transform_truths import exact, integrand, laplace_moment, moment, off_by
@@ -215,7 +216,7 @@ def test_roundings_of_the_line_are_charged(law: MixtureTransform, t: float, s: f
 
 
 class Coarse(MixtureLine):
-    """The line that :func:`log_moment_upper` lays, too coarse."""
+    """The line of an upper bound, too coarse."""
 
     place = 0.0
 
@@ -240,8 +241,8 @@ def test_an_upper_bound_by_a_coarse_step_or_a_short_range(
     true = mp.log(moment(law, t, 0.0).real)
     monkeypatch.setattr(Coarse, "place", 0.5 + (1 + t) * law.mu / COARSE * (t == 8.0))
     for line in (Coarse, Short):
-        monkeypatch.setattr("hockeystick.pairs.sampled.gaussian_line.MixtureLine", line)
-        assert true <= log_moment_upper.__wrapped__(law, t, 0.1) <= true + 1.5
+        monkeypatch.setattr("hockeystick.pairs.sampled.gaussian_transform.MixtureLine", line)
+        assert true <= kept_upper.__wrapped__(law, t, 0.1) <= true + 1.5
     assert s >= 0
 
 
@@ -251,7 +252,7 @@ def test_roundings_of_an_upper_bound_are_charged() -> None:
         law = MixtureTransform.sampled(mu, rate, Kind.REMOVE)
         value, dx = integrand(law, t, 0.0), mpf(1) / 16
         true = mp.log(dx * mp.fsum(value(j * dx) for j in range(-16 * 14, int(16 * (14 + (t + 2) * mu)))).real)
-        assert true <= log_moment_upper.__wrapped__(law, t, 1e-25) <= true * (1 + mpf(10) ** -8)
+        assert true <= kept_upper.__wrapped__(law, t, 1e-25) <= true * (1 + mpf(10) ** -8)
 
 
 # Closed forms ---------------------------------------------------------------------------------------------------------

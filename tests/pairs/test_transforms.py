@@ -92,7 +92,7 @@ def test_step_remainder(law: MixtureTransform, t: float) -> None:
     line = MixtureLine(law, t, s, 1e-3)
     line.cumulants(s, 2)
     scale = mp.exp(mpf(line.log_total))
-    bound = float(line.step_remainder(np.array([s]))[0]) * (float(mp.exp(line._top)))
+    bound = float(line.step_remainder(np.array([s]))[0]) * (float(mp.exp(line.top)))
     true = moment(law, t, s)
     worst = max(abs(trapezoid(law, t, s, mpf(line.dx), mpf(line.dx) * i / 4) - true) for i in range(4))
     assert worst <= bound

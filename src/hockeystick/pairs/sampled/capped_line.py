@@ -26,24 +26,19 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
+from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.capped_law import STEEPEST_TURN, CappedLaw, CappedNodes, on_lattice
 from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
-from hockeystick.pairs.transform import safe_log, safe_log_one_plus
+from hockeystick.pairs.sampled.summed_line import LARGE, LARGEST, MAX_NODES, SPARE, SummedLine
 
 Array = npt.NDArray[np.float64]
-ComplexArray = npt.NDArray[np.complex128]
 
 HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried, relative to the widest
-MAX_NODES = 1 << 19  # beyond, a line is refused
-LARGE = 2.0  # log m(t) from which on the plain form is used
-LARGEST = 700.0  # exponent that a double can hold
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
 
-class CappedLine:
+class CappedLine(SummedLine):
     """The function m_b on Re z = t, for ``|Im z| <= reach``, with remainders about ``tolerance m_b(t)``.
 
     Args:
@@ -55,7 +50,6 @@ class CappedLine:
 
     def __init__(self, capped: CappedLaw, t: float, reach: float, tolerance: float) -> None:
         self._capped, self.t, self._tolerance = capped, t, tolerance
-        self._built = False
         heights = STEEPEST_TURN / capped.steepness * (1 - SPARE) * HEIGHTS
         sizes = capped.log_size(t, reach, heights)
         depth = math.log(16 / tolerance)
@@ -70,10 +64,6 @@ class CappedLine:
             self.low, high = capped.range_for(t, 0.0, 0.0, depth)
             if self.dx > 0:
                 self.nodes = math.ceil((high - self.low) / self.dx) + 1
-
-    def cost(self, count: int) -> float:
-        """Return the number of elementary evaluations for ``count`` points."""
-        return cost(self.nodes, count) if self.nodes <= MAX_NODES else math.inf
 
     def _build(self) -> None:
         """Compute the nodes and everything that does not depend on s."""
@@ -125,24 +115,7 @@ class CappedLine:
         error = float((own + at.doubt) @ largest) + float(nodes.slip() @ (moved + power * lost * np.exp(nodes.u)))
         return blocked_sum(value), error + float((own + at.lost_doubt) @ gone)
 
-    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
-        out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        if self.nodes > MAX_NODES:
-            return out_of_reach
-        if not self._built:
-            self._build()
-            self._built = True
-        found = moved_sum(self._loss, self._weight, step, count, self._tolerance)
-        if found is None or not math.isfinite(self._still + self._step):
-            return out_of_reach
-        values, error = found
-        s: Array = step * np.arange(count, dtype=np.float64)
+    def _charged(self, error: Array, s: Array) -> Array:
         # an error of a weight is multiplied by e^(isu) - 1, at most s |u| and 2; an error of u by s
         turning = np.minimum(s * self._turning[0], self._turning[1]) + s * self._slope
-        absolute = (error + turning) * (1 + SPARE) + (self._still + self._step)
-        values = values + self.constant
-        if self.large:
-            value, error = safe_log(values, absolute)
-            return value + self.top, error + 4 * UNIT_ROUNDOFF * abs(self.top)
-        return safe_log_one_plus(values, absolute)
+        return (error + turning) * (1 + SPARE) + (self._still + self._step)

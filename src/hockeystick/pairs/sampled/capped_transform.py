@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
 from hockeystick.pairs.sampled.capped_law import CappedLaw
 from hockeystick.pairs.sampled.capped_line import CappedLine
-from hockeystick.pairs.transform import line_upper
-
-KEPT_BOUNDS = 64  # on K at a tilt
+from hockeystick.pairs.sampled.summed_line import kept_upper
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +30,4 @@ class CappedTransform(CappedLaw):
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t) by the trapezoid rule; ``inf`` if there would be too many nodes."""
-        return log_moment_upper(self, t, slack)
-
-
-@lru_cache(maxsize=KEPT_BOUNDS)
-def log_moment_upper(capped: CappedLaw, t: float, slack: float) -> float:
-    """Upper bound on ``K(t)``, within about ``slack``, with all remainders and roundings added."""
-    bound = line_upper(CappedLine(capped, t, 0.0, slack))
-    return bound if not math.isnan(bound) else math.inf
+        return kept_upper(self, t, slack)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
-from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw
+from hockeystick.pairs.sampled.summed_line import kept_upper
 from hockeystick.pairs.transform import line_upper
 
 __all__ = ["Kind", "MixtureTransform"]
@@ -49,7 +50,7 @@ class MixtureTransform(MixtureLaw):
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t) by the trapezoid rule."""
-        return log_moment_upper(self, t, slack)
+        return kept_upper(self, t, slack)
 
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t), to a relative error of about MOMENT_TOLERANCE; ``inf`` if there are too many nodes."""

@@ -23,23 +23,20 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
+from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.laplace_envelope import TOLERANCE, EnvelopeGrids, SmoothTail
-from hockeystick.pairs.sampled.laplace_law import LARGEST, NODES, LaplaceLaw, LaplaceNodes
-from hockeystick.pairs.transform import line_upper, safe_log, safe_log_one_plus
+from hockeystick.pairs.sampled.laplace_law import NODES, LaplaceLaw, LaplaceNodes
+from hockeystick.pairs.sampled.summed_line import LARGE, LARGEST, MAX_NODES, SummedLine, kept_upper
 
 Array = npt.NDArray[np.float64]
-ComplexArray = npt.NDArray[np.complex128]
 
-LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
-KEPT_BOUNDS = 256  # cached bounds on K: they recur when rounds are added one by one with a query after each
 KEPT_ENVELOPES = 1024  # cached envelopes of 25 kB: for each path a query uses those of all kinds, up to 1,000
 NEAR = 0.9  # fraction of the permanent decay above which grids would add little to the tail
 
 
-class SampledLaplaceLine:
+class SampledLaplaceLine(SummedLine):
     """The function m on Re z = t, for ``|Im z| <= reach``, with a remainder of the rule about ``tolerance m(t)``.
 
     Args:
@@ -51,88 +48,52 @@ class SampledLaplaceLine:
 
     def __init__(self, law: LaplaceLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, tolerance
-        self.edges: Array | None = None
-        self._reach = reach
+        self._reach, self.edges, self.nodes = reach, np.empty(0), MAX_NODES + 1
         for narrower in NARROWER:
             edges = law.panels(t, reach, narrower)
             if edges is None:
                 break
-            self.edges = edges
+            self.edges, self.nodes = edges, NODES * (len(edges) - 1) + len(law.losses)
             if self._log_remainder(edges, moved=True) <= math.log(tolerance):
                 break
-        self._built = False
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes, including the atoms."""
-        return NODES * (len(self.edges) - 1) + len(self._law.losses) if self.edges is not None else 0
-
-    def cost(self, count: int) -> float:
-        """Return the number of elementary evaluations for ``count`` points."""
-        return cost(self.nodes, count) if self.edges is not None else math.inf
 
     def _log_remainder(self, edges: Array, *, moved: bool) -> float:
         """Return the log of the error bound of the rule, of ``m - 1`` if ``moved`` and of m if not."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._law.log_remainder(edges, self.t, self._reach, moved=moved)
 
-    def _build(self, edges: Array) -> None:
+    def _build(self) -> None:
         """Compute the nodes and everything that does not depend on s."""
-        at = LaplaceNodes(self._law, edges, self.t)
+        at = LaplaceNodes(self._law, self.edges, self.t)
         log_tilted = at.log_weight + at.exponent
-        self.highest = float(log_tilted.max())
-        scaled = np.exp(log_tilted - self.highest)
+        highest = float(log_tilted.max())
+        scaled = np.exp(log_tilted - highest)
         total = blocked_sum(scaled)
-        self._large = self.highest + math.log(total) > LARGE
-        self.top = self.highest if self._large else 0.0
-        tilted = scaled if self._large else scaled * math.exp(self.highest)
-        self.loss, self.weight = at.loss, tilted
-        care, sizes = at.care + at.doubt, np.abs(at.loss)
-        if self._large:
-            care = care + UNIT_ROUNDOFF * (8 * abs(self.highest) + 4 * np.abs(log_tilted))
-            self.constant, still = total, float(care @ tilted)
+        self.large = highest + math.log(total) > LARGE
+        self.top = highest if self.large else 0.0
+        tilted = scaled if self.large else scaled * math.exp(highest)
+        self._loss, self._weight = at.loss, tilted
+        sizes = np.abs(at.loss)
+        care = at.care + at.doubt + UNIT_ROUNDOFF * (8 * abs(highest) + 4 * np.abs(log_tilted))
+        if self.large:
+            self.constant, still = total, float(care @ tilted) + UNIT_ROUNDOFF * BLOCK * total
         else:
             weight = np.exp(at.log_weight)
             with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, not a number: it is refused
                 moved = weight * np.expm1(at.exponent)
-            care = care + UNIT_ROUNDOFF * (8 * abs(self.highest) + 4 * np.abs(log_tilted))
             self.constant = blocked_sum(moved)
             own = at.care + UNIT_ROUNDOFF * (8 + 4 * np.abs(at.log_weight))
             still = float(own @ np.abs(moved)) + float(at.doubt @ tilted)
             still += UNIT_ROUNDOFF * BLOCK * float(np.abs(moved).sum())
-        self._still = still + (UNIT_ROUNDOFF * BLOCK * total if self._large else 0.0)
+        self._still = still
         self._turning = float((care * sizes) @ tilted), 2 * float(care @ tilted)
         self._slope = float(at.slip @ tilted)
-        log_remainder = self._log_remainder(edges, moved=not self._large) - self.top
+        log_remainder = self._log_remainder(self.edges, moved=not self.large) - self.top
         self.remainder = math.exp(min(log_remainder, LARGEST)) if log_remainder < LARGEST else math.inf
 
-    def moved(self, step: float, count: int) -> tuple[ComplexArray, Array] | None:
-        """Return ``e^-top (m(t + is) - m(t))`` at ``s = j step``, and error bounds; ``None`` if it takes too long."""
-        if self.edges is None:
-            return None
-        if not self._built:
-            self._build(self.edges)
-            self._built = True
-        found = moved_sum(self.loss, self.weight, step, count, self._tolerance)
-        if found is None:
-            return None
-        values, error = found
-        s: Array = step * np.arange(count, dtype=np.float64)
+    def _charged(self, error: Array, s: Array) -> Array:
         turning = np.minimum(s * self._turning[0], self._turning[1])
-        return values, error + turning + s * self._slope
-
-    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
-        found = self.moved(step, count)
-        if found is None or not math.isfinite(self.remainder):
-            return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        values, error = found
-        values = values + self.constant
-        absolute = error + (self._still + self.remainder)
-        if self._large:
-            value, error = safe_log(values, absolute)
-            return value + self.top, error + 4 * UNIT_ROUNDOFF * abs(self.top)
-        return safe_log_one_plus(values, absolute)
+        return error + turning + s * self._slope + (self._still + self.remainder)
 
 
 class SampledEnvelope:
@@ -188,14 +149,7 @@ class SampledLaplaceTransform(LaplaceLaw):
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t): the rule, plus its remainder and rounding; ``inf`` if there are too many panels."""
-        return log_moment_upper(self, t)
-
-
-@lru_cache(maxsize=KEPT_BOUNDS)
-def log_moment_upper(law: LaplaceLaw, t: float) -> float:
-    """Upper bound on ``K(t)``, with all remainders and roundings added."""
-    bound = line_upper(SampledLaplaceLine(law, t, 0.0, UNIT_ROUNDOFF))
-    return bound if not math.isnan(bound) else math.inf
+        return kept_upper(self, t, UNIT_ROUNDOFF)
 
 
 @lru_cache(maxsize=KEPT_ENVELOPES)

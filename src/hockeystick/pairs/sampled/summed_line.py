@@ -1,0 +1,100 @@
+"""Parts shared by the lines and envelopes of sampled rounds whose moments are sums over nodes.
+
+With nodes of weight w, tilted weight ``w e^a`` and loss L,
+
+    m(t + is) = constant + sum w e^a (e^(isL) - 1) ,
+
+where the constant is ``m(t) - 1`` while that is small, and else ``e^-top m(t)``, with tilted weights relative to
+``e^top``.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.exponential_sum import cost, moved_sum
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.transform import Transform, line_upper, safe_log, safe_log_one_plus
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+SPARE = 1e-9  # relative: pays for the roundings of bounds on remainders
+LARGEST = 700.0  # exponent that a double can hold
+LARGE = 2.0  # log m(t) from which on m(t) takes the place of m(t) - 1
+MAX_NODES = 1 << 21  # beyond, a line is refused
+KEPT_BOUNDS = 512  # cached bounds on K: they recur when rounds are added one by one with a query after each
+
+
+class SummedLine(ABC):
+    """K on Re z = t by a sum over nodes, which are computed at the first use.
+
+    Attributes:
+        nodes: number of nodes.
+        large: True if the constant is that of ``e^-top m``, False if it is that of ``m - 1``.
+        top: log of the factor by which the sum is divided; 0 if not ``large``.
+        constant: value of the sum at s = 0.
+    """
+
+    nodes: int
+    large: bool
+    top: float
+    constant: float
+
+    _tolerance: float
+    _loss: Array
+    _weight: Array
+    _built: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """True if the line has nodes, and few enough."""
+        return self.nodes <= MAX_NODES
+
+    @abstractmethod
+    def _build(self) -> None:
+        """Compute the nodes and everything that does not depend on s."""
+
+    @abstractmethod
+    def _charged(self, error: Array, s: Array) -> Array:
+        """Return bounds on the absolute errors of m at each s, given that of the sum over ``e^(isL) - 1``."""
+
+    def _drifted(self, values: ComplexArray, s: Array) -> ComplexArray:
+        """Return m at each s, given the sum over ``e^(isL) - 1``."""
+        return values + self.constant
+
+    def cost(self, count: int) -> float:
+        """Return the number of elementary evaluations for ``count`` points."""
+        return cost(self.nodes, count) if self.usable else math.inf
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
+        out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
+        if not self.usable:
+            return out_of_reach
+        if not self._built:
+            self._build()
+            self._built = True
+        found = moved_sum(self._loss, self._weight, step, count, self._tolerance)
+        if found is None:
+            return out_of_reach
+        s: Array = step * np.arange(count, dtype=np.float64)
+        values, absolute = self._drifted(found[0], s), self._charged(found[1], s)
+        if not math.isfinite(absolute[0]):
+            return out_of_reach
+        if self.large:
+            value, error = safe_log(values, absolute)
+            return value + self.top, error + 4 * UNIT_ROUNDOFF * abs(self.top)
+        return safe_log_one_plus(values, absolute)
+
+
+@lru_cache(maxsize=KEPT_BOUNDS)
+def kept_upper(transform: Transform, t: float, tolerance: float) -> float:
+    """Return the upper bound on K(t) by the line with that tolerance; ``inf`` if there is none."""
+    bound = line_upper(transform.line(t, 0.0, tolerance))
+    return bound if math.isfinite(bound) else math.inf
