@@ -30,7 +30,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -42,21 +41,22 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
-from hockeystick.pairs.sampled.markov_law import RatioLaw
+from hockeystick.pairs.sampled.markov_law import LARGEST, RatioLaw
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.transform import MOST_EVALUATIONS, line_upper
+from hockeystick.pairs.sampled.summed_line import kept_upper
+from hockeystick.pairs.transform import MOST_EVALUATIONS
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT, HIGHEST_ADDED = 44.0, 250.0  # of a line: for remove, where the power of Lambda grows; for add
+HIGHEST_TILT = 44.0  # of a line for remove, where the power of Lambda grows
 OF_EVALUATION = 15.0  # units of work of an elementary function
 SHARE = 1e-4  # fraction of K by which a standalone bound may exceed it
-KEPT_BOUNDS = 512  # on K
-FARTHEST = 300.0  # tilts up to which K of adding is computed by quadrature
+TOLERANCE = 1e-9  # of the remainders of a standalone bound
+FARTHEST = 300.0  # highest tilt of a line for add
 MANY, RARE = 1000, 1e-3  # steps from which on extremely improbable values of a step are left out
 OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # values of two terms of Lambda, for a search; denser in the middle
-LARGEST, DEEPEST = 300.0, 600.0  # largest logarithm of a value; of 1 / density, within the range of a double
+DEEPEST = 600.0  # largest logarithm of 1 / density, within the range of a double
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class AllocationTransform:
     @property
     def highest_tilt(self) -> float:
         """The largest tilt with a line."""
-        return HIGHEST_ADDED if self.add else min(HIGHEST_TILT, self.law.highest - 1.5)
+        return FARTHEST if self.add else min(HIGHEST_TILT, self.law.highest - 1.5)
 
     def _power(self, t: float) -> float:
         return -t if self.add else 1 + t
@@ -92,41 +92,25 @@ class AllocationTransform:
         """The envelope at t."""
         return AllocationEnvelope(self.law, self._power(t))
 
-    def upper(self, t: float, slack: float) -> float:
-        """An upper bound on K(t)."""
-        return upper(self.law, self.add, t, slack)
+    def upper(self, t: float, slack: float | None) -> float:
+        """Upper bound on K(t), by quadrature or from integer moments.
 
-
-def upper(law: RatioLaw, add: bool, t: float, slack: float | None) -> float:
-    """Upper bound on K(t), by quadrature or from integer moments.
-
-    It exceeds K(t) by about ``slack``, or by a fraction of about SHARE where ``slack`` is ``None``.
-    """
-    if not add:
-        found, bent = law.log_moment_above(1 + t)
-        if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
-            return found
-        return min(found, _by_line(law, 1 + _outward(t)))
-    rough = law.log_power_above(-t)
-    if t > FARTHEST or not law.has_lines(add):
-        return rough
-    # long lines are charged to the budget of the query
-    if law.patience and not allows(OF_EVALUATION * AllocationLine(law, -_outward(t), 1, 0.0, 1e-9).cost(1)):
-        return rough
-    return min(rough, _by_line(law, -_outward(t)))
-
-
-def _outward(t: float) -> float:
-    """Return a number of few digits that is at least t."""
-    return float(np.nextafter(np.float32(t), np.float32(math.inf)))
-
-
-@lru_cache(maxsize=KEPT_BOUNDS)
-def _by_line(law: RatioLaw, alpha: float) -> float:
-    """Return the bound by quadrature, at an exponent rounded away from 0 and 1, where the moment is larger."""
-    line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
-    found = line_upper(line)
-    return found if math.isfinite(found) else math.inf
+        It exceeds K(t) by about ``slack``, or by a fraction of about SHARE where ``slack`` is ``None``.
+        """
+        law = self.law
+        above = float(np.nextafter(np.float32(t), np.float32(math.inf)))  # a tilt of few digits, where K is larger
+        if not self.add:
+            found, bent = law.log_moment_above(1 + t)
+            if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
+                return found
+            return min(found, kept_upper(self, above, TOLERANCE))
+        rough = law.log_power_above(-t)
+        if t > FARTHEST or not law.has_lines(self.add):
+            return rough
+        # long lines are charged to the budget of the query
+        if law.patience and not allows(OF_EVALUATION * self.line(above, 0.0, TOLERANCE).cost(1)):
+            return rough
+        return min(rough, kept_upper(self, above, TOLERANCE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +178,7 @@ class AllocationPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t), by quadrature or interpolated between integer moments, within about SHARE of it."""
-        return upper(self.law, self.add, t, None)
+        return AllocationTransform(self.law, self.add).upper(t, None)
 
     @property
     def limit_variance(self) -> float:

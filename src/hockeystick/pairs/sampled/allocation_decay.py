@@ -44,17 +44,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
-from hockeystick.pairs.sampled.allocation_line import AllocationLine
+from hockeystick.pairs.sampled.allocation_line import WIDE, AllocationLine
 from hockeystick.pairs.sampled.allocation_series import on_rays
 from hockeystick.pairs.sampled.markov_law import RatioLaw
+from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 
-SPARE = 1e-9  # relative: pays for the roundings of bounds
 OFFSETS = np.concatenate([np.geomspace(0.004, 20.0, 88), [30.0, 45.0, 70.0]])  # of places: log of mean / place
 SIZES = np.linspace(-14.0, 26.0, 81)  # log of kappa, for Markov's inequality: they are whole multiples of 1/2
 LIFTS = np.geomspace(1e-6, 2e3, 60)  # T y^2/2
-WIDE = 2.5  # log of the largest ratio between values of kappa that share a bound
 PLACES = len(OFFSETS) + 1  # including 0
 
 
@@ -79,8 +78,7 @@ class AllocationEnvelope:
         """Upper bounds, at most 0, on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on."""
         if self.law.constant:
             return self._with_constant(edges)
-        decay: Array = -0.5 * self.law.decay * np.square(edges) * (1 - SPARE)
-        return decay
+        return -0.5 * self.law.decay * np.square(edges) * (1 - SPARE)
 
     def _with_constant(self, edges: Array) -> Array:
         """The least of the bounds over all shifts y, at most 0."""

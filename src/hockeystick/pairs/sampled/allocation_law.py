@@ -41,6 +41,7 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import log_power, log_product, log_roundings
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
+from hockeystick.pairs.sampled.summed_line import LARGEST
 
 Array = npt.NDArray[np.float64]
 Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and the number of its steps
@@ -50,7 +51,6 @@ FARTHEST = 27.0  # n mu: normal densities around it, and up to 10 beyond it, are
 MOST_ORDER = 56  # most integer moments that a line uses
 LEAST_HIGHEST = 3  # number of integer moments that a line needs
 TABLES = (32, 64, 128, 512, 2048)  # orders up to which integer moments are tabulated, in logarithms
-LARGEST = 700.0  # exponent up to which a power is formed
 MOST_SQUARE = 600.0  # the same for the exponent of a variance, which is multiplied by counts
 
 RAY, SPAN = 1.5, 20.0  # for the choice of W: a ray of the farthest band, and the range of x where Lambda has no power
@@ -166,8 +166,7 @@ class AllocationLaw:
     def of_node(self, n: Array) -> Array:
         """Return the cost, in elementary functions, of a node of the farthest band, with powers of Lambda up to n."""
         wide: Array = columns(self.mu, 0, RAY) * (1 + n * self.mu / SPAN)
-        out: Array = OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
-        return out
+        return OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
         """Return the cost, in elementary functions, of a band."""

@@ -126,13 +126,11 @@ class AllocationLine:
 
     def _log_cost(self, s: Array, angle: Array) -> Array:
         """Return ``log C`` at each height and angle, arrays of equal or broadcastable shape."""
-        out: Array = self._log_share(s) - s * angle - self._w * np.log(np.cos(angle))
-        return out
+        return self._log_share(s) - s * angle - self._w * np.log(np.cos(angle))
 
     def _log_share(self, s: Array) -> Array:
         """``log (Gamma(W) / |Gamma(W + is)|)``."""
-        share: Array = self._log_gamma_w - log_gamma(self._w, s.ravel())[0].real.reshape(s.shape)
-        return share
+        return self._log_gamma_w - log_gamma(self._w, s.ravel())[0].real.reshape(s.shape)
 
     def _allowed(self, s: Array) -> Array:
         """Return the allowed log C at each s; the least that a ray attains is about ``log(1 + s/W) / 2``."""

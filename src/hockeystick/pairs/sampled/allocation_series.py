@@ -32,6 +32,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import power, product, roundings
 from hockeystick.pairs.sampled.allocation_columns import Coefficients, Columns
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 Ray = tuple[float, float | None, Array]  # phi, the step of the nodes if they are equidistant, and the nodes v
@@ -39,8 +40,6 @@ ComplexArray = npt.NDArray[np.complex128]
 Bools = npt.NDArray[np.bool_]
 
 ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
-LARGEST = 700.0  # exponent that a double can hold
-SPARE = 1e-9  # relative: pays for the roundings of bounds
 LOST = 1e-290  # underflow, with some to spare, relative to a number of ordinary size
 
 
@@ -93,8 +92,7 @@ def widened(units: Array) -> Array:
 
     If this factor exceeds the range of a double, the logarithm is about 1e15 times as far below 0, so the size is 0.
     """
-    out: Array = np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
-    return out
+    return np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
 
 
 def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) -> Rows:

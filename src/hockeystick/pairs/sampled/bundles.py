@@ -38,8 +38,6 @@ def bundle_split(rounds: Rounds) -> BundleSplit | None:
     adding = sum(type(pair) is PoissonAddPair for pair, _ in rounds)
     removing = sum(type(pair) is PoissonRemovePair for pair, _ in rounds)
     add = adding > removing
-    if max(adding, removing) < FEWEST:
-        return None
     kinds: list[SampledKind] = []
     others: list[tuple[DominatingPair, int]] = []
     for pair, count in rounds:

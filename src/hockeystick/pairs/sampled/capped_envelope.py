@@ -27,18 +27,16 @@ import numpy.typing as npt
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes
+from hockeystick.pairs.sampled.gaussian_envelope import LARGEST_SHIFT, ODDS
 from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
+from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 
 SHAPES = ((0.5, 1.0), (0.5, 0.5), (0.5, 0.0), (0.0, 0.0))  # p, and the power of mu s by which the odds grow
-ODDS = 0.5  # of mu s in that factor
-LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too large
 STEEPEST = 0.5 * math.pi * (1 - 1e-9)  # largest mu y
 NEAR = 10.0  # distance of x_1 below c, in units of 1 / kappa
 DEPTH = 80.0  # log of the mass that the panels leave out on either side
-LARGEST = 700.0  # exponent that a double can hold
-SPARE = 1e-9  # relative: pays for the roundings
 
 
 class CappedEnvelope:

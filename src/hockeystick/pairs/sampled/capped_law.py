@@ -39,16 +39,15 @@ import numpy.typing as npt
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
+from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 
 STEEPEST_TURN = math.pi / 3  # largest kappa a, so that its cosine is at least 1/2
 FARTHEST, FIRST = 60.0, 1.5  # largest c, and least distance of c beyond mu, in the search
 LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # kappa is the largest of this, this times c, and this times mu
-HALVINGS = 60  # bisections of a bracket of c
-LARGEST = 700.0  # exponent that a double can hold
+PRECISE = 2.0**-20  # width of a bracket of c
 WIDTH = 0.02  # of panels on which bounds are taken, times min(1, 1 / mu)
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
@@ -167,8 +166,7 @@ def _log_around(distance: float, steepness: float) -> float:
 def _log_most_mass(x: Array) -> Array:
     """Upper bounds on the log of the mass of phi on panels with 0 as an edge, by the larger end value."""
     nearest = np.where(x[:-1] >= 0, x[:-1], x[1:])
-    out: Array = log_density(nearest) + np.log(np.diff(x))
-    return out
+    return log_density(nearest) + np.log(np.diff(x))
 
 
 def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
@@ -181,12 +179,10 @@ def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
     low, high = law.mu + FIRST, FARTHEST
     if not low < high or tried(high).log_lost > log_mass:
         return None
-    for _ in range(HALVINGS):
+    while high - low >= PRECISE:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if tried(middle).log_lost <= log_mass else (middle, high)
-        if high - low < 1e-6:
-            break
-    found = tried(on_lattice(high) + 2.0**-20)
+    found = tried(on_lattice(high) + PRECISE)
     return found if found.log_lost <= log_mass else None
 
 

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.differences import log_even_differences
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
+from hockeystick.numerics.rounding import SMALLEST_NORMAL, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import DominatingPair, RenyiCurve, rounding_of
 
@@ -42,7 +42,6 @@ TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed tog
 MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
 LARGEST = 600.0  # log of the moments from which B_j is computed; beyond it B_j is no better than the moment
 CARE = 8 * UNIT_ROUNDOFF  # relative: the roundings of a step
-TINY_LOSS = 1e-300  # a moment of 0 is rounded up to this
 LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # factors of the two bounds
 
 
@@ -88,7 +87,8 @@ def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     order = t + 1
     j = np.arange(2.0, order + 1)
     chosen = np.cumsum(np.log((order + 1 - np.arange(1.0, order + 1)) / np.arange(1.0, order + 1)))[1:]
-    powers, bounds = j * math.log(next_up(curve.rate)), _bounds_to(curve.base, order)
+    powers = j * math.log(next_up(curve.rate))
+    bounds = _log_bounds(curve.base, next(size for size in TABLES if size >= order))[: order - 1]
     if np.isposinf(bounds).any():
         return math.inf
     # a sum of j logarithms: each partial sum is rounded in its last place
@@ -100,15 +100,11 @@ def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     return moment.rounded_up(math.log1p(math.fsum(np.exp(terms))))
 
 
-def _bounds_to(base: DominatingPair, order: int) -> Array:
-    """Upper bounds on ``log Z_j`` for j = 2, ..., order."""
-    return _log_bounds(base, next(size for size in TABLES if size >= order))[: order - 1]
-
-
 @lru_cache(maxsize=4096)
 def _log_bounds(base: DominatingPair, most: int) -> Array:
+    """Upper bounds on ``log Z_j`` for j = 2, ..., most."""
     j = np.arange(2.0, most + 1)
-    largest = max(base.loss_range[1] + base.supremum_error, TINY_LOSS)
+    largest = max(base.loss_range[1] + base.supremum_error, SMALLEST_NORMAL)
     log_growth = math.log(math.expm1(largest)) if largest < LARGEST else math.inf
     out: Array = np.minimum(LOG_2, j * log_growth) + np.array([base.log_moment(order) for order in j - 1])
     out += CARE * (4 + j + np.abs(out))

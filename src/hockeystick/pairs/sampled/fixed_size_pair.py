@@ -70,7 +70,7 @@ LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
 LOG_TAIL = -120.0  # log of the part of a moment that is bounded rather than summed
 TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
 CARE = 64 * UNIT_ROUNDOFF  # relative: the roundings of a mass or of a term
-REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, because it is a difference of masses
+REST_UP = 8 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, because it is a difference of masses
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,7 @@ class MirroredSmooth:
 
     def loss(self, x: Array) -> Array:
         """The loss of the removed record with the sign of x."""
-        loss: Array = np.sign(x) * np.maximum(self._removed.loss(self._from(x)), 0.0)
-        return loss
+        return np.sign(x) * np.maximum(self._removed.loss(self._from(x)), 0.0)
 
     def log_contrast(self, x: Array) -> Array:
         """The contrast of the removed record's laws, on either side."""
@@ -290,5 +289,4 @@ def _start(smooth: SmoothPart) -> float:
 
 def _f(loss: Array, t: float) -> Array:
     """``(1 - g^-t) (g^(1+t) - 1)`` with ``g = e^loss >= 1``."""
-    out: Array = -np.expm1(-t * loss) * np.expm1((1 + t) * loss)
-    return out
+    return -np.expm1(-t * loss) * np.expm1((1 + t) * loss)

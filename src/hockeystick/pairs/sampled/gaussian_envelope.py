@@ -58,6 +58,7 @@ from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_share import Shares
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
+from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 
@@ -67,15 +68,13 @@ POWER = 0.5  # p of the module docstring
 GROWTHS = (1.0, 0.5, 0.0)  # powers of the factor ``ODDS mu s`` that are tried: smaller ones where a shift is wasteful
 WASTE = 0.3  # fraction of its gain that a shift may lose where psi is positive before it is wasteful
 ODDS = 0.5  # of q_*: the odds of q grow by this times mu s
-FAR_SHIFT = 2.0  # Y of the constant shift for remove, in units of 1 / mu; its eta is the next constant
-FAR_STRIP = 1.0  # eta of that shift, in units of 1 / mu
+FAR_SHIFT = 2.0  # Y of the constant shift for remove, in units of 1 / mu; its eta is half of that
 LIGHT = -70.0  # log of what a node may contribute, at any shift, if it is skipped
 LEAST_SHARE = (
     -300.0
 )  # log of the least share of m of a kept node: psi is cut at 300 (_log_values), where e^psi times this share is 1
 MANY = 8  # number of rounds from which on each need not fall far
 MAX_NODES = 400_000  # beyond, a round has no envelope
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
 
 class MixtureEnvelope:
@@ -98,7 +97,7 @@ class MixtureEnvelope:
         self._far, self._far_eta = self._widest_shift(0.0), self._eta
         if law.kind is Kind.REMOVE:
             self._far = min(FAR_SHIFT / mu, LARGEST_SHIFT)
-            self._far_eta = min(FAR_STRIP / mu, self._far)
+            self._far_eta = min(0.5 * FAR_SHIFT / mu, self._far)
         tallest = self._tallest = max(self._far, self._widest * self._spread**POWER)
         depth = -math.log(self._slack) + 4.0
         growth = 0.5 * (self._eta**2 + tallest**2)

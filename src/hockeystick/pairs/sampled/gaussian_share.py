@@ -42,8 +42,7 @@ class Shares:
 
     def bends(self, times: float) -> Array:
         """Return a multiple of the second derivative of log g in mu x: the variance of the shift under the shares."""
-        out: Array = times * (np.square(self._part) @ self._r - np.square(self.slope))
-        return out
+        return times * (np.square(self._part) @ self._r - np.square(self.slope))
 
     def chosen(self, keep: Mask) -> Shares:
         """Return the shares at the selected nodes."""

@@ -29,10 +29,10 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_tail
+from hockeystick.pairs.sampled.summed_line import LARGEST
 
 Array = npt.NDArray[np.float64]
 
-LOG_LARGEST = 700.0  # exponent that a double can hold
 POINTS = 1000  # outcomes at which the tilted law is evaluated
 HEIGHTS: Array = np.linspace(0.1, 0.999, 12)  # half-widths tried, relative to pi / (2 mu) or what the density allows
 PANEL = 0.0625  # width of a panel in x
@@ -109,21 +109,19 @@ class AddedStrip:
 def _log_odds(law: MixtureLaw, x: Array) -> Array:
     """``log B / A``."""
     odds: Array = math.log(law.rate) - math.log1p(-law.rate) + law.mu * (x - 0.5 * law.mu)
-    return np.minimum(odds, 0.4 * LOG_LARGEST)
+    return np.minimum(odds, 0.4 * LARGEST)
 
 
 def _log_sizes(law: MixtureLaw, x: Array, height: float) -> Array:
     """``log |g(x + ih)|``."""
     odds, cosine = np.exp(_log_odds(law, x)), max(math.cos(law.mu * height), 0.0)
-    sizes: Array = math.log1p(-law.rate) + 0.5 * np.log1p(odds * (2 * cosine + odds))
-    return sizes
+    return math.log1p(-law.rate) + 0.5 * np.log1p(odds * (2 * cosine + odds))
 
 
 def _turns(law: MixtureLaw, x: Array, height: float) -> Array:
     """``arg g(x + ih)``."""
     odds, angle = np.exp(_log_odds(law, x)), law.mu * height
-    turns: Array = np.arctan2(odds * math.sin(angle), 1 + odds * max(math.cos(angle), 0.0))
-    return turns
+    return np.arctan2(odds * math.sin(angle), 1 + odds * max(math.cos(angle), 0.0))
 
 
 def _log_panels(law: MixtureLaw, t: float, x: Array, height: float, reach: float) -> tuple[Array, Array]:

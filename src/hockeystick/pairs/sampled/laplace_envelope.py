@@ -34,6 +34,7 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
 from hockeystick.pairs.sampled.poisson import mixed_slope
+from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 
@@ -44,7 +45,6 @@ FINE = 0.02  # fraction of the required decay by which phi may rise between two 
 COARSE = 0.1  # fraction of 1 by which it may rise at large heights
 BAND = 32  # steps from the beginning to the end of a grid, at least
 POINTS = 20_000  # on all grids
-SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 NOTHING = 1e-12  # relative to m(t): a decay that is indistinguishable from rounding
 CLOSE, TOLERANCE = 1e-3, 1e-15  # fraction of that rise by which values may err (charged); least tolerance
 
@@ -105,8 +105,7 @@ class SmoothTail:
 
     def log_bound(self, s: Array) -> Array:
         """Return the log of a bound on m, relative to m(t), that holds from each height on."""
-        bound: Array = np.minimum(np.log1p(-self.lost(s)), 0.0)
-        return bound
+        return np.minimum(np.log1p(-self.lost(s)), 0.0)
 
     @property
     def floor(self) -> float:
@@ -148,10 +147,7 @@ class EnvelopeGrids:
         heights, worst = self._found
         # the gap that contains the edge precedes the first point beyond it; beyond all points, the tail takes over
         at = np.searchsorted(heights, edges, side="right") - 1
-        bound: Array = np.where(
-            (at < 0) | (at >= len(worst)), 0.0, worst[np.minimum(np.maximum(at, 0), len(worst) - 1)]
-        )
-        return bound
+        return np.where((at < 0) | (at >= len(worst)), 0.0, worst[np.minimum(np.maximum(at, 0), len(worst) - 1)])
 
     def _sample(self, wanted: float, end: float, smooth: SmoothTail) -> None:
         """Compute values on grids from 0 to where the tail takes over, if there are not too many."""

@@ -41,6 +41,7 @@ from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
+from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 
@@ -55,8 +56,6 @@ MAX_PANELS = 1 << 14  # beyond, a line is refused
 RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
 """Values of rho that are tried: a small panel allows a large one."""
 
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
-LARGEST = 700.0  # exponent that a double can hold
 THETA_UNITS = 8.0  # roundings of a loss l, relative to theta
 OWN_UNITS = 24.0  # roundings of u, relative to itself
 RATE_UNITS = 4.0  # roundings of q
@@ -104,8 +103,7 @@ class LaplaceLaw:
             2 * self.theta * np.geomspace(finest, 1.0, math.ceil(points * (1 - math.log10(finest)) / 4), endpoint=False)
         )
         even = np.linspace(-self.theta, self.theta, math.ceil(max(points, FINE * self.theta)))
-        found: Array = np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
-        return found
+        return np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
 
     def panels(self, t: float, reach: float, narrower: float) -> Array | None:
         """Return edges of panels for heights up to the reach; ``None`` if there would be too many."""

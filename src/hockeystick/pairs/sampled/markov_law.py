@@ -62,7 +62,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.sampled.allocation_columns import short
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import Ray, Rows
 
@@ -74,7 +75,6 @@ DEPTH = 36.0  # log of the allowed remainders of the trapezoid rule and of the r
 LIFTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # theta^2 1Q1 / 2, tried
 PRICE, PRICE_OF_RING = 0.15, 0.03  # least gain in log(step) per unit of lift; with a ring, steps matter more
 STRIP = 0.8  # a, relative to the widest strip
-DIGITS = 14  # binary digits of a step
 PRECISION = 60  # decimals of the variances
 KEPT = 32  # cached rays
 CHUNK = 1 << 20  # complex numbers at once
@@ -302,7 +302,7 @@ class MarkovLaw:
             step = 2 * math.pi * a / (DEPTH + log_cost + each + math.log(2 * count))
             found.append((math.log(step) - price * log_lift, step, a, theta, beta, log_lift, log_cost, each))
         _, step, a, theta, beta, log_lift, log_cost, each = max(found)
-        step = shortened(step, DIGITS)
+        step = short(step)
         low, high = self.reach(alpha)
         places = step * np.arange(-math.ceil(low / step), math.ceil(high / step) + 1, dtype=np.float64)
         missed = 2 * math.exp(each) / math.expm1(2 * math.pi * a / step)
@@ -312,7 +312,7 @@ class MarkovLaw:
 
     def matched(self, angle: float, step: float) -> float:
         """Return the step cut to its first binary digits, so that its multiples are exact."""
-        return shortened(step, DIGITS)
+        return short(step)
 
     def of_node(self, n: Array) -> Array:
         """Return a constant cost: there is no choice of n."""

@@ -73,17 +73,16 @@ import numpy.typing as npt
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_share import Shares
+from hockeystick.pairs.sampled.poisson import HALF, LARGE
+from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
-LARGEST = 500.0  # exponent up to which g - 1 is summed as it stands
 CENTRE = math.log(4.0)  # log of the factor by which a sum over nodes of a Gaussian may exceed its integral
 ROUNDS = 60  # steps towards a range, of which a few are ever taken
 LEAST_DIP = 20.0  # log of a factor above which a search pays off
 DIP_AT: Array = np.linspace(-35.0, 5.0, 161)  # outcomes at which it is evaluated
 LOG_BELOW: Array = np.log([0.5 * math.erfc(-x / math.sqrt(2)) for x in DIP_AT.tolist()])  # log Phi there
-LIGHT = -0.5  # of g - 1: below it, the logarithm of the sum itself is taken
 
 
 class Kind(Enum):
@@ -119,11 +118,11 @@ class _Ratio:
         self._law = law
         shifts, weights = np.array(law.shifts)[:, None], np.array(law.weights)
         self._towards: Array = shifts * (x - 0.5 * shifts)
-        lifted = np.expm1(np.minimum(self._towards, LARGEST))
+        lifted = np.expm1(np.minimum(self._towards, LARGE))
         excess = weights @ lifted  # g - 1
-        self._whole: npt.NDArray[np.bool_] = (excess < LIGHT) | (self._towards.max(axis=0) > LARGEST)
-        self.log: Array = np.log1p(np.maximum(excess, LIGHT))
-        self._spread: Array = (weights @ np.abs(lifted)) / (1 + np.maximum(excess, LIGHT))
+        self._whole: npt.NDArray[np.bool_] = (excess < -HALF) | (self._towards.max(axis=0) > LARGE)
+        self.log: Array = np.log1p(np.maximum(excess, -HALF))
+        self._spread: Array = (weights @ np.abs(lifted)) / (1 + np.maximum(excess, -HALF))
         self._log_weights = np.log(weights)[:, None]
         if self._whole.any():
             self._take_whole()
@@ -269,8 +268,7 @@ class MixtureLaw:
         """Log of M / m(t), where M bounds ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
         a = np.asarray(a)
         turns = 2.0 if self.kind is Kind.REPLACE else 1.0
-        out: Array = 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
-        return out
+        return 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
 
     def log_dip(self, a: Array | float, t: float) -> Array:
         """Return the log of a bound on ``int |g(.. + ia)|^(-t)`` relative to ``int g^(-t) = m(t)``; 0 for remove."""
@@ -389,8 +387,7 @@ class MixtureLaw:
         tails = math.exp(log_tail(low)) + math.exp(log_tail(-high))
         below = self._shifted(-low) if self.kind is Kind.REPLACE else math.exp(log_tail(low))
         shifted = below + self._shifted(high)
-        out: Array = (1 + 2 * weight) * tails + weight * (shifted + self.missing)
-        return out
+        return (1 + 2 * weight) * tails + weight * (shifted + self.missing)
 
     def _shifted(self, high: float) -> float:
         """Upper bound on ``sum_k p_k int phi E_k`` beyond an end, or on sums over nodes there."""
@@ -408,8 +405,7 @@ def _far(depth: Array | float) -> Array:
 
 def log_density(x: Array) -> Array:
     """The logarithm of the standard normal density."""
-    out: Array = -0.5 * np.square(x) - HALF_LOG_TWO_PI
-    return out
+    return -0.5 * np.square(x) - HALF_LOG_TWO_PI
 
 
 def log_tail(x: float) -> float:

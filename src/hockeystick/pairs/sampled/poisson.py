@@ -17,11 +17,11 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
+from hockeystick.numerics.logarithm import LARGEST
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
-LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
 SAMPLED_SECONDS = 0.003  # time of the moments of one kind of sampled round, in one direction
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is computed directly
 
@@ -37,8 +37,7 @@ class BasePart(SmoothPart, Protocol):
 def mixed_loss(loss: Array, rate: float) -> Array:
     """Return ``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
     if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
-        plain: Array = np.log1p(rate * np.expm1(loss))
-        return plain
+        return np.log1p(rate * np.expm1(loss))
     with np.errstate(over="ignore", divide="ignore"):
         excess = rate * np.expm1(np.minimum(loss, LARGE))
         mixed: Array = np.log1p(np.maximum(excess, -HALF))
@@ -52,20 +51,18 @@ def unmixed_loss(psi: Array, rate: float) -> Array:
     """Return the base loss at which :func:`mixed_loss` takes the value psi; ``-inf`` at and below ``log(1 - q)``."""
     floor = math.log1p(-rate)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        ratio = np.expm1(np.minimum(psi, 500.0)) / rate
+        ratio = np.expm1(np.minimum(psi, LARGE)) / rate
         near: Array = np.log1p(np.maximum(ratio, -HALF))
-        if not ((psi > 500.0) | (ratio < -HALF)).any():
+        if not ((psi > LARGE) | (ratio < -HALF)).any():
             return near
         low = np.log(np.expm1(np.maximum(psi - floor, 0.0))) + (floor - math.log(rate))
         high = psi - math.log(rate) + np.log1p(-np.exp(floor - np.maximum(psi, floor)))
-    base: Array = np.where(psi > 500.0, high, np.where(ratio < -HALF, low, near))
-    return base
+    return np.where(psi > LARGE, high, np.where(ratio < -HALF, low, near))
 
 
 def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
     """``d psi / d l = q e^(l - psi)``, at most 1."""
-    slope: Array = np.exp(np.minimum(math.log(rate) + loss - psi, 0.0))
-    return slope
+    return np.exp(np.minimum(math.log(rate) + loss - psi, 0.0))
 
 
 def mixed_units(rate: float) -> float:
@@ -90,9 +87,8 @@ def chord(rate: float) -> float:
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
     """Error of psi from a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; large for q near 1."""
-    excess = rate * np.abs(np.expm1(np.minimum(loss, 500.0)))
-    error: Array = np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
-    return error
+    excess = rate * np.abs(np.expm1(np.minimum(loss, LARGE)))
+    return np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +107,7 @@ class PoissonSmooth:
 
     def loss(self, x: Array) -> Array:
         """The loss of the sampled round, ``psi(l)`` for remove and ``-psi(l)`` for add."""
-        loss: Array = self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
-        return loss
+        return self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
 
     def log_contrast(self, x: Array) -> Array:
         """The contrast of the base times the rate, as sampling multiplies ``p - q`` by the rate."""
@@ -129,8 +124,7 @@ class PoissonSmooth:
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss, through the inverse of psi."""
-        x: Array = self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
-        return x
+        return self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
 
     def loss_error(self, x: Array) -> Array:
         """The base error times the slope of psi, and a few roundings of psi."""
@@ -155,20 +149,6 @@ class PoissonSmooth:
         return (low, high) if self.sign > 0 else (-high, -low)
 
 
-def limit_variance(base: DominatingPair, rate: float) -> float | None:
-    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 [BDLS20].
-
-    Infinite if it is beyond the range of a double.
-    """
-    if np.isinf(base.atoms.loss).any():
-        return None
-    moment = base.log_moment(1.0)
-    if moment <= LARGE:
-        return rate**2 * math.expm1(moment)
-    log = moment + 2 * math.log(rate)  # the 1 that is subtracted is far below a rounding
-    return math.exp(log) if log < LARGEST_EXPONENT else math.inf
-
-
 def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
     """Return the atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
 
@@ -186,6 +166,7 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
     return Atoms(mixed_loss(atoms.loss, rate), log_mixture, atoms.log_q, mixed_units(rate), slip, atoms.log_slip)
 
 
+@dataclass(frozen=True, slots=True)
 class _PoissonPair(DominatingPair):
     """Base class of the pairs of both directions, which delegate to the base pair."""
 
@@ -203,6 +184,12 @@ class _PoissonPair(DominatingPair):
         return next_up(self.rate * self.base.variation, 2)
 
     @property
+    def smooth(self) -> SmoothPart | None:
+        """The base densities, mixed by psi, in an order in which the loss increases; ``None`` if the base has none."""
+        smooth = cast(BasePart | None, self.base.smooth)
+        return None if smooth is None else PoissonSmooth(smooth, self.rate, -1 if self.add else +1)
+
+    @property
     def transform(self) -> Transform | None:
         """The characteristic function, if known, from the base or from its atoms."""
         if self.base.smooth is None:
@@ -216,8 +203,17 @@ class _PoissonPair(DominatingPair):
 
     @property
     def limit_variance(self) -> float | None:
-        """Contribution of one round to mu^2, the same in both directions."""
-        return limit_variance(self.base, self.rate)
+        """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base, in both directions: Bu, Dong, Long, Su 2020 [BDLS20].
+
+        Infinite if it is beyond the range of a double.
+        """
+        if np.isinf(self.base.atoms.loss).any():
+            return None
+        moment = self.base.log_moment(1.0)
+        if moment <= LARGE:
+            return self.rate**2 * math.expm1(moment)
+        log = moment + 2 * math.log(self.rate)  # the 1 that is subtracted is far below a rounding
+        return math.exp(log) if log < LARGEST else math.inf
 
     def _slope(self, loss: float) -> float:
         """Return the slope of psi at a loss of the base, 1 at an infinite one."""
@@ -235,9 +231,6 @@ class _PoissonPair(DominatingPair):
 class PoissonRemovePair(_PoissonPair):
     """((1 - q) O + q W, O), for the base pair (W, O) and 0 < q < 1."""
 
-    base: DominatingPair
-    rate: float
-
     add: ClassVar[bool] = False
 
     @property
@@ -249,15 +242,9 @@ class PoissonRemovePair(_PoissonPair):
         return _mixed_atoms(atoms, self.rate)
 
     @property
-    def smooth(self) -> SmoothPart | None:
-        """The base densities, mixed by psi; ``None`` if the base has none."""
-        return None if self.base.smooth is None else PoissonSmooth(cast(BasePart, self.base.smooth), self.rate, +1)
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """The base range mapped by psi; where Q alone has mass the loss is ``log(1 - q)``."""
-        low, high = _psi_range(self.base, self.rate)
-        return low, high
+        return _psi_range(self.base, self.rate)
 
     @property
     def supremum_error(self) -> float:
@@ -285,9 +272,6 @@ class PoissonRemovePair(_PoissonPair):
 class PoissonAddPair(_PoissonPair):
     """(O, (1 - q) O + q W), for the base pair (W, O) and 0 < q < 1."""
 
-    base: DominatingPair
-    rate: float
-
     add: ClassVar[bool] = True
 
     @property
@@ -298,11 +282,6 @@ class PoissonAddPair(_PoissonPair):
             return atoms
         mixed = _mixed_atoms(atoms, self.rate).kept(np.arange(len(atoms.loss))[::-1])
         return replace(mixed, loss=-mixed.loss, log_p=mixed.log_q, log_q=mixed.log_p)
-
-    @property
-    def smooth(self) -> SmoothPart | None:
-        """The base densities, x reversed so that the loss increases."""
-        return None if self.base.smooth is None else PoissonSmooth(cast(BasePart, self.base.smooth), self.rate, -1)
 
     @property
     def loss_range(self) -> tuple[float, float]:

@@ -27,8 +27,7 @@ from hockeystick.pairs.sampled.poisson import SAMPLED_SECONDS, mixed_loss, mixed
 
 def _log_sinh(x: Array) -> Array:
     """``log(sinh x)`` for x > 0 without overflow."""
-    out: Array = x + np.log(-0.5 * np.expm1(-2 * x))
-    return out
+    return x + np.log(-0.5 * np.expm1(-2 * x))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,7 @@ class SubstitutionSmooth:
             log_arg = math.log1p(-self.rate) - math.log(self.rate) + 0.5 * self.mu**2 + _log_sinh(half)
         small = np.arcsinh(np.exp(np.minimum(log_arg, 20.0)))
         large = log_arg + math.log(2.0)  # asinh(y) = log(2y) + O(y^-2), exact in double precision from e^20 on
-        x: Array = np.sign(loss) * (half + np.where(log_arg > 20.0, large, small)) / self.mu
-        return x
+        return np.sign(loss) * (half + np.where(log_arg > 20.0, large, small)) / self.mu
 
     def _terms_error(self, x: Array) -> Array:
         towards = self._towards(x)

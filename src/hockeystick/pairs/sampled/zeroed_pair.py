@@ -46,17 +46,11 @@ from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
-from hockeystick.pairs.sampled.poisson import SAMPLED_SECONDS, unmixed_loss
-
-LARGE = 500.0
-"""Exponent up to which the likelihood ratio less 1 is computed directly."""
+from hockeystick.pairs.sampled.fixed_size_pair import REST_UP, WithoutReplacementPair
+from hockeystick.pairs.sampled.poisson import LARGE, SAMPLED_SECONDS, unmixed_loss
 
 STEEP = 1.0
 """Loss from which on the inverse is computed relative to the loss."""
-
-REST_UP = 8 * UNIT_ROUNDOFF
-"""Amount by which the mass at loss 0 is raised, as a difference of masses of at most 1."""
 
 CARE = 8.0
 """Relative error, in units, of a parameter, an outcome or their product."""
@@ -87,8 +81,7 @@ class Half:
         """Return the log-density of the mixture with ``shift``; its shifted term has log-ratio c (z + d / 2)."""
         x = self.start + z
         ratio = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + shift * (z + 0.5 * other))
-        out: Array = -0.5 * np.square(x) - HALF_LOG_TWO_PI + (ratio if shift else 0.0)
-        return out
+        return -0.5 * np.square(x) - HALF_LOG_TWO_PI + (ratio if shift else 0.0)
 
     def log_p(self, z: Array) -> Array:
         """The log-density of the law with the farther shift."""
@@ -100,8 +93,7 @@ class Half:
 
     def _odds(self, z: Array) -> Array:
         """The log-odds of the shifted term in the second law."""
-        out: Array = self.near * (z + 0.5 * self.far) + (math.log(self.rate) - math.log1p(-self.rate))
-        return out
+        return self.near * (z + 0.5 * self.far) + (math.log(self.rate) - math.log1p(-self.rate))
 
     def loss(self, z: Array) -> Array:
         """``log(1 + s (e^((c - d) z) - 1))``, 0 at 0."""
@@ -109,14 +101,12 @@ class Half:
         log_share, log_rest = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
         with np.errstate(over="ignore"):
             plain = np.log1p(np.exp(log_share) * np.expm1(np.minimum(gap, LARGE)))
-        out: Array = np.where(gap > LARGE, np.logaddexp(log_rest, log_share + gap), plain)
-        return out
+        return np.where(gap > LARGE, np.logaddexp(log_rest, log_share + gap), plain)
 
     def outcome(self, loss: Array) -> Array:
         """Return the z at which the loss takes a given value of at least 0."""
         if not self.near:
-            base: Array = unmixed_loss(loss, self.rate) / self.far
-            return base
+            return unmixed_loss(loss, self.rate) / self.far
         log_k = math.log(self.rate) - math.log1p(-self.rate) + self.near * self.near
         with np.errstate(over="ignore"):
             steep = np.maximum(loss, STEEP)
@@ -125,15 +115,13 @@ class Half:
             small = np.minimum(loss, STEEP)
             w = np.expm1(2.0 * small) + 4.0 * np.expm1(small) * math.exp(-log_k)
             close = np.log1p(0.5 * (np.expm1(small) + w / (1.0 + np.sqrt(1.0 + w))))
-        out: Array = np.where(loss > STEEP, beyond, close) / self.near
-        return out
+        return np.where(loss > STEEP, beyond, close) / self.near
 
     def log_contrast(self, z: Array) -> Array:
         """``p - q`` is q times the difference of the shifted terms, which their sum bounds."""
         x = self.start + z
         both = np.logaddexp(-0.5 * np.square(x - self.far), -0.5 * np.square(x - self.near))
-        out: Array = math.log(self.rate) + both - HALF_LOG_TWO_PI
-        return out
+        return math.log(self.rate) + both - HALF_LOG_TWO_PI
 
     def above(self, z: Array) -> tuple[Array, Array]:
         """Return the masses of both laws beyond z, the first rounded up, the second down."""
@@ -161,8 +149,7 @@ class Half:
         loss, gap, odds = self.loss(z), (self.far - self.near) * z, np.abs(self._odds(z))
         slope = np.exp(np.minimum(-np.logaddexp(0.0, -self._odds(z)) + gap - loss, 0.0))
         share = np.minimum(loss, 1.0) * (CARE * odds + 4 * CARE)
-        error: Array = 2 * CARE * slope * gap + 2 * share + 32 * loss
-        return error
+        return 2 * CARE * slope * gap + 2 * share + 32 * loss
 
     def log_p_error(self, z: Array) -> Array:
         """Roundings of the square, and of the exponent of the likelihood ratio."""
@@ -189,24 +176,20 @@ class HalvesSmooth:
     kink: ClassVar[float] = 0.0
     """The outcome of loss 0 at which the two halves meet."""
 
-    def _by_side(self, x: Array, right: Array, left: Array) -> Array:
-        out: Array = np.where(x >= 0, right, left)
-        return out
-
     def log_p(self, x: Array) -> Array:
         """Log-density of the first law of the right half; to the left, of the second law of the left half."""
         z = np.abs(x)
-        return self._by_side(x, self.right.log_p(z), self.left.log_q(z))
+        return np.where(x >= 0, self.right.log_p(z), self.left.log_q(z))
 
     def loss(self, x: Array) -> Array:
         """The loss of the half on whose side x lies, with the sign of x."""
         z = np.abs(x)
-        return self._by_side(x, self.right.loss(z), -self.left.loss(z))
+        return np.where(x >= 0, self.right.loss(z), -self.left.loss(z))
 
     def log_contrast(self, x: Array) -> Array:
         """The contrast of the half on whose side x lies."""
         z = np.abs(x)
-        return self._by_side(x, self.right.log_contrast(z), self.left.log_contrast(z))
+        return np.where(x >= 0, self.right.log_contrast(z), self.left.log_contrast(z))
 
     def masses(self, x: Array) -> Masses:
         """Sums of positive masses, rounded towards a worse pair in the tails."""
@@ -215,26 +198,26 @@ class HalvesSmooth:
         (near_p, near_q), (far_p, far_q) = self.right.between(z), self.left.between(z)
         (all_right_p, all_right_q), (all_left_p, all_left_q) = self.right.above(origin), self.left.above(origin)
         return Masses(
-            self._by_side(x, all_left_q + near_p, left_q),
-            self._by_side(x, right_p, all_right_p + far_q),
-            self._by_side(x, all_left_p + near_q, left_p),
-            self._by_side(x, right_q, all_right_q + far_p),
+            np.where(x >= 0, all_left_q + near_p, left_q),
+            np.where(x >= 0, right_p, all_right_p + far_q),
+            np.where(x >= 0, all_left_p + near_q, left_p),
+            np.where(x >= 0, right_q, all_right_q + far_p),
         )
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss."""
         size = np.abs(loss)
-        return self._by_side(loss, self.right.outcome(size), -self.left.outcome(size))
+        return np.where(loss >= 0, self.right.outcome(size), -self.left.outcome(size))
 
     def loss_error(self, x: Array) -> Array:
         """The error of the half on whose side x lies."""
         z = np.abs(x)
-        return self._by_side(x, self.right.loss_error(z), self.left.loss_error(z))
+        return np.where(x >= 0, self.right.loss_error(z), self.left.loss_error(z))
 
     def log_p_error(self, x: Array) -> Array:
         """The error of the half on whose side x lies."""
         z = np.abs(x)
-        return self._by_side(x, self.right.log_p_error(z), self.left.log_p_error(z))
+        return np.where(x >= 0, self.right.log_p_error(z), self.left.log_p_error(z))
 
     def growth(self, x: Array) -> Array:
         """Growth of normal densities, around the farthest centre."""
