@@ -20,7 +20,7 @@ from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_share import Shares
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
-from hockeystick.pairs.sampled.mixture_law import Kind, log_density
+from hockeystick.pairs.sampled.mixture_law import Kind, Nodes, log_density
 from transform_truths import off_by
 
 Number = Any
@@ -78,9 +78,9 @@ NODES = [
 def test_roundings_at_a_node_are_within_what_is_stated(of: MixtureTransform, t: float, low: float) -> None:
     step = 0.1234567
     x = low + step * np.arange(60, dtype=np.float64)
-    nodes = of.nodes(x, t)
+    nodes = Nodes(of, x, t)
     care, slip, units = nodes.care(), nodes.slip(), nodes.share_units()
-    slope, (shares, _) = of.kind.slopes[0], nodes.shares
+    slope, (shares,) = of.kind.slopes[0], nodes.shares
     log_weight = log_density(x) + nodes.exponent
     for j in range(60):
         at = mpf(low) + j * mpf(step)
@@ -106,9 +106,9 @@ def test_roundings_where_the_loss_is_small_beside_its_terms(of: MixtureTransform
     at = np.array([low, high])
     for _ in range(60):  # towards the outcome of loss 0
         middle = float(at.mean())
-        at[int((float(of.nodes(np.array([middle]), 1.0).u[0]) > 0) == (high > low))] = middle
+        at[int((float(Nodes(of, np.array([middle]), 1.0).u[0]) > 0) == (high > low))] = middle
     x = float(at.mean()) + 2.0**-36 * np.arange(-40.0, 40.0, dtype=np.float64)
-    nodes = of.nodes(x, 1.0)
+    nodes = Nodes(of, x, 1.0)
     slip = nodes.slip()
     for j in range(80):
         assert abs(mpf(float(nodes.u[j])) - mp.log(ratio(of, mpf(float(x[j]))))) <= slip[j]

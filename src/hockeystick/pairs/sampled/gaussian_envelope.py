@@ -57,7 +57,7 @@ import numpy.typing as npt
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_share import Shares
-from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
+from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
@@ -129,19 +129,18 @@ class MixtureEnvelope:
 
     def _build(self, x: Array) -> None:
         law = self._law
-        nodes = law.nodes(x, self._t)
+        nodes = Nodes(law, x, self._t)
         log_tilted = log_density(x) + math.log(self._dx) + nodes.exponent
         top = float(log_tilted.max())
         weight = np.exp(log_tilted - top)
         total = float(weight.sum())
         self._log_total = top + math.log(total)
-        rising, falling = nodes.shares
-        reached = self._log_reached(log_tilted - self._log_total, rising, falling)
+        sides = list(zip(nodes.shares, law.kind.coefficients(self._t), strict=False))  # add and remove: g(x) alone
+        reached = self._log_reached(log_tilted - self._log_total, sides)
         share = log_tilted - self._log_total
         keep = (weight > 1e-40 * total) | ((reached > LIGHT) & (share > LEAST_SHARE))
         self._weight = weight[keep] / total
-        self._rising = rising.chosen(keep)
-        self._falling = None if falling is None else falling.chosen(keep)
+        self._sides = [(shares.chosen(keep), power) for shares, power in sides]
         tallest = self._tallest
         self._left_out = 2 * float(np.exp(np.minimum(reached[~keep], 300.0)).sum())
         outside = law.log_beyond(self._t, self._low, float(x[-1]), tallest)  # also where g is taken off the real line
@@ -151,15 +150,15 @@ class MixtureEnvelope:
         self.usable = self._slip < 1  # otherwise only the size of m(t) is known, and nothing relative to it
         self._scale = nodes.share_units()[keep]
 
-    def _log_reached(self, log_weight: Array, rising: Shares, falling: Shares | None) -> Array:
+    def _log_reached(self, log_weight: Array, sides: list[tuple[Shares, float]]) -> Array:
         """Return the log of a bound on ``phi e^A e^psi`` at nodes, for every shift; it is charged for skipped nodes.
 
         At each node ``e^psi <= 3/2 e^(Y^2/2)`` times the gain of ``|g|^-t`` at the largest angle: a bound on the
         integral, such as :meth:`MixtureLaw.log_dip`, would not suffice.
         """
         reached: Array = log_weight + 0.5 * self._tallest**2
-        for shares, power in zip((rising, falling), self._law.kind.coefficients(self._t), strict=True):
-            if shares is not None and power < 0:
+        for shares, power in sides:
+            if power < 0:
                 reached = reached + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
         return reached
 
@@ -167,11 +166,11 @@ class MixtureEnvelope:
         """Return ``R^p`` and its derivative, one row per edge; ``growth`` is the power to which the odds are raised."""
         mu = self._law.mu
         odds = np.maximum(1.0, ODDS * mu * edges)[:, None] ** growth
-        rising = self._rising.lifted(odds)
-        if self._falling is None:
+        rising, *others = (shares.lifted(odds) for shares, _ in self._sides)
+        if not others:
             shape = np.sqrt(rising)
             return shape, POWER * mu * shape * (1 - rising)
-        falling = self._falling.lifted(odds)
+        (falling,) = others
         slope = np.maximum(rising + falling, 1e-300)
         shape = np.sqrt(slope)
         # the difference of two slope bounds does not bound the difference of slopes; for one term both are exact
@@ -211,10 +210,9 @@ class MixtureEnvelope:
 
     def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return the bound from ``y = Y R^p``, and flags: the best Y is not allowed; the shift is wasteful."""
-        ca, cb = self._law.kind.coefficients(self._t)
-        mu, linear, bends = self._law.mu, self._rising.slope, self._rising.bends(ca)
-        if self._falling is not None:
-            linear, bends = linear + self._falling.slope, bends + self._falling.bends(cb)
+        mu = self._law.mu
+        linear = sum(shares.slope for shares, _ in self._sides)
+        bends = sum(shares.bends(power) for shares, power in self._sides)
         shape, change = self._shapes(edges, growth)
         # psi = Y^2 Q / 2 - s Y J to leading order
         linear = shape @ (self._weight * linear) * mu
@@ -233,18 +231,14 @@ class MixtureEnvelope:
 
         The second value is True where a large part of the gain is lost because psi is positive.
         """
-        law = self._law
-        ca, cb = law.kind.coefficients(self._t)
-        log_size, angle, bend = self._rising.turned(y)
-        fall = edges[:, None] * angle
-        square = np.square(y)
-        rest = 0.5 * square + np.log1p(0.5 * np.square(change)) + ca * log_size
-        size = 0.5 * square + abs(ca) * bend + fall
-        if self._falling is not None:
-            log_size, angle, bend = self._falling.turned(y)
-            rest = rest + cb * log_size
-            size = size + abs(cb) * bend + edges[:, None] * angle
-            fall = fall + edges[:, None] * angle
+        half = 0.5 * np.square(y)
+        rest, size, fall = half + np.log1p(0.5 * np.square(change)), half, np.zeros_like(half)
+        for shares, power in self._sides:
+            log_size, angle, bend = shares.turned(y)
+            turned = edges[:, None] * angle
+            rest = rest + power * log_size
+            size = size + abs(power) * bend + turned
+            fall = fall + turned
         psi = np.minimum(rest - fall, 300.0)
         moved = np.expm1(psi)
         doubt = UNIT_ROUNDOFF * self._scale * size  # of psi

@@ -29,7 +29,7 @@ from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_strip import AddedStrip
-from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, log_density
+from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.sampled.summed_line import LARGE, LARGEST, MAX_NODES, SummedLine
 
 Array = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class MixtureLine(SummedLine):
         """Compute the nodes and everything that does not depend on s."""
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
-        nodes = self._law.nodes(x, self.t)
+        nodes = Nodes(self._law, x, self.t)
         log_weight = log_density(x) + math.log(self.dx)
         log_tilted = log_weight + nodes.exponent
         top = float(log_tilted.max())
@@ -94,22 +94,19 @@ class MixtureLine(SummedLine):
             self._constant_error, self._slope_error = doubt, float(slip @ self._weight)
             return
         loss_error = float((care * np.abs(loss) + slip) @ self._weight)
-        weight, u, v = np.exp(log_weight), nodes.u, nodes.v
-        ca, cb = self._law.kind.coefficients(self.t)
-        slope_u, slope_v = self._law.kind.slopes
+        weight = np.exp(log_weight)
         # e^A - 1 - first order, including phi, as phi underflows at a jump where e^u overflows
         beyond, largest = weighted_beyond_first(log_weight, nodes.exponent)
-        bent, sizes = weighted_beyond_first(log_weight, u)
-        linear, bends, both = ca * bent, slope_u * bent, weight * np.abs(u) + sizes
-        largest = largest + abs(ca) * sizes
-        if v is not None:
-            bent, sizes = weighted_beyond_first(log_weight, v)
-            linear, bends, both = linear + cb * bent, bends + slope_v * bent, both + weight * np.abs(v) + sizes
-            largest = largest + abs(cb) * sizes
-        value = beyond - linear
+        linear, bends, both = np.zeros((3, len(x)))
+        for log, (power,), (slope,) in zip(nodes.logs, nodes.powers, nodes.slopes, strict=True):
+            bent, sizes = weighted_beyond_first(log_weight, log)
+            linear += power * bent
+            bends += slope * bent
+            both += weight * np.abs(log) + sizes
+            largest = largest + abs(power) * sizes
         # an error of u is multiplied by e^u - 1 in e^u - 1 - u; likewise for the exponent
-        moved = (abs(ca) + abs(cb)) * (2 * weight * np.minimum(np.abs(nodes.exponent), 1.0) + both)
-        self.constant = blocked_sum(value)
+        moved = np.abs(nodes.powers).sum() * (2 * weight * np.minimum(np.abs(nodes.exponent), 1.0) + both)
+        self.constant = blocked_sum(beyond - linear)
         # int phi (L - D), less int phi L, which the sum over e^A (e^(isL) - 1) does not contain
         self._drift = -blocked_sum(bends + weight * loss)
         self._constant_error = float(care @ largest) + float(slip @ moved)

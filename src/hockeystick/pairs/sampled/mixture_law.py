@@ -174,50 +174,53 @@ class Nodes:
         t: tilt.
 
     Attributes:
-        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` if it is not needed.
-        exponent: A, the real part of the exponent of g.
+        logs: shape (1, n) or (2, n), ``log g(x)`` and, for replace-one, ``log g(-x)``.
+        powers, slopes: shape (1, 1) or (2, 1), their coefficients in the exponent and in the loss.
+        u: shape (n,), ``log g(x)``.
+        exponent: shape (n,), A, the real part of the exponent.
     """
 
     def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
-        self._kind = law.kind
-        self._rising = _Ratio(law, x)
-        self._falling = _Ratio(law, -x) if law.kind is Kind.REPLACE else None
-        self.u = self._rising.log
-        self.v = None if self._falling is None else self._falling.log
-        self._ca, self._cb = law.kind.coefficients(t)
-        self.exponent: Array = self._ca * self.u
-        if self.v is not None:
-            self.exponent = self.exponent + self._cb * self.v
+        self._ratios = [_Ratio(law, at) for at in ((x, -x) if law.kind is Kind.REPLACE else (x,))]
+        number = len(self._ratios)
+        self.logs: Array = np.array([ratio.log for ratio in self._ratios])
+        self.powers = np.array(law.kind.coefficients(t))[:number, None]
+        self.slopes = np.array(law.kind.slopes)[:number, None]
+        self.u: Array = self.logs[0]
+        self.exponent: Array = (self.powers * self.logs).sum(axis=0)
         size, first = np.abs(x), abs(float(x[0]))
         self._phi_care = size * (4 * size + first) + 64
 
     @property
     def loss(self) -> Array:
         """The loss L at the nodes, of shape (n,)."""
-        slope_u, slope_v = self._kind.slopes
-        return slope_u * self.u if self.v is None else slope_u * self.u + slope_v * self.v
+        loss: Array = (self.slopes * self.logs).sum(axis=0)
+        return loss
 
     @property
-    def shares(self) -> tuple[Shares, Shares | None]:
+    def shares(self) -> list[Shares]:
         """The shares of the shifted terms in g(x), and in g(-x) if it is needed."""
-        return self._rising.shares, None if self._falling is None else self._falling.shares
+        return [ratio.shares for ratio in self._ratios]
 
     def share_units(self) -> Array:
         """Bound on the relative rounding errors of the shares, in units."""
-        units = self._rising.share_units()
-        return units if self._falling is None else np.maximum(units, self._falling.share_units())
+        units: Array = np.max([ratio.share_units() for ratio in self._ratios], axis=0)
+        return units
 
     def care(self) -> Array:
         """Bound on the relative rounding error of ``phi e^A``."""
-        units = self._phi_care + abs(self._ca) * self._rising.units()
-        if self._falling is not None:
-            units = units + abs(self._cb) * self._falling.units()
+        units: Array = self._phi_care + (np.abs(self.powers) * self._units).sum(axis=0)
         return UNIT_ROUNDOFF * units
 
     def slip(self) -> Array:
         """Bound on the absolute rounding error of u, of v and of the loss."""
-        units = self._rising.units()
-        return UNIT_ROUNDOFF * (units if self._falling is None else units + self._falling.units())
+        units: Array = self._units.sum(axis=0)
+        return UNIT_ROUNDOFF * units
+
+    @cached_property
+    def _units(self) -> Array:
+        """Bounds on the absolute rounding errors of ``logs``, in units."""
+        return np.array([ratio.units() for ratio in self._ratios])
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +262,6 @@ class MixtureLaw:
     def rate(self) -> float:
         """The weight of all shifted terms; the rate for a sampled Gaussian."""
         return math.fsum(self.weights)
-
-    def nodes(self, x: Array, t: float) -> Nodes:
-        """Return values at nodes, with bounds on their rounding errors."""
-        return Nodes(self, x, t)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """Log of M / m(t), where M bounds ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
