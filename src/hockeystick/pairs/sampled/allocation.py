@@ -137,10 +137,8 @@ class AllocationPair(DominatingPair):
         """Refused: the law of the loss is known by its moments only."""
         raise NotApplicableError(_NO_LAW)
 
-    @property
-    def infinite_mass(self) -> float:
-        """Zero: normal laws are positive everywhere."""
-        return 0.0
+    infinite_mass: ClassVar[float] = 0.0
+    """Zero: normal laws are positive everywhere."""
 
     @property
     def loss_range(self) -> tuple[float, float]:

@@ -111,8 +111,10 @@ class CappedLaw:
 
     def range_for(self, t: float, s: float, a: float, depth: float) -> tuple[float, float]:
         """Return lattice points beyond which the integrands are about ``e^-depth`` or less."""
-        far = math.sqrt(2 * (depth + math.log(4 + t)))
-        high, law = max(self.centre, far, law_far(self.law, depth, t)), self.law
+        law, deep = self.law, depth + math.log(4 + t)
+        far = math.sqrt(2 * deep)
+        shifted = law.mu + math.sqrt(2 * max(deep + math.log(law.rate), 1.0))  # beyond, first-order terms are as small
+        high = max(self.centre, far, shifted)
         for _ in range(8):
             towards = np.array([law.mu * (high - 0.5 * law.mu)])
             grown = (1 + t) * self._log_sum(0.0, high) + s * float(self.turn(towards, a)[0]) + depth
@@ -149,11 +151,6 @@ class CappedLaw:
             out = tops + np.log(np.exp(logs - tops[:, None]).sum(axis=1))
         out = np.where(np.isnan(out), np.inf, out)
         return out + (0.5 * np.square(a[:, 0]) + SPARE * (1 + np.abs(out)))
-
-
-def law_far(law: MixtureLaw, depth: float, t: float) -> float:
-    """Return an outcome beyond which the first-order terms of ``m - 1`` are about ``e^-depth`` or less."""
-    return law.mu + math.sqrt(2 * max(depth + math.log(4 + t) + math.log(law.rate), 1.0))
 
 
 def _log_around(distance: float, steepness: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
 from hockeystick.pairs.sampled.capped_law import CappedLaw
@@ -15,10 +16,8 @@ from hockeystick.pairs.sampled.summed_line import kept_upper
 class CappedTransform(CappedLaw):
     """Transform of the law, with its line and envelope."""
 
-    @property
-    def highest_tilt(self) -> float:
-        """Infinite: a line exists at every tilt."""
-        return math.inf
+    highest_tilt: ClassVar[float] = math.inf
+    """Infinite: a line exists at every tilt."""
 
     def line(self, t: float, reach: float, tolerance: float) -> CappedLine:
         """Return the line through t, by the trapezoid rule."""

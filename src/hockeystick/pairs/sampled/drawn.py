@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -124,10 +125,8 @@ class RevealedPair(DominatingPair):
         """The finite losses, which have densities."""
         return RevealedSmooth(self.shifts, self.weights)
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The loss is normal given k, hence unbounded."""
-        return -math.inf, math.inf
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is normal given k, hence unbounded."""
 
     @property
     def rho(self) -> float:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,16 +77,15 @@ class SampledLaplaceLine(SummedLine):
         sizes = np.abs(at.loss)
         care = at.care + at.doubt + UNIT_ROUNDOFF * (8 * abs(highest) + 4 * np.abs(log_tilted))
         if self.large:
-            self.constant, still = total, float(care @ tilted) + UNIT_ROUNDOFF * BLOCK * total
+            self.constant, self._still = total, float(care @ tilted) + UNIT_ROUNDOFF * BLOCK * total
         else:
             weight = np.exp(at.log_weight)
             with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, not a number: it is refused
                 moved = weight * np.expm1(at.exponent)
             self.constant = blocked_sum(moved)
             own = at.care + UNIT_ROUNDOFF * (8 + 4 * np.abs(at.log_weight))
-            still = float(own @ np.abs(moved)) + float(at.doubt @ tilted)
-            still += UNIT_ROUNDOFF * BLOCK * float(np.abs(moved).sum())
-        self._still = still
+            self._still = float(own @ np.abs(moved)) + float(at.doubt @ tilted)
+            self._still += UNIT_ROUNDOFF * BLOCK * float(np.abs(moved).sum())
         self._turning = float((care * sizes) @ tilted), 2 * float(care @ tilted)
         self._slope = float(at.slip @ tilted)
         log_remainder = self._log_remainder(self.edges, moved=not self.large) - self.top
@@ -105,13 +105,11 @@ class SampledEnvelope:
         count: the power to which the bound will be raised.
     """
 
+    cost: ClassVar[float] = 1.0
+    """One evaluation per edge: the grids are built once."""
+
     def __init__(self, law: LaplaceLaw, t: float, count: int) -> None:
         self._law, self._t, self._count = law, t, count
-
-    @property
-    def cost(self) -> float:
-        """One evaluation per edge: the grids are built once."""
-        return 1.0
 
     @property
     def floor(self) -> float:
@@ -134,10 +132,8 @@ class SampledEnvelope:
 class SampledLaplaceTransform(LaplaceLaw):
     """Transform of the law, with its line and envelope."""
 
-    @property
-    def highest_tilt(self) -> float:
-        """Infinite: a line exists at every tilt."""
-        return math.inf
+    highest_tilt: ClassVar[float] = math.inf
+    """Infinite: a line exists at every tilt."""
 
     def line(self, t: float, reach: float, tolerance: float) -> SampledLaplaceLine:
         """Return the line through t, by Gauss-Legendre panels."""

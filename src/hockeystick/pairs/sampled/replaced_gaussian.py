@@ -110,20 +110,16 @@ class PoissonSubstitutionPair(DominatingPair):
 
     seconds: ClassVar[float] = SAMPLED_SECONDS
 
-    @property
-    def atoms(self) -> Atoms:
-        """The pair has no atoms."""
-        return Atoms.none()
+    atoms: ClassVar[Atoms] = Atoms.none()
+    """The pair has no atoms."""
 
     @property
     def smooth(self) -> SubstitutionSmooth:
         """The smooth part is the whole pair."""
         return SubstitutionSmooth(self.mu, self.rate)
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The loss is unbounded on both sides."""
-        return -math.inf, math.inf
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is unbounded on both sides."""
 
     @property
     def variation(self) -> float:

@@ -262,10 +262,8 @@ class ZeroedPair(DominatingPair):
         opposite, alone = Half(2 * self.mu, self.mu, self.rate), Half(self.mu, 0.0, self.rate)
         return HalvesSmooth(alone, opposite) if self.restored else HalvesSmooth(opposite, alone)
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The loss is unbounded on either side."""
-        return -math.inf, math.inf
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is unbounded on either side."""
 
     @property
     def _replaced(self) -> WithoutReplacementPair:
