@@ -517,7 +517,7 @@ def test_flags_say_how_batches_are_made() -> None:
     fixed = ("--sampling", "without-replacement", "--delta", "1e-5")
     found = json.loads(run("epsilon", *flags, *fixed, "--adjacency", "replace-one", "--json").stdout)
     known = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
-    assert found["epsilon"]["lower"] == pytest.approx(known.lower, rel=1e-7)
+    assert found["epsilon"]["lower"] == pytest.approx(known.lower, rel=1e-6)  # both to the default gap
     assert found["reason"].startswith("the interval is as narrow as current theory allows")
     said = refused("epsilon", *flags, "--sampling", "without-replacment", "--delta", "1e-5")
     assert "--sampling must be one of" in said

@@ -32,7 +32,7 @@ def test_runs_of_which_only_a_best_one_is_released_have_their_words() -> None:
     assert (
         50 < share <= 100 / (1 + math.exp(-0.3)) + 1
     )  # three times the epsilon of a run, and a percent for the strata
-    training = hs.Plan(hs.dp_sgd(0.9, 0.01, 10).rounds, best_of=hs.BestOf("geometric", 12))
+    training = hs.Plan(hs.dp_sgd(0.9, 0.01, 2000).rounds, best_of=hs.BestOf("geometric", 12))
     assert [label for label, _ in scale_lines(training, 4.86)] == ["elsewhere"]
 
 

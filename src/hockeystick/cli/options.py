@@ -74,7 +74,7 @@ NAMES = {
     "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
     "name": "hockeystick.papers:EXPERIMENTS",
     "parameter": "hockeystick.questions.parameters:PARAMETERS",
-    "sampling": "hockeystick.plan.sampling:SAMPLINGS",
+    "sampling": "hockeystick.plan.sampling.registry:SAMPLINGS",
     "unit": "hockeystick.cli.options:UNITS",
 }
 """Places of the names that a shell completes, by option or argument."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hockeystick.plan.mechanisms import GDP, ApproximateDP
+from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+from hockeystick.plan.mechanisms.gdp import GDP
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.questions.filters import GdpFilter, PrivacyFilter
