@@ -269,7 +269,8 @@ def _syntax_of(path: str | Path) -> str:
         raise InvalidInputError(f"the path of a plan file must be a string or a Path; received {shown(path)}") from None
     if ending not in _ENDINGS:
         what = "this is a directory; the" if _is_folder(path) else "the"
-        hint = "`hockeystick new` writes a first one"
+        report = ending in (".html", ".md")
+        hint = "`hockeystick verify` reads reports" if report else "`hockeystick new` writes a first one"
         raise InvalidInputError(f"{place(path)}: {what} name of a plan file must end in .toml or .json; {hint}")
     return _ENDINGS[ending]
 
@@ -302,7 +303,7 @@ def _parsed_toml(text: str) -> Any:
     except RecursionError:
         raise InvalidInputError("not a plan: tables or lists nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
-        raise InvalidInputError(f"not valid TOML: {one_line(str(error))}") from None
+        raise InvalidInputError(f"not valid TOML: {one_line(str(error))}; `hockeystick new` writes a plan") from None
 
 
 def _check_toml_size(text: str) -> None:

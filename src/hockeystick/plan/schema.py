@@ -330,6 +330,8 @@ def unknown(key: object, known: Iterable[str]) -> str:
     hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
     if key == "history":  # the state of an accountant of Opacus
         hint = "`accountant.plan.save('plan.toml')` in Python writes a plan of an accountant's steps"
+    if key == "answer":
+        hint = "this is an answer or a report, which `hockeystick verify` reads; its plan is under 'plan'"
     return f"unknown key {shown(key)}; {hint}"
 
 

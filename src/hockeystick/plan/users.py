@@ -68,6 +68,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.caveats import told
+from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.base import Zeroed
 from hockeystick.plan.selection import Selection
 from hockeystick.values import domains
@@ -198,10 +199,11 @@ def premise(plan: Plan) -> str:
         )
     several = replaced and records > 1  # a user with one record is replaced by another with one
     other = f"; the replacing user may have any number of records up to {records}" if several else ""
+    sampled = any(not isinstance(sampling, NoSampling) for sampling in plan.samplings)
+    drawn = "; batches are drawn afterwards, from records and not from users" if sampled else ""
     return (
-        f"each user has at most {records} records in the dataset; the dataset is cut to that limit before batches are "
-        "drawn, by a rule that looks only at the user's own records; each record is clipped separately, and records "
-        f"are sampled, not users{other}"
+        f"each user has at most {records} records in the dataset, which is cut to that limit beforehand, by a rule "
+        f"that looks only at the user's own records; each record is clipped separately{drawn}{other}"
     )
 
 

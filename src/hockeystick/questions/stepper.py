@@ -223,7 +223,9 @@ class Accountant:
         """
         if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
             raise InvalidInputError(
-                f"the state must have the keys {' and '.join(map(repr, STATE_KEYS))}; received {shown(state)}", "state"
+                f"the state must be a result of state_dict(), with the keys {' and '.join(map(repr, STATE_KEYS))}; "
+                f"received {shown(list(state) if isinstance(state, Mapping) else state)}",
+                "state",
             )
         adjacency = Adjacency.parse(state["adjacency"])
         if not isinstance(state["history"], list | tuple):
