@@ -74,7 +74,7 @@ OUTSIDE = (
     "Noise in the plan is relative: the noise that was added, divided by the most that one record can change the "
     "result (a sum, a gradient). Check both, and that no record can change it by more.",
     "Delta is far below one divided by the number of people.",
-    "The noise follows the stated law, and nobody can predict or reproduce it from a seed.",
+    "The noise follows the stated distribution, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
     "stop, unless the plan says so. Each such choice costs privacy.",
     "No person has more records than the protected unit covers. A person with more is protected less; "
@@ -298,7 +298,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         return
     yield blocks.Heading("The same guarantee at other deltas")
     rows = [(exact(row["delta"]), quoted(row), ends(row)) for row in record["epsilon"]]
-    yield blocks.Table("All rows hold at once", ("delta", "epsilon at most", "interval"), rows, words=0)
+    yield blocks.Table("All rows hold together", ("delta", "epsilon at most", "interval"), rows, words=0)
     endless: dict[str, list[str]] = {}
     for row in record["epsilon"][1:]:  # warnings about the first row are beside the headline
         if row["upper"] is None and row["reason"]:
@@ -347,7 +347,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
     yield blocks.Paragraph(
         f"On average, an attacker who errs on {chance} of {CROWD:,} {words.others} recognises at most {most} of "
-        f"{CROWD:,} {words.targets}. Without the results, it would recognise {chance} by chance."
+        f"{CROWD:,} {words.targets}. Without the results, the attacker would recognise {chance} by chance."
     )
 
 
