@@ -177,13 +177,13 @@ def _ends(truth: Fraction | Ball) -> tuple[float, float]:
 
 
 def _upper(x: Ball) -> float:
-    """A double that is at least every point of a ball, as is the decimal that it prints as."""
+    """A double that is at least every point of a ball; so is the decimal that Python prints for it."""
     end = above(x)
     return next_up(end) if math.isfinite(end) and not ball(decimal(end)) >= x else end
 
 
 def _lower(x: Ball) -> float:
-    """A double that is at most every point of a ball, as is the decimal that it prints as."""
+    """A double that is at most every point of a ball; so is the decimal that Python prints for it."""
     end = below(x)
     return next_down(end) if math.isfinite(end) and not ball(decimal(end)) <= x else end
 

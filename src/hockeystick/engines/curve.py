@@ -130,8 +130,9 @@ class _Chernoff:
 def _roughly(composition: Composition, epsilon: Array) -> Ends:
     """Return the Renyi bound at increasing epsilons: at a few of them by the best order, in between by the same orders.
 
-    A search for the best order needs dozens of moments. Any order is sound at any epsilon: its bound is a line in
-    epsilon, and log delta is nearly convex between the lines of neighbours. The middle one is searched first.
+    A search for the best order needs dozens of moments. Any order gives a valid bound at every epsilon, a
+    line in epsilon; between two searched epsilons the lower of their lines is close to the best bound. The epsilon in
+    the middle is searched first, since the work may run out before the others.
     """
     few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
     found: dict[int, RenyiBound] = {}

@@ -26,7 +26,7 @@ def moment_seconds(composition: RenyiComposition) -> float:
 
 
 def guessed_epsilon(composition: Composition, log_delta: float) -> RenyiBound:
-    """Return a guess of epsilon at a delta of the finite losses, and the order that gives it."""
+    """Return a guess of the epsilon at which finite losses have a given delta, and the Renyi order that gives it."""
     return epsilon_from(_moment(composition), log_delta)
 
 

@@ -5,9 +5,9 @@ and a sum is the product of a matrix of ``sqrt(n)`` columns and two vectors:
 
     S(eps) = (1 / P) sum_b e^(-i eps s_(bB)) sum_l T_(bB+l) e^(-i eps s_l) .
 
-Rounding: the phases as for one epsilon; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of
-the sum of the moduli in any order (Higham 2002 [Hig02], Section 3.6). The
-remainders (aliases, terms cut off) are functions of epsilon in closed form, valid at every real epsilon.
+Rounding: each phase is charged the roundings of its exponent; an inner product of m complex terms errs by at most
+``sqrt(2) (m + 2) u`` of the sum of the moduli in any order (Higham 2002 [Hig02], Section 3.6). The remainders (aliases,
+terms cut off) are functions of epsilon in closed form, valid at every real epsilon.
 """
 
 from __future__ import annotations

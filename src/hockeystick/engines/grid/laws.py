@@ -120,7 +120,7 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
-    """Round every outcome down past the lower end of its cell: the fallback where merging fails (empty stretches)."""
+    """Move the mass of every cell to the knot before its lower end: the fallback where no merging was found."""
     held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
     mass = np.zeros(len(cells.knots) + 2)
     gap = mesh.h * np.diff(np.concatenate([cells.knots[:1] - 1, cells.knots[:-1]]))

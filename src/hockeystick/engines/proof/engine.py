@@ -71,7 +71,7 @@ class ProofEngine:
         return Guide(self._rounds.composition, DEEPEST)
 
     def _aim(self, epsilon: float, log_delta: float) -> Aim:
-        """Return the aim at an epsilon: its tilt is the saddle point, or less near the largest loss."""
+        """Return the aim at an epsilon: its tilt is the saddle point, capped near the largest loss."""
         return Aim(self._guide, self._bounded(self._guide.saddle(epsilon), log_delta), None, epsilon, log_delta)
 
     def _bounded(self, tilt: float, log_delta: float) -> float:

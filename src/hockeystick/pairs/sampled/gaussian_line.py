@@ -1,7 +1,8 @@
-"""The characteristic function of a mixture of Gaussians against one on a vertical line, by the trapezoid rule in x.
+"""Characteristic functions of the pairs of ``mixture_law.py`` on a vertical line, by the trapezoid rule in x.
 
 **Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be removed analytically: with A the real part of
-the exponent, D the first-order loss (``e^u - 1``, ``-(e^u - 1)``, ``e^u - e^v``), L the loss,
+the exponent, D the first-order loss (``e^u - 1`` for remove, ``-(e^u - 1)`` for add, ``e^u - e^v`` for replace-one), L
+the loss,
 
     m - 1 = int phi [ e^A - 1 - (first order of A) + e^A (e^(isL) - 1) - i s D ]
 
@@ -14,7 +15,7 @@ which also keeps to the range of a double.
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
   larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
   at most ``m(t) e^(log_strip)``, or the bound of ``gaussian_strip.py``; the first-order terms add
-  ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
+  ``e^(a^2/2) (1 + 2 (|c_u| + |c_v| + 2 s))`` to M, c_u and c_v the real coefficients of u and v in the exponent.
 - range: :meth:`MixtureLaw.log_beyond`.
 """
 

@@ -6,10 +6,10 @@ With ``g(x) = A + B``, ``A = 1 - q``, ``B = q e^(mu x - mu^2/2)``, and for ``mu 
     phi(x) e^(eta^2/2) |g(x + i eta)|^(-t) e^(s arg g(x + i eta))
         <= phi(x) e^(h^2/2) |g(a + ih)|^(-t) e^(S arg g(b + ih)) ,
 
-since ``|g|^2 = A^2 + 2 A B cos(mu eta) + B^2`` rises with B, that is with x, and falls with eta, while ``arg g``, of a
-sum of positive weights of 1 and ``e^(i mu eta)``, rises with both: its derivative by the angle is
-``B (B + A cos(mu eta)) / |g|^2``. At x - i eta the modulus is less. So on panels ``x_0 < ... < x_n`` it integrates, at
-every height, to at most
+since ``|g|^2 = A^2 + 2 A B cos(mu eta) + B^2`` rises with B, that is with x, and falls with eta, while
+``arg g``, the argument of ``A + B e^(i mu eta)`` with positive A and B, rises with x and with eta: its derivative with
+respect to the angle ``mu eta`` is ``B (B + A cos(mu eta)) / |g|^2``. At x - i eta the modulus is less. So at every
+height, the integral of the modulus over panels ``x_0 < ... < x_n`` and both ends is at most
 
     M = e^(h^2/2) [ (1-q)^(-t) e^(S arg g(x_0 + ih)) Phi(x_0) + sum_i (x_(i+1) - x_i) phi_i |g(x_i + ih)|^(-t)
         e^(S arg g(x_(i+1) + ih)) + |g(x_n + ih)|^(-t) e^(S mu h) Phi(-x_n) ] ,

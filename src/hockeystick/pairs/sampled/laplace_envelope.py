@@ -109,7 +109,7 @@ class SmoothTail:
 
     @property
     def floor(self) -> float:
-        """Lower limit of the bounds on m at all heights: the smooth part cannot lose more than its mass."""
+        """Log of the least value of the bounds at any height: m decays by at most the mass of the smooth part."""
         return math.log1p(-min(max(float(self.above.max()), 0.0), 1 - SPARE))
 
     def left(self, s: Array) -> Array:

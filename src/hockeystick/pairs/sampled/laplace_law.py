@@ -67,7 +67,7 @@ class LaplaceLaw:
 
     Attributes:
         theta: the largest finite loss before sampling; the least one is -theta.
-        log_top: log of the density, in ``x = (l + theta) / 2``, of Q at ``l = -theta``.
+        log_top: log of Q's density at ``l = -theta``, as a density in ``x = (l + theta) / 2``: twice that in l.
         losses: losses, before sampling, of the atoms under Q; may include minus infinity.
         log_masses: log-masses of these atoms under Q.
         rate: q.

@@ -245,7 +245,7 @@ def within(spent: Whole, limits: Whole) -> bool:
 
 
 def checked(spent: Whole, limits: Whole) -> Whole:
-    """Return the numbers of the columns that the database checks: three spent amounts, and their limits."""
+    """Return the values that the database checks: three spent amounts and their limits, each at most ``LARGEST``."""
     return tuple(min(each, LARGEST) for each in (*columns(spent, SPENT), *columns(limits, LIMITS)))
 
 

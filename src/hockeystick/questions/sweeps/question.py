@@ -25,7 +25,7 @@ class Question:
     Attributes:
         delta: delta of every point, for epsilon and a target epsilon; ``None`` if it is an axis.
         epsilon: epsilon at which delta is wanted.
-        target: an epsilon, as target at the delta of the point, or a target of another kind.
+        target: target of a calibration; a number is an epsilon at the delta of the point.
         free: parameter calibrated to the target.
         gap: requested relative width of the intervals; the default of the engines if ``None``.
         tolerance: relative tolerance of the calibrated value.

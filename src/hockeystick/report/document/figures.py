@@ -49,7 +49,9 @@ def _delta(record: Mapping[str, Any]) -> Figure | None:
         lower,
         mark=mark,
     )
-    return Figure(chart, "All pairs of epsilon and delta on the upper curve hold together; the headline is one of them.")
+    return Figure(
+        chart, "All pairs of epsilon and delta on the upper curve hold together; the headline is one of them."
+    )
 
 
 def _trade_off(record: Mapping[str, Any]) -> Figure | None:
