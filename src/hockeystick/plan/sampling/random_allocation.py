@@ -293,7 +293,7 @@ class RandomAllocation(Sampling):
         return epoch(mu, *self._probabilities, direction is Direction.ADD)
 
     def _blocks(self, mu: float, add: bool) -> Iterator[tuple[DominatingPair, int]]:
-        """Yield, for each size of block, the pair of a block in which the record takes part once, and the number of blocks."""
+        """Yield, for each size of block, the pair of a block with one participation, and the number of such blocks."""
         short, longer = divmod(self.steps, self.participations_per_epoch)
         for steps, blocks in ((short, self.participations_per_epoch - longer), (short + 1, longer)):
             if blocks:
