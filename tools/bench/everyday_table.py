@@ -88,12 +88,11 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
     return [
         table(head, sizes),
         table(("plans", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both answer {len(theirs)} of {asked} plans. The values from {PEER} differ from the certified upper end by "
-        f"{signed(min(above))} to {signed(max(above))} in relative terms, with a median of "
-        f"{signed(statistics.median(above))}; {below} of them {'lies' if below == 1 else 'lie'} below the certified "
-        "lower end. "
-        f"Computing all {many} plans one by one would take {PEER} {hours:,.1f} hours; the single call takes "
-        f"{duration(largest['asking'] * largest['plans'])}.",
+        f"Both libraries answer {len(theirs)} of {asked} plans. The values from {PEER} differ from the certified upper "
+        f"end by a relative amount of {signed(min(above))} to {signed(max(above))} (median "
+        f"{signed(statistics.median(above))}). Of these values, {below} {'lies' if below == 1 else 'lie'} below the "
+        f"certified lower end. {PEER} would take {hours:,.1f} hours to compute all {many} plans one by one. The single "
+        f"call of {OURS} takes {duration(largest['asking'] * largest['plans'])}.",
     ]
 
 
@@ -137,11 +136,11 @@ def _calibrations(cells: Cells) -> list[str]:
         if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
     ]
     failed = [cell["theirs"]["error"] for cell in cells if cell["theirs"]["error"] is not None]
-    said = f" The messages of {PEER} for the others: {'; '.join(dict.fromkeys(failed))}." if failed else ""
+    said = f" For the other questions, {PEER} says: {'; '.join(dict.fromkeys(failed))}." if failed else ""
     return [
         table(("calibration", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both answer {len(theirs)} of {len(cells)} questions. The noise from {PEER} differs from the noise from "
-        f"hockeystick by {signed(min(differences))} to {signed(max(differences))} in relative terms.{said}",
+        f"Both libraries answer {len(theirs)} of {len(cells)} questions. The noise from {PEER} differs from the noise "
+        f"from {OURS} by a relative amount of {signed(min(differences))} to {signed(max(differences))}.{said}",
     ]
 
 

@@ -171,8 +171,8 @@ def _setting(results: Results) -> str:
     setting = results["setting"]
     versions = ", ".join(f"{name} {version}" for name, version in setting["versions"].items())
     return (
-        f"Measured with {versions}; Python {setting['python']}, one of {setting['cores']} shared cores, at most "
-        f"{setting['memory_mib'] / 1024:g} GiB per process."
+        f"These results were measured with {versions}. Each process ran Python {setting['python']} on one of "
+        f"{setting['cores']} shared cores, with at most {setting['memory_mib'] / 1024:g} GiB of memory."
     )
 
 
@@ -199,9 +199,10 @@ def _own_summary(results: Results) -> str:
     return (
         f"hockeystick answers {len(cells)} of {len(results['cases'])} questions, and "
         f"{sum(cell['below'] for cell in cells)} of its answers are below the truth. "
-        f"True error of the upper end: median {relative(statistics.median(errors))}, largest "
-        f"{relative(max(errors))}. Certified width: median {relative(statistics.median(widths))}, largest "
-        f"{relative(max(widths))}. Median time: {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
+        f"The true error of the upper end has a median of {relative(statistics.median(errors))} and is at most "
+        f"{relative(max(errors))}. The certified width has a median of {relative(statistics.median(widths))} and is at "
+        f"most {relative(max(widths))}. The median time is "
+        f"{seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
     )
 
 
@@ -263,11 +264,11 @@ def _alone(results: Results) -> str:
     ]
     return "\n\n".join(
         (
-            "The same plan (noise 4, rate 1e-3, delta 1e-6) with an increasing number of rounds:",
+            "One plan (noise 4, rate 1e-3, delta 1e-6) with an increasing number of rounds:",
             table(("rounds", "time", "certified width", "engine"), scaling),
             *_growth(results["alone"]["allocation"]),
-            "Peak memory beyond what `import hockeystick` uses, measured for each case in a new process (including the "
-            "parts of SciPy that the first question loads):",
+            "Peak memory beyond the memory that `import hockeystick` uses, including the parts of SciPy that the first "
+            "question loads. Each case was measured in a new process:",
             table(("case", "memory"), memory),
         )
     )
@@ -289,7 +290,7 @@ def _growth(found: Mapping[str, Any]) -> list[str]:
     body.append((*where, f"{published['seconds']:g} s", theirs, relative(width)))
     return [
         "Random allocation (noise 1, delta 1e-6, a record added or removed) with increasing numbers of steps per "
-        "epoch and of epochs. The last line shows the published accountant, for a removed record only:",
+        "epoch and of epochs. The last line shows the published accountant for the remove direction only:",
         table(("steps per epoch", "epochs", "time", "epsilon", "certified width"), body),
     ]
 
