@@ -22,7 +22,7 @@ from typing import Annotated
 
 import numpy as np
 
-from hockeystick.numerics.decimals import decimal
+from hockeystick.values.exact import decimal
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction

@@ -14,9 +14,9 @@ from mpmath import mp
 
 import hockeystick as hs
 import oracle
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.exact import decimal
 from oracle.real import to_mpf
 
 PMF = {"mechanism": "pmf", "p": ["1/2", 0.3, "0.2", 0], "q": [0.4, "1/4", 0.3, "1/20"]}

@@ -17,7 +17,6 @@ import pytest
 
 import hockeystick as hs
 from hockeystick import filters
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import GaussianPair
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.base import Claim, Status
@@ -26,6 +25,7 @@ from hockeystick.questions.filters.additive import _log
 from hockeystick.questions.filters.base import rounded_down, rounded_up
 from hockeystick.questions.filters.costs import BEYOND, Costs, costs_of, square_of
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.exact import decimal
 
 mpmath.mp.dps = 60
 DRAWS = 200  # of which about half decide where one rounding does

@@ -21,12 +21,12 @@ from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, above, ball, below, precision
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError, UnsupportedError
+from hockeystick.values.exact import decimal
 from hockeystick.values.interval import Interval
 
 UNTOLD = "delta cannot be distinguished from the black boxes' failure probability"

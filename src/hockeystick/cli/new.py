@@ -270,9 +270,8 @@ def _relative(noise: float, sensitivity: float) -> float:
     Raises:
         InvalidInputError: an answer is outside its domain, or the noise is too small or too large for the sensitivity.
     """
-    from hockeystick.numerics.decimals import decimal
     from hockeystick.values import domains
-    from hockeystick.values.exact import towards
+    from hockeystick.values.exact import decimal, towards
 
     found = towards(decimal(noise) / decimal(sensitivity), False)
     return domains.NOISE_OR_NONE.check(found, "noise / sensitivity")
@@ -286,8 +285,7 @@ def _noise_key(plan: Plan) -> str:
 
 def _absolute(plan: Plan, sensitivity: float) -> float:
     """Return the noise in units of the numbers, rounded up, which is the safe side."""
-    from hockeystick.numerics.decimals import decimal
-    from hockeystick.values.exact import towards
+    from hockeystick.values.exact import decimal, towards
 
     noise = getattr(plan.rounds[0].mechanism, _noise_key(plan))
     return towards(decimal(noise) * decimal(sensitivity), True)

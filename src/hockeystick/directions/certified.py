@@ -382,7 +382,7 @@ def _beyond(rounds: Gathered, epsilon: float) -> bool:
     """True if no finite loss of the rounds exceeds epsilon; the sum of all losses is computed only if it may decide."""
     if not rounds.exact.bounded:
         return False
-    from hockeystick.numerics.decimals import decimal  # imported late, as below: common plans have unbounded losses
+    from hockeystick.values.exact import decimal  # imported late, as below: common plans have unbounded losses
 
     at = decimal(epsilon)
     return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]

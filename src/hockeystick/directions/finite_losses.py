@@ -36,7 +36,7 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
     if composition.bounded:
         from fractions import Fraction
 
-        from hockeystick.numerics.decimals import decimal
+        from hockeystick.values.exact import decimal
 
         low, high = composition.supremum
         at = decimal(epsilon)

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from hockeystick.integrations.needed import missing
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
@@ -36,6 +35,7 @@ from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.values.exact import decimal
 
 try:
     import dp_accounting

@@ -17,6 +17,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -27,7 +28,6 @@ SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 15
 """Coefficients ``B_2j / (2j (2j - 1))``, j = 1, ..., 8."""
 
 LEFT_OUT = 1e-18  # bound on the remainder of the series at the least size
-HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)  # the constant of the series
 
 
 def log_gamma(real: float, imaginary: Array) -> tuple[ComplexArray, Array]:

@@ -205,11 +205,6 @@ class GridSum:
         return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
 
     @property
-    def noise(self) -> float:
-        """Bound on the error that the Fourier transform causes in delta at epsilon 0, on a grid with little tilt."""
-        return 0.0 if self._empty else len(self._values) * self._error * math.exp(min(self.log_norm, 700.0))
-
-    @property
     def _reach(self) -> float:
         """Distance beyond epsilon up to which f is summed."""
         return FADE / self.t + math.log1p(1 / self.t)

@@ -16,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.values.exact import decimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ class RenyiComposition:
         """Doubles that enclose the largest finite loss, not below 0; ``None`` if losses are unbounded."""
         if not self.bounded:
             return None
-        from hockeystick.numerics.decimals import decimal
+        from hockeystick.values.exact import decimal
 
         low, high = self.supremum
         below, above = float(low), float(high)

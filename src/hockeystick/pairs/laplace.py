@@ -18,13 +18,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 from hockeystick.pairs.window_transform import WindowTransform
+from hockeystick.values.exact import decimal
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
 MOMENT_PANELS = 4096  # panels of the middle part; the error is of second order in their width

@@ -26,8 +26,8 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.values.domains import NOISE, SENSITIVITY, list_of
+from hockeystick.values.exact import decimal
 
 MOST_PARTS = 100_000
 """Largest number of releases or layers: more than networks have."""

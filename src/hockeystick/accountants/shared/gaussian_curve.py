@@ -27,12 +27,10 @@ import numpy as np
 
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
-
-HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-"""Minus the logarithm of the standard normal density at 0."""
 
 NODES = 16  # of the rule on each panel
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover

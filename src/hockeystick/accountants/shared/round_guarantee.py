@@ -29,7 +29,6 @@ from hockeystick.accountants.shared.privacy_curve import (
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import DominatingPair
@@ -37,6 +36,7 @@ from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.exact import decimal
 
 FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: accurate to 64^-7 of its range, or roughly to 64^-3

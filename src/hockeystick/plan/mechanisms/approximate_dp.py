@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_DELTA, ROUND_EPSILON
+from hockeystick.values.exact import decimal
 
 _TIGHT = Claim(
     Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"

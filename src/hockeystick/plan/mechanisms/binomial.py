@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of, refused
 from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.domains import Domain, whole_numbers
+from hockeystick.values.exact import decimal
 
 MAX_TRIALS = 1000
 """Largest number of coins, and largest sensitivity, since all probabilities are kept as fractions."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.exact import ExactDiscreteGaussian
 from hockeystick.pairs.sides import Known
@@ -14,6 +13,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, Noi
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, whole_numbers
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.exact import decimal
 
 MOST = 500
 """Largest parameter of the noise, in counts, and largest sensitivity; outcomes within 40 of it are resolved."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.exact import ExactFinite, exponential
@@ -17,7 +16,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, Noi
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, whole_numbers
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
-from hockeystick.values.exact import towards
+from hockeystick.values.exact import decimal, towards
 
 MOST = 2**20
 """Largest sensitivity."""

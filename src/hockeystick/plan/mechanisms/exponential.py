@@ -33,7 +33,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair, RenyiCurve
 from hockeystick.pairs.bounded_blocks import blocks
 from hockeystick.pairs.bounded_range import BoundedRangeCurve, TwoLossPair
@@ -42,6 +41,7 @@ from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON
+from hockeystick.values.exact import decimal
 
 SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
 """Shares t / epsilon of the tried rounds of two losses, each with its mirror image; any of them is sound."""

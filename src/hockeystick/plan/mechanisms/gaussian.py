@@ -51,7 +51,7 @@ class Gaussian(NoiseOnSum):
 
     def exact(self, direction: Direction) -> ExactGaussian:
         """Return the round in exact numbers, at the distance of :meth:`pair`."""
-        from hockeystick.numerics.decimals import decimal  # imported late, for proofs only
         from hockeystick.pairs.exact import ExactGaussian
+        from hockeystick.values.exact import decimal  # imported late, for proofs only
 
         return ExactGaussian(self.distance(direction) / decimal(self.noise_multiplier))

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.discrete import REACH, DiscreteGaussianPair
@@ -17,6 +16,7 @@ from hockeystick.plan.mechanisms.base import AS_ABSENT
 from hockeystick.plan.mechanisms.discrete_gaussian import NOISE as SIGMA
 from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
 from hockeystick.values import domains
+from hockeystick.values.exact import decimal
 
 LOG_UNITS = 64.0
 """Error of the logarithm of the normal distribution function, in units of 1; see ``numerics/rounding.py``."""

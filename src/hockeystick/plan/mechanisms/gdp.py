@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.exact import ExactGaussian
 from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MU
+from hockeystick.values.exact import decimal
 
 _TIGHT = Claim(
     Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Definition 2.6: Gaussian noise is the worst with that guarantee"

@@ -46,7 +46,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import BlackBoxPair, DominatingPair
 from hockeystick.pairs.finite import FinitePair
@@ -56,6 +55,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status,
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, Names, whole_numbers
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import decimal
 
 MOST_KEYS = 1_000_000
 """Largest number of keys of one person."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import exp_above, exp_below, next_down, next_up
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT
 from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
 from hockeystick.values import domains
+from hockeystick.values.exact import decimal
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, MOST_LISTED, Claim, Mechanism, Status, claims_of, refused
@@ -14,6 +13,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, Domain, list_of
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import decimal
 
 MISSING = Fraction(1, 10**12)
 """Largest deviation from 1 of the probabilities' sum, as of decimals of a few digits."""

@@ -20,13 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import exponential
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.exact import decimal
 
 WHY = "the upper end uses only the pure epsilon of a selection, and the lower end has two candidates, one getting worse"
 

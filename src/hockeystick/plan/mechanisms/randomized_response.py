@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.plan.mechanisms.base import Claim, Property, Status, SymmetricMechanism, claims_of, refused
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, whole_numbers
+from hockeystick.values.exact import decimal
 
 BINARY = 2
 """Number of answers of the response that is the worst of all mechanisms with the same epsilon."""

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain
+from hockeystick.values.exact import decimal
 
 HALF = Fraction(1, 2)
 """Step at which the mechanism is binary randomised response for the adversary."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import LENGTH, NOISE, SENSITIVITY
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.exact import decimal
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/laplace_window.py")  # in every direction
 

@@ -190,7 +190,7 @@ class Poisson(Sampling):
     @property
     def exact_rate(self) -> Fraction:
         """Exact ``batch_size / dataset_size``, or the sample rate as it is written."""
-        from hockeystick.numerics.decimals import decimal  # late: most questions need only the double
+        from hockeystick.values.exact import decimal  # late: most questions need only the double
 
         if self.batch_size is not None:
             return Fraction(self.batch_size, _given(self.dataset_size))

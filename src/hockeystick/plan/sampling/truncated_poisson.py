@@ -49,7 +49,6 @@ from functools import lru_cache
 from math import ceil, factorial
 from typing import Annotated
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import (
     DominatingPair,
     GaussianPair,
@@ -63,6 +62,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status,
 from hockeystick.plan.sampling.base import Sampling, Zeroed, mu_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.exact import decimal
 
 DIGITS = 50
 """Decimal digits of binomial laws."""

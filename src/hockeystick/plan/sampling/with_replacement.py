@@ -50,7 +50,6 @@ from functools import lru_cache
 from math import ceil
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY, next_down
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, WithoutReplacementPair
 from hockeystick.pairs.mixture import MixturePair
@@ -62,6 +61,7 @@ from hockeystick.plan.sampling.base import Sampling, Zeroed, mu_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import decimal
 
 CUT = Decimal("1e-32")
 """Neglected rest of the binomial law, relative to the probability that the record is not drawn."""
