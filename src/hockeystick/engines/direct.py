@@ -23,6 +23,7 @@ import numpy.typing as npt
 from hockeystick.engines.base import LARGEST
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
@@ -107,13 +108,9 @@ class DirectEngine:
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")
         upper = self._root(log_delta[0])
-        step = math.ulp(upper)
-        while self._ends(upper)[1] > log_delta[0]:
-            upper, step = upper + step, 2 * step
-        lower, step = upper, 4 * math.ulp(upper)
+        upper = outward(lambda epsilon: self._ends(epsilon)[1] <= log_delta[0], upper, math.ulp(upper), math.inf)
         try:
-            while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
-                lower, step = max(lower - step, 0.0), 2 * step
+            lower = outward(lambda epsilon: self._ends(epsilon)[0] > log_delta[1], upper, -4 * math.ulp(upper), 0.0)
         except NotApplicableError as error:  # the upper end is proven all the same
             return Interval(0.0, upper, upper, str(error), "direct")
         return Interval(lower, upper, upper, None, "direct")

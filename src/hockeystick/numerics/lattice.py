@@ -196,14 +196,6 @@ class GridSum:
         kappas = math.fsum(count * abs(law.mesh.kappa) for law, count in laws)
         self._norm_error = power.scale_error + 8 * UNIT_ROUNDOFF * (1 + kappas + abs(self.log_norm))
 
-    def __len__(self) -> int:
-        return 0 if self._empty else len(self._values)
-
-    @property
-    def seen(self) -> float:
-        """Upper bound on the number of grid places used for one value of delta."""
-        return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
-
     @property
     def _reach(self) -> float:
         """Distance beyond epsilon up to which f is summed."""

@@ -12,6 +12,28 @@ FARTHEST = 1e18  # largest epsilon of the search
 NEARLY = 1.02  # factor on the step predicted by the slope
 
 
+def bracket(holds: Callable[[float], bool], at: float, step: float, limit: float) -> tuple[float, float]:
+    """Return the first place at which a condition holds, moving by doubling steps, after the place before it.
+
+    The places are ``at``, ``at + step``, ``at + 3 step`` and so on up to a limit, or down to it if the step is
+    negative. The limit itself is not asked about: it is returned if the condition holds at no place before it.
+    """
+    nearest = min if step > 0 else max
+    before = at
+    while at != limit and not holds(at):
+        before, at, step = at, nearest(at + step, limit), 2 * step
+    return before, at
+
+
+def outward(holds: Callable[[float], bool], at: float, step: float, limit: float) -> float:
+    """Return the first place of :func:`bracket` at which a condition holds, or else the limit.
+
+    >>> outward(lambda x: x * x >= 2, 1.0, 0.125, 10.0)
+    1.875
+    """
+    return bracket(holds, at, step, limit)[1]
+
+
 def upper_end(
     log_delta: Callable[[float], float],
     target: float,
@@ -28,22 +50,22 @@ def upper_end(
     is at most the target, since roots are found only to a tolerance.
     """
     log_delta = cache(log_delta)  # each state begins where the previous one ended
-    low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
-    if log_delta(guess) > target:
-        while log_delta(high) > target:
-            low, high, step = high, high + step, 2 * step
-            if high >= supremum or not high < FARTHEST:
-                return supremum
+
+    def met(epsilon: float) -> bool:
+        return log_delta(epsilon) <= target
+
+    step = _first_step(log_delta(guess) - target, guess, slope)
+    if met(guess):
+        high, low = bracket(lambda epsilon: not met(epsilon), guess, -step, 0.0)
+        if met(low):
+            return 0.0
     else:
-        while log_delta(low) <= target:
-            if low == 0.0:
-                return 0.0
-            high, low, step = low, max(low - step, 0.0), 2 * step
-    root = _root(log_delta, target, low, high, gap)
-    step = 1e-3 * gap * root + math.ulp(root)
-    while log_delta(root) > target:
-        root, step = min(root + step, high), 2 * step
-    return root
+        farthest = min(supremum, FARTHEST)
+        low, high = bracket(met, guess, step, farthest)
+        if high >= farthest:
+            return supremum
+    found = _root(log_delta, target, low, high, gap)
+    return outward(met, found, 1e-3 * gap * found + math.ulp(found), high)
 
 
 def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
@@ -55,19 +77,18 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
     *at an end*, 0; *between*; *beside*, down from the root until the bound itself exceeds the target.
     """
     log_delta = cache(log_delta)  # as above
+
+    def met(epsilon: float) -> bool:
+        return log_delta(epsilon) > target
+
     first = max(NEARLY * (target - log_delta(guess)) / slope, 0.0) + 2 * math.ulp(guess)
-    if first < min(gap, 1.0) * guess and log_delta(guess - first) > target:
+    if first < min(gap, 1.0) * guess and met(guess - first):
         return guess - first
-    low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
-    while log_delta(low) <= target:
-        if low == 0.0:
-            return 0.0
-        high, low, step = low, max(low - step, 0.0), 2 * step
-    root = low if low == high else _root(log_delta, target, low, high, gap)
-    step = 1e-3 * gap * root + math.ulp(root)
-    while root > low and log_delta(root) <= target:
-        root, step = max(root - step, low), 2 * step
-    return root
+    high, low = bracket(met, guess, -_first_step(0.01 * gap * guess * slope, guess, slope), 0.0)
+    if not met(low):
+        return 0.0
+    found = low if low == high else _root(log_delta, target, low, high, gap)
+    return outward(met, found, -(1e-3 * gap * found + math.ulp(found)), low)
 
 
 def _first_step(excess: float, guess: float, slope: float) -> float:

@@ -62,6 +62,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
+from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sides import WIDTH
@@ -426,10 +427,7 @@ class Side:
             return max((at_ends[e] if e in at_ends else self.log_delta(e)) - target, fall)
 
         found = root(excess, 0.0, high, xtol=near, rtol=near)
-        step = 0.01 * MARGIN * (1 + found)
-        while found < high and self.log_delta(found) > target:
-            found, step = found + step, 2 * step
-        return min(found, high)
+        return outward(lambda e: self.log_delta(e) <= target, found, 0.01 * MARGIN * (1 + found), high)
 
 
 def _largest(forward: Profile, backward: Profile) -> Array:

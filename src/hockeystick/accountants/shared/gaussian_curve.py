@@ -27,6 +27,7 @@ import numpy as np
 
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.meet import outward
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -71,9 +72,7 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
     def above(epsilon: float) -> float:
         return log_delta_ends(epsilon, mu)[1]
 
-    high = mu
-    while above(high) > log_delta[0]:
-        high *= 2
+    high = outward(lambda epsilon: above(epsilon) <= log_delta[0], mu, mu, math.inf)
     return crossing(below, above, log_delta, high)
 
 
@@ -94,12 +93,8 @@ def crossing(
     if above(0.0) <= least:
         return 0.0, 0.0
     upper = root(lambda epsilon: above(epsilon) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
-    step = math.ulp(upper)
-    while above(upper) > least:
-        upper, step = min(upper + step, high), 2 * step
-    lower, step = upper, 4 * math.ulp(upper)
-    while lower > 0 and below(lower) <= most:
-        lower, step = max(lower - step, 0.0), 2 * step
+    upper = outward(lambda epsilon: above(epsilon) <= least, upper, math.ulp(upper), high)
+    lower = outward(lambda epsilon: below(epsilon) > most, upper, -4 * math.ulp(upper), 0.0)
     return lower, upper
 
 

@@ -29,6 +29,7 @@ from hockeystick.accountants.shared.privacy_curve import (
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.meet import outward
 from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import DominatingPair
@@ -128,9 +129,7 @@ class RoundGuarantee:
         if delta <= LOST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
             return self.edge
         epsilon = min(1.0, self.edge)
-        while epsilon < self.edge and float(self.delta(np.array([epsilon]))[0]) > delta:
-            epsilon *= 2
-        return min(epsilon, self.edge)
+        return outward(lambda at: float(self.delta(np.array([at]))[0]) <= delta, epsilon, epsilon, self.edge)
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
         """Return a table of epsilons and their deltas, each of shape (points,).
