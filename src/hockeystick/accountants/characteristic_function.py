@@ -26,13 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.gaussian_curve import NODES
 from hockeystick.accountants.shared.privacy_curve import LARGEST, PrivacyCurve, unseen_mass
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import estimated_delta, estimated_epsilon
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.legendre import NODES, rule
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.base import LARGEST
 from hockeystick.numerics.arrays import by_blocks
-from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -36,13 +36,11 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 MOST_SUMS = 200_000  # sums of losses of several purely atomic rounds, which are listed one by one
-NODES = 16  # nodes of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals of one query, a few seconds
 DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
 ATTEMPTS = 4  # attempts at an integral: each leaves out less of the tails
-RULE_ERROR = 2.0**-54  # relative error of the rule, for integrands as smooth as the densities
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 ROOT_GAP = 1e-14  # relative tolerance of the root from which both ends are moved outward
 LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
@@ -198,10 +196,10 @@ def _panels(smooth: SmoothPart, threshold: float, log_floor: float) -> int:
     low, high = smooth.support(log_floor)
     start = min(max(threshold, low), high)
     growth = float(smooth.growth(np.array([start, high])).max())
-    panels = (high - start) * (growth + 4) / (2 * HALF_WIDTH[NODES])
-    if not panels < MAX_PANELS:
+    panels = panel_count(start, high, growth)
+    if not panels <= MAX_PANELS:
         raise NotApplicableError("the densities of one round would need too many panels")
-    return math.ceil(panels)
+    return int(panels)
 
 
 def _integral(
@@ -211,11 +209,7 @@ def _integral(
     start = min(max(threshold, low), high)
     if start == high:
         return -math.inf, log_floor + math.log(2.0)
-    edges = np.linspace(start, high, panels + 1)
-    nodes, weights = rule(NODES)
-    half = 0.5 * np.diff(edges)
-    x = (0.5 * (edges[1:] + edges[:-1])[:, None] + half[:, None] * nodes).ravel()
-    weight = (half[:, None] * weights).ravel()
+    x, weight = on_panels(np.linspace(start, high, panels + 1))
     log_p, loss = by_blocks(smooth.log_p, x), by_blocks(smooth.loss, x)
     down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
     share = -np.expm1(down)

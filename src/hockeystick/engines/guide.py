@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
-from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.legendre import on_panels
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
@@ -358,11 +358,9 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
         loss, log_mass = loss[keep], log_mass[keep]
     if pair.smooth is not None:
         edges = _edges(*pair.smooth.support(log_floor), panels_between)
-        x, w = rule(NODES_PER_PANEL)
-        half = 0.5 * (edges[1:] - edges[:-1])
-        at = (edges[:-1, None] + half[:, None] * (1 + x)).ravel()
+        at, weights = on_panels(edges, NODES_PER_PANEL)
         loss = np.concatenate([loss, pair.smooth.loss(at)])
-        log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])
+        log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log(weights)])
     return loss, log_mass, smooth
 
 

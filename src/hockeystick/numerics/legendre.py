@@ -17,6 +17,9 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+NODES = 16  # of the rule on a panel, unless the caller wants fewer
+RULE_ERROR = 2.0**-54  # bound on the error of a rule that is exact to double precision, relative to its envelope
+
 HALF_WIDTH = {4: 0.019, 8: 0.47, 16: 3.3}
 """Panel half-width times (growth + 4), by number of nodes."""
 
@@ -48,6 +51,18 @@ def rule(nodes: int) -> tuple[Array, Array]:
     """Return nodes, in increasing order, and weights on [-1, 1], for 4, 8 or 16 nodes."""
     x, w = np.array(HALVES[nodes])
     return np.concatenate((-x[::-1], x)), np.concatenate((w[::-1], w))
+
+
+def panel_count(low: float, high: float, growth: float) -> float:
+    """Return the number of equal panels at which the rule is exact to double precision; it need not be finite."""
+    return float(np.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES])))
+
+
+def on_panels(edges: Array, nodes: int = NODES) -> tuple[Array, Array]:
+    """Return the nodes and weights of a rule on each panel between neighbouring edges, in order."""
+    unit, weights = rule(nodes)
+    half = 0.5 * np.diff(edges)[:, None]
+    return (edges[:-1, None] + half * (1 + unit)).ravel(), (half * weights).ravel()
 
 
 def relative_error_bound(nodes: int, half_width: float, growth: float) -> float:

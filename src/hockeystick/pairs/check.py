@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.legendre import on_panels, panel_count
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.base import Array, DominatingPair, SmoothPart, kink_of, rounding_of
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
@@ -20,7 +20,6 @@ from hockeystick.values.errors import InvalidInputError
 
 NEAR = 1e-9  # allowed error of the quadrature, in masses and in moments
 LOG_TAIL = -60.0  # log of the mass that the quadrature leaves out
-NODES = 16  # of the rule on each panel
 ROUNDINGS = 64  # of a log-mass, in units of itself and of 1
 ORDERS = (0.1, 1.0, 8.0)  # t of the moments
 RATE = 0.5  # sampling rate at which the sampled pairs are checked
@@ -113,12 +112,11 @@ def _nodes(smooth: SmoothPart) -> tuple[Array, Array]:
     low, high = smooth.support(LOG_TAIL)
     kink = kink_of(smooth)
     growth = float(smooth.growth(np.array([low, high])).max())
-    edges = np.linspace(low, high, math.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES])) + 1)
+    edges = np.linspace(low, high, int(panel_count(low, high, growth)) + 1)
     if kink is not None:
         edges = np.unique(np.append(edges, kink))
-    unit, weight = rule(NODES)
-    half = 0.5 * np.diff(edges)[:, None]
-    return (edges[:-1, None] + half * (1 + unit)).ravel(), np.log(half * weight).ravel()
+    x, weights = on_panels(edges)
+    return x, np.log(weights)
 
 
 def _refuse(name: str, what: str, found: object, accepted: str, truth: object) -> None:

@@ -25,22 +25,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
-NODES = 16  # of the rule on each panel
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
 REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
 OUTER = 6.0  # at most half of 12.6, the smallest ``a + high``
 SURE = 40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose its digits in the sum with a
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # largest mu for which both terms are integrated together
-RULE_ERROR = 2.0**-54  # error of the rule on each panel, relative to the envelope of the integrand
 MU_ROUNDINGS = 32  # relative roundings of mu and of a; a folded mu has four
 ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
 
@@ -127,7 +124,7 @@ def _integral(a: float, mu: float | None) -> Integral:
     low = max(0.0, -a - REACH)
     high = 2 * DEPTH / (a + math.sqrt(a * a + 2 * DEPTH)) if a > 0 else REACH - a
     growth = max(abs(a + low), abs(a + high)) + (0.0 if mu is None else 1 + mu)
-    x, weights = panel_nodes(low, high, growth)
+    x, weights = on_panels(np.linspace(low, high, int(panel_count(low, high, growth)) + 1))
     exponent = -x * (a + 0.5 * x) if a > 0 else -0.5 * np.square(a + x)
     mass = weights * np.exp(exponent)
     share = np.ones_like(x) if mu is None else -np.expm1(-mu * x)
@@ -140,16 +137,3 @@ def _integral(a: float, mu: float | None) -> Integral:
     depth = high * (a + 0.5 * high) if a > 0 else 0.5 * REACH**2
     outside = math.exp(-depth) / OUTER  # Mills' ratio, twice for a <= 0; a + high is at least 12.6
     return Integral(value, error, error + outside)
-
-
-def panel_nodes(low: float, high: float, growth: float) -> tuple[Array, Array]:
-    """Return nodes and weights of Gauss-Legendre rules on [low, high], for a density of this growth."""
-    unit, weights = rule(NODES)
-    edges = np.linspace(low, high, panel_count(low, high, growth) + 1)
-    half = 0.5 * np.diff(edges)[:, None]
-    return (edges[:-1, None] + half * (1 + unit)).ravel(), (half * weights).ravel()
-
-
-def panel_count(low: float, high: float, growth: float) -> int:
-    """Return the number of panels at which the rules are exact to double precision (``numerics/legendre.py``)."""
-    return math.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES]))

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hockeystick.accountants.shared.gaussian_curve import panel_count, panel_nodes
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.legendre import on_panels, panel_count
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.values.errors import NotApplicableError
 
@@ -74,9 +74,10 @@ class PrivacyCurve:
         if smooth is not None:
             low, high = smooth.support(END_OF_RANGE)
             growth = float(smooth.growth(np.array([low, high])).max())
-            if panel_count(low, high, growth) > MAX_PANELS:
+            panels = panel_count(low, high, growth)
+            if panels > MAX_PANELS:
                 raise NotApplicableError("the densities of one round would need too many nodes of quadrature")
-            x, weight = panel_nodes(low, high, growth)
+            x, weight = on_panels(np.linspace(low, high, int(panels) + 1))
             losses.append(smooth.loss(x))
             weights.append(smooth.log_p(x) + np.log(weight))
         return np.concatenate(losses), np.concatenate(weights)
