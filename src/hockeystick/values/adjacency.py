@@ -78,20 +78,15 @@ class Adjacency(StrEnum):
     @property
     def directions(self) -> tuple[Direction, ...]:
         """Return the directions, which are composed separately."""
-        if self is Adjacency.ADD_OR_REMOVE:
-            return Direction.REMOVE, Direction.ADD
-        if self is Adjacency.ZERO_OUT:
-            return Direction.ZERO_OUT, Direction.RESTORE
-        return (Direction(self.value),)
+        if self in (Adjacency.ADD, Adjacency.REMOVE, Adjacency.REPLACE_ONE):
+            return (Direction(self.value),)
+        return self.both
 
     @property
     def both(self) -> tuple[Direction, Direction]:
         """Return both orderings of two neighbours, with the record first, even if the relation has only one."""
-        if self is Adjacency.REPLACE_ONE:
-            return Direction.REPLACE_ONE, Direction.REPLACE_ONE
-        if self is Adjacency.ZERO_OUT:
-            return Direction.ZERO_OUT, Direction.RESTORE
-        return Direction.REMOVE, Direction.ADD
+        first = Direction.REMOVE if self in (Adjacency.ADD, Adjacency.ADD_OR_REMOVE) else Direction(self.value)
+        return first, first.reverse
 
     @classmethod
     def parse(cls, value: object) -> Adjacency:
