@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from hockeystick.plan.users import USER
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import UnsupportedError
-from hockeystick.values.outward import UP, html_table, rounded, shortest
+from hockeystick.values.outward import MOST_ROWS, UP, and_more, html_table, rounded, shortest
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
 
-MOST_ROUNDS = 20  # rows of a plan that a notebook cell shows at a glance
 RATES = (0.001, 0.01, 0.1)  # false-positive rates at which attacks are shown
 PARAMETERS = 120  # characters of the parameters of a round
 
@@ -28,18 +27,16 @@ def plan_html(plan: Plan) -> str:
     target = "" if plan.delta_target is None else f", delta = {shortest(plan.delta_target)}"
     steps = f"{plan.steps} step{'s' if plan.steps != 1 else ''}"
     rows = []
-    for item in plan.to_dict()["round"][:MOST_ROUNDS]:
+    for item in plan.to_dict()["round"][:MOST_ROWS]:
         keys = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
         often = f"{item['epochs']} epochs" if "epochs" in item else str(item["count"])
         settings = cut(", ".join(f"{key} = {value}" for key, value in keys.items()), PARAMETERS)
         rows.append((item["mechanism"], item.get("sampling", "none"), settings, often))
-    left = len(plan.rounds) - len(rows)
-    if left > 0:
-        rows.append((f"and {left} more", "", "", ""))
     heads = ("mechanism", "sampling", "parameters", "how often")
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     best = "" if plan.best_of is None else f", the best of {plan.best_of.mean:g} {plan.best_of.runs} runs"
-    return html_table(f"Plan of {steps}, {plan.adjacency.value}{users}{best}{target}", rows, heads)
+    caption = f"Plan of {steps}, {plan.adjacency.value}{users}{best}{target}"
+    return html_table(caption, and_more(rows, len(plan.rounds)), heads)
 
 
 def profile_html(profile: Profile) -> str:

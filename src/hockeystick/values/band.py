@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.values.outward import DIGITS, DOWN, UP, html_table, rounded
+from hockeystick.values.outward import DIGITS, DOWN, MOST_ROWS, UP, and_more, html_table, rounded
 from hockeystick.values.refused import NoNumber, refusal
 
 Array = npt.NDArray[np.float64]
-
-
-MOST_ROWS = 20  # largest number of rows of a table in a notebook
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,12 +60,11 @@ class Band(NoNumber):
             (str(number), rounded(low, DIGITS, DOWN), rounded(high, DIGITS, UP))
             for number, (low, high) in enumerate(zip(lower, upper, strict=True))
         ][:MOST_ROWS]
-        if len(upper) > len(rows):
-            rows.append((f"and {len(upper) - len(rows)} more", "", ""))
+        shown = and_more(rows, len(upper))
         if self.reason is not None:
-            rows.append(("reason", self.reason, ""))
+            shown.append(("reason", self.reason, ""))
         count = f"{len(upper)} certified interval{'s' if len(upper) != 1 else ''}"
-        return html_table(f"{count}; {self.safe} is the end to quote", rows, ("", "lower", "upper"))
+        return html_table(f"{count}; {self.safe} is the end to quote", shown, ("", "lower", "upper"))
 
     def _instead(self) -> str:
         name = type(self).__name__

@@ -14,6 +14,8 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.refused import NoNumber
 from hockeystick.values.words import one_line
 
+MOST_ROWS = 20  # largest number of rows of a table in a notebook
+
 DIGITS = ".6g"  # format of ends if none is given: as many digits as on the command line
 
 UP, DOWN, NEAREST = "ROUND_CEILING", "ROUND_FLOOR", "ROUND_HALF_EVEN"  # the ways of rounding, as decimals name them
@@ -144,6 +146,15 @@ class Shows(NoNumber):
             rows.append(("reason", self.reason))
         rows += [("assumes", text) for text in self.assumptions] + [("warning", text) for text in self.warnings]
         return html_table(headline, rows)
+
+
+def and_more(rows: Sequence[Sequence[str]], count: int) -> list[Sequence[str]]:
+    """Return the first rows of ``count``, and after them a row that says how many are left out.
+
+    >>> and_more([("1", "a"), ("2", "b")], 5)
+    [('1', 'a'), ('2', 'b'), ('and 3 more', '')]
+    """
+    return [*rows, (f"and {count - len(rows)} more", *[""] * (len(rows[0]) - 1))] if count > len(rows) else [*rows]
 
 
 def html_table(caption: str, rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:

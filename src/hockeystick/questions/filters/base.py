@@ -21,11 +21,10 @@ from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.costs import takers
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.band import MOST_ROWS
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 from hockeystick.values.exact import towards
-from hockeystick.values.outward import html_table, six_digits
+from hockeystick.values.outward import MOST_ROWS, and_more, html_table, six_digits
 
 SLACK = 1e-13
 """Relative slack for the roundings of a formula of a few operations, each with an error of at most some 1e-15."""
@@ -87,10 +86,7 @@ class Spending(ABC):
     def _repr_html_(self) -> str:
         """Return the declared rounds as a table under the spent budget, as notebooks show them."""
         rows = [(str(number), cut(repr(item), ROW)) for number, item in enumerate(self._history, start=1)]
-        left = len(rows) - MOST_ROWS
-        if left > 0:
-            rows = [*rows[:MOST_ROWS], (f"and {left} more", "")]
-        return html_table(self.said(), rows, ("", "round") if rows else ())
+        return html_table(self.said(), and_more(rows[:MOST_ROWS], len(rows)), ("", "round") if rows else ())
 
     def __copy__(self) -> Self:
         """Return an independent copy."""

@@ -20,11 +20,10 @@ from hockeystick.questions.sweeps.question import Question
 from hockeystick.questions.sweeps.rows import FAILED, REFUSED, Row
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
-from hockeystick.values.band import MOST_ROWS
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.files import write_text
 from hockeystick.values.late import found
-from hockeystick.values.outward import DIGITS, DOWN, NEAREST, UP, html_table, rounded
+from hockeystick.values.outward import DIGITS, DOWN, MOST_ROWS, NEAREST, UP, and_more, html_table, rounded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -207,9 +206,8 @@ class Sweep:
             shown.append(
                 (*cells, *(ends if row["guarantee"] in CERTAIN else ("", "")), row["reason"] or row["guarantee"])
             )
-        if len(self) > len(shown):
-            shown.append((f"and {len(self) - len(shown)} more", *[""] * (len(names) + 2)))
-        return html_table(f"{self.question}: {len(self)} rows", shown, (*names, "lower", "upper", ""))
+        heads = (*names, "lower", "upper", "")
+        return html_table(f"{self.question}: {len(self)} rows", and_more(shown, len(self)), heads)
 
     def _cell(self, name: str, value: float) -> str:
         if name != self.calibrated or math.isnan(value):
