@@ -45,7 +45,7 @@ import numpy.typing as npt
 from hockeystick.plan.audit_recursion import WrongGuesses, impossible, recursion_p_value
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.outward import UP, html_table, rounded
 
 if TYPE_CHECKING:
@@ -222,12 +222,8 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
     canaries = int(CANARIES.check(canaries, "canaries"))
     guesses, correct = int(GUESSES.check(guesses, "guesses")), int(CORRECT.check(correct, "correct"))
     significance = SIGNIFICANCE.check(significance, "significance")
-    for key, value, most, what in (
-        ("guesses", guesses, canaries, "canaries"),
-        ("correct", correct, guesses, "guesses"),
-    ):
-        if value > most:
-            raise InvalidInputError(f"{key} must be at most {what}; received {value} and {most}", key)
+    domains.check_at_most("guesses", guesses, "canaries", canaries)
+    domains.check_at_most("correct", correct, "guesses", guesses)
     if plan.adjacency not in COINS:
         raise UnsupportedError(
             "an audit requires adjacency 'add-or-remove' (canaries are included or left out) or 'zero-out' (they "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 
-from hockeystick.values.domains import shown
+from hockeystick.values.domains import shown, unmet
 from hockeystick.values.errors import InvalidInputError
 
 LABELS = ("name", "note", "date")
@@ -42,7 +42,7 @@ def checked_label(value: object, key: str) -> str:
         return value.isoformat()
     if not isinstance(value, str) or not value:
         what = "a date, such as 2026-11-22" if key == "date" else "a string that is not empty"
-        raise InvalidInputError(f"{key} must be {what}; received {shown(value)}", key)
+        raise unmet(key, f"must be {what}", value)
     text = str.__str__(value)
     if key == "date":
         try:
@@ -54,5 +54,5 @@ def checked_label(value: object, key: str) -> str:
             f"{key} must have at most {LONGEST[key]} characters; received {len(text)}: {shown(text)}", key
         )
     if any(0xD800 <= ord(character) < 0xE000 for character in text):
-        raise InvalidInputError(f"{key} must not contain unpaired surrogates; received {shown(text)}", key)
+        raise unmet(key, "must not contain unpaired surrogates", text)
     return text

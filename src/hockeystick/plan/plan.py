@@ -23,6 +23,7 @@ from hockeystick.plan.users import USER, OfUnit, as_whole, check_route, check_un
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.frozen import FrozenDict
 from hockeystick.values.late import found
@@ -114,7 +115,7 @@ class Plan(metaclass=NamedArguments):
         object.__setattr__(self, "records_per_unit", records)
         object.__setattr__(self, "partitions_per_unit", partitions)
         if best_of is not None and not isinstance(best_of, BestOf):
-            raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
+            raise unmet("best_of", "must be a BestOf", best_of)
         object.__setattr__(self, "best_of", best_of)
 
     def __add__(self, other: Plan | Round) -> Plan:
@@ -550,10 +551,7 @@ def _without_pair(item: Round, direction: Direction, records: int) -> bool:
 def _frozen(published: object) -> FrozenDict:
     """Return an immutable copy."""
     if not isinstance(published, Mapping):
-        raise InvalidInputError(
-            f"published must be a dictionary, such as {{'source': 'a page'}}; received {domains.shown(published)}",
-            "published",
-        )
+        raise unmet("published", "must be a dictionary, such as {'source': 'a page'}", published)
     return FrozenDict(published)
 
 

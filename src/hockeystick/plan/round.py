@@ -16,6 +16,7 @@ from hockeystick.plan.sampling.base import Zeroed, asked, claimed_of
 from hockeystick.plan.sampling.none import NO_SAMPLING as NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -75,11 +76,7 @@ class Round(metaclass=NamedArguments):
 
     def _count_epochs(self) -> None:
         if self.of_run:
-            raise InvalidInputError(
-                "epochs cannot be used with correlated noise; give count, the number of runs; received "
-                f"{self.epochs!r}",
-                "epochs",
-            )
+            raise unmet("epochs", "cannot be used with correlated noise; give count, the number of runs", self.epochs)
         self._refuse_broken_epochs()
         epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
         each, together = steps_of_epoch(self.sampling), self.steps_per_round

@@ -38,6 +38,7 @@ from hockeystick.values.domains import (
     listed,
     nearest,
     shown,
+    unmet,
     whole_numbers,
 )
 from hockeystick.values.errors import InvalidInputError
@@ -196,13 +197,13 @@ def _with_default(schema: Mapping[str, Any], default: Any) -> dict[str, Any]:
 
 def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError(f"{key} must be a string; received {shown(value)}", key)
+        raise unmet(key, "must be a string", value)
     return str.__str__(value)  # the plain text of a special type, such as an enumeration
 
 
 def _table(value: object, key: str) -> dict[Any, Any]:
     if not isinstance(value, dict):
-        raise InvalidInputError(f"{key} must be a table of keys; received {shown(value)}", key)
+        raise unmet(key, "must be a table of keys", value)
     return value
 
 

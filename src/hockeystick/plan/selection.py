@@ -70,6 +70,7 @@ from hockeystick.plan.caveats import told
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import Bound, from_above
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -135,10 +136,8 @@ class BestOf:
                 "shape",
             )
         if self.runs != "poisson" and not self.mean > 1:
-            raise InvalidInputError(
-                f"mean must be greater than 1 with runs {self.runs!r}, which make at least one run; received "
-                f"{self.mean!r}",
-                "mean",
+            raise unmet(
+                "mean", f"must be greater than 1 with runs {self.runs!r}, which make at least one run", self.mean
             )
         self._odds  # noqa: B018  # refuses a mean that the law cannot have
 
@@ -171,10 +170,7 @@ class BestOf:
 
         least, most = -300.0 / max(1.0, -eta), -1e-9
         if not excess(least) > 0 > excess(most):
-            raise InvalidInputError(
-                f"mean must be greater than 1 + 1e-9 and attainable with shape {eta!r}; received {self.mean!r}",
-                "mean",
-            )
+            raise unmet("mean", f"must be greater than 1 + 1e-9 and attainable with shape {eta!r}", self.mean)
         log = root(excess, least, most, xtol=1e-300)
         return -math.expm1(log) * math.exp(-log)
 

@@ -17,6 +17,7 @@ from hockeystick.questions.search import Search
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 from hockeystick.values.outward import DOWN, UP, html_table, rounded
 
@@ -144,11 +145,7 @@ def calibrate(
     """
     chosen, build = _of(plan, parameter)
     if not isinstance(target, Target):
-        raise InvalidInputError(
-            "target must be one of hockeystick.targets, such as Epsilon(3.0, delta=1e-5); received "
-            f"{domains.shown(target)}",
-            "target",
-        )
+        raise unmet("target", "must be one of hockeystick.targets, such as Epsilon(3.0, delta=1e-5)", target)
     # the range of the search begins at its first value, which may be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
     tolerance = domains.share(tolerance, "tolerance", "relative tolerance on the parameter")
@@ -203,16 +200,9 @@ def _between_stairs(
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
     if not isinstance(parameter, str | Parameter):
-        raise InvalidInputError(
-            "parameter must be a name, such as 'noise-multiplier', or a Parameter; received "
-            f"{domains.shown(parameter)}",
-            "parameter",
-        )
+        raise unmet("parameter", "must be a name, such as 'noise-multiplier', or a Parameter", parameter)
     if isinstance(plan, Plan):
         return of_plan(plan, parameter if isinstance(parameter, str) else parameter.name)
     if not callable(plan):
-        raise InvalidInputError(
-            f"plan must be a Plan, or a function from the parameter's value to one; received {domains.shown(plan)}",
-            "plan",
-        )
+        raise unmet("plan", "must be a Plan, or a function from the parameter's value to one", plan)
     return (named(parameter) if isinstance(parameter, str) else parameter), plan

@@ -19,7 +19,7 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.questions.remaining import remaining
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, DeltaBound
-from hockeystick.values.domains import shown, whole
+from hockeystick.values.domains import shown, unmet, whole
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import html_table
 
@@ -229,7 +229,7 @@ class Accountant:
             )
         adjacency = Adjacency.parse(state["adjacency"])
         if not isinstance(state["history"], list | tuple):
-            raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
+            raise unmet("history", "must be a list of rounds", state["history"])
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
         self._adjacency, self._history = adjacency, history
 

@@ -52,6 +52,15 @@ _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
 """Comparison of a number with a bound, by keyword of JSON Schema."""
 
 
+def unmet(key: str, rule: str, value: object, remedy: str = "") -> InvalidInputError:
+    """Return the error for a value of a key that breaks a rule.
+
+    >>> unmet("item", "must be a Round", 3, "make one with Round(...)")
+    InvalidInputError('item must be a Round; received 3; make one with Round(...)')
+    """
+    return InvalidInputError(f"{key} {rule}; received {shown(value)}{'; ' if remedy else ''}{remedy}", key)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
     """A set of finite numbers, in words and as JSON Schema.
@@ -84,29 +93,20 @@ class Domain:
         """
         value = _alone(value)
         number = _finite(value)
-        if number is None:
-            raise self._refusal(value, key)
-        if number == self.also:
-            return number
-        for word, bound in self.keywords.items():
-            holds = _COMPARISONS.get(word)
-            if holds is not None and not holds(number, bound):
-                raise self._refusal(value, key)
+        if number is None or not (number == self.also or self._holds(number)):
+            raise _refusal(self, value, key)
         if not self.whole:
             return number
-        if not number.is_integer():
-            raise self._refusal(value, key)
         return int(value)  # type: ignore[call-overload, no-any-return]  # from the value itself: exact beyond 2^53
+
+    def _holds(self, number: float) -> bool:
+        bounds = ((_COMPARISONS[word], bound) for word, bound in self.keywords.items() if word in _COMPARISONS)
+        return all(holds(number, bound) for holds, bound in bounds) and (number.is_integer() or not self.whole)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the domain."""
-        described = {"description": self.meaning} if self.meaning else {}
         numbers = self.keywords if self.also is None else {"anyOf": [{"const": self.also}, self.keywords]}
-        return {"type": "integer" if self.whole else "number", **numbers, **described}
-
-    def _refusal(self, value: object, key: str) -> InvalidInputError:
-        meaning = f" ({self.meaning})" if self.meaning else ""
-        return InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+        return {"type": "integer" if self.whole else "number", **numbers, **_described(self)}
 
 
 @lru_cache(maxsize=KEPT)
@@ -149,17 +149,16 @@ class ExactDomain:
 
         found = fraction(_alone(value))
         if found is None or not self.least <= found <= self.most:
-            meaning = f" ({self.meaning})" if self.meaning else ""
-            raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+            raise _refusal(self, value, key)
         return found
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the domain."""
         from hockeystick.values.exact import MAX_DIGITS, TEXT
 
-        described = {"description": self.meaning} if self.meaning else {}
         number = {"type": "number", "minimum": float(self.least), "maximum": float(self.most)}
-        return {"anyOf": [number, {"type": "string", "pattern": TEXT.pattern, "maxLength": MAX_DIGITS}], **described}
+        text = {"type": "string", "pattern": TEXT.pattern, "maxLength": MAX_DIGITS}
+        return {"anyOf": [number, text], **_described(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,11 +194,10 @@ class ListDomain:
             InvalidInputError: it is no list, too short or too long, or an element is outside its domain; the message
                 then names the element by its place, counted from 1.
         """
-        meaning = f" ({self.meaning})" if self.meaning else ""
         if not isinstance(value, list | tuple | np.ndarray) or (isinstance(value, np.ndarray) and not value.ndim):
-            raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+            raise _refusal(self, value, key)
         if not self.least <= len(value) <= self.most:
-            raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {len(value)} elements", key)
+            raise _refusal(self, value, key, f"{len(value)} elements")
         found = []
         for number, element in enumerate(value, start=1):
             try:
@@ -210,10 +208,8 @@ class ListDomain:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the domain."""
-        described = {"description": self.meaning} if self.meaning else {}
-        return {
-            "type": "array", "items": self.item.schema(), "minItems": self.least, "maxItems": self.most, **described,
-        }  # fmt: skip
+        size = {"minItems": self.least, "maxItems": self.most}
+        return {"type": "array", "items": self.item.schema(), **size, **_described(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,11 +231,11 @@ class Switch:
         """
         if isinstance(value, bool | np.bool_):
             return bool(value)
-        raise InvalidInputError(f"{key} must be {self.accepted} ({self.meaning}); received {shown(value)}", key)
+        raise _refusal(self, value, key)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of both values."""
-        return {"type": "boolean", "description": self.meaning}
+        return {"type": "boolean", **_described(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,11 +267,31 @@ class Names:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the names."""
-        return {"type": "string", "enum": list(self.names), "description": self.meaning}
+        return {"type": "string", "enum": list(self.names), **_described(self)}
 
 
 AnyDomain: TypeAlias = Domain | ExactDomain | ListDomain | Switch | Names
 """The domain of a parameter."""
+
+
+def _refusal(domain: AnyDomain, value: object, key: str, received: str | None = None) -> InvalidInputError:
+    meaning = f" ({domain.meaning})" if domain.meaning else ""
+    said = shown(value) if received is None else received
+    return InvalidInputError(f"{key} must be {domain.accepted}{meaning}; received {said}", key)
+
+
+def _described(domain: AnyDomain) -> dict[str, str]:
+    return {"description": domain.meaning} if domain.meaning else {}
+
+
+def check_at_most(key: str, value: float | None, other: str, most: float) -> None:
+    """Check that the value of a key, if it is given, is at most that of another key.
+
+    Raises:
+        InvalidInputError: it is larger.
+    """
+    if value is not None and value > most:
+        raise InvalidInputError(f"{key} must be at most {other}; received {value} and {most}", key)
 
 
 def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int = MAX_ITEMS) -> ListDomain:
@@ -460,7 +476,7 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
             return found.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InvalidInputError(f"{key} must be a number or an array of numbers; received {shown(value)}", key)
+    raise unmet(key, "must be a number or an array of numbers", value)
 
 
 def _alone(value: object) -> object:

@@ -11,8 +11,8 @@ from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import Domain, whole_numbers
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.domains import Domain, unmet, whole_numbers
+from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.exact import decimal
 
 MOST = 500
@@ -56,10 +56,7 @@ class DiscreteGaussian(NoiseOnSum):
         super().__post_init__()
         sigma = self.noise_multiplier * self.sensitivity
         if sigma > MOST:
-            raise InvalidInputError(
-                f"noise_multiplier times sensitivity must be at most {MOST}; received {sigma!r}; count in larger units",
-                "noise_multiplier",
-            )
+            raise unmet("noise_multiplier", f"times sensitivity must be at most {MOST}", sigma, "count in larger units")
 
     def at(self, distance: int) -> DiscreteGaussianPair:
         """Return the pair of noise centred at a distance against noise centred at 0."""

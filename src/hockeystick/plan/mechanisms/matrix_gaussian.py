@@ -16,7 +16,7 @@ from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.plan.mechanisms.strategy import MOST_ERROR, Array, Sensitivity, Strategy
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, Domain, Names, list_of, whole_numbers
+from hockeystick.values.domains import NOISE, Domain, Names, list_of, unmet, whole_numbers
 from hockeystick.values.errors import InvalidInputError
 
 NUMBER = Domain("a number from -1e6 to 1e6", {"minimum": -1e6, "maximum": 1e6})
@@ -242,10 +242,7 @@ def _strategy(
     """
     if key == "tree_depth":
         if steps > 1 << (value - 1):
-            raise InvalidInputError(
-                f"steps must be at most {1 << (value - 1)} with a tree of {value} levels; received {steps}",
-                "steps",
-            )
+            raise unmet("steps", f"must be at most {1 << (value - 1)} with a tree of {value} levels", steps)
         found = Strategy.tree(value, steps)
     elif key == "matrix":
         rows = _rows(value, steps)

@@ -18,6 +18,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status,
 from hockeystick.plan.mechanisms.finite import LAWS_ALONE
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -112,10 +113,7 @@ class Pair(Mechanism):
         for key in ("p", "q", "least", "reverse"):
             small = next((each for each in getattr(self, key) or () if 0 < each < functions.LEAST_MASS), None)
             if small is not None:
-                raise InvalidInputError(
-                    f"{key} must contain only 0 and numbers of at least {functions.LEAST_MASS:g}; received {small!r}",
-                    key,
-                )
+                raise unmet(key, f"must contain only 0 and numbers of at least {functions.LEAST_MASS:g}", small)
         _ = self._above  # refuses masses that contradict the ratios
 
     def __repr__(self) -> str:
@@ -227,7 +225,7 @@ class Pair(Mechanism):
         cls, made: Callable[..., Cells], p: object, q: object, knots: Sequence[float], accuracy: float, replaced: bool
     ) -> Pair:
         if not callable(q):
-            raise InvalidInputError(f"q must be a function; received {domains.shown(q)}", "q")
+            raise unmet("q", "must be a function", q)
         if not callable(p):
             p = functions.shifted(q, domains.Domain("a function, or a finite distance", {}).check(p, "p"))
         places = np.unique(np.array(KNOTS.check(knots, "knots")))

@@ -13,7 +13,7 @@ from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms.base import AS_GIVEN, ZERO_UNSAID, Claim, Mechanism, Property, Status, refused
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import check_fields
+from hockeystick.values.domains import check_at_most, check_fields
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -99,16 +99,6 @@ def mu_of(pair: DominatingPair) -> float:
     """Return the distance of the two laws of a pair that is known to be Gaussian, in units of the noise."""
     assert isinstance(pair, GaussianPair)  # guaranteed by the property behind the claim
     return pair.mu
-
-
-def check_at_most(key: str, value: int | None, other: str, most: int) -> None:
-    """Check that the value of a key, if it is given, is at most that of another key.
-
-    Raises:
-        InvalidInputError: it is larger.
-    """
-    if value is not None and value > most:
-        raise InvalidInputError(f"{key} must be at most {other}; received {value} and {most}", key)
 
 
 def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int, int]:

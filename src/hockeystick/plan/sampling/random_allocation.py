@@ -51,7 +51,7 @@ from hockeystick.pairs.sampled.allocation import epoch
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
 from hockeystick.plan.sampling import grouped
-from hockeystick.plan.sampling.base import Sampling, Zeroed, check_at_most, inherited, mu_of, sampled_base
+from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, mu_of, sampled_base
 from hockeystick.plan.sampling.none import NO_SAMPLING
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -153,8 +153,8 @@ class RandomAllocation(Sampling):
             raise InvalidInputError(
                 "random allocation needs steps_per_epoch, or batch_size and dataset_size", "steps_per_epoch"
             )
-        check_at_most("participations_per_epoch", self.participations_per_epoch, "steps_per_epoch", self.steps)
-        check_at_most("steps_taken", self.steps_taken, "steps_per_epoch", self.steps)
+        domains.check_at_most("participations_per_epoch", self.participations_per_epoch, "steps_per_epoch", self.steps)
+        domains.check_at_most("steps_taken", self.steps_taken, "steps_per_epoch", self.steps)
         if self.check_in == 0:
             raise InvalidInputError("check_in must be greater than 0; received 0, under which no record takes part",
                                     "check_in")  # fmt: skip
@@ -172,8 +172,8 @@ class RandomAllocation(Sampling):
                 )
             records = domains.whole((steps - 1) * batch + last, "dataset_size", "(steps_per_epoch - 1) * batch_size + "
                                     "last_batch_size", least=1)  # fmt: skip
-        check_at_most("batch_size", batch, "dataset_size", records)
-        check_at_most("last_batch_size", last, "batch_size", batch)
+        domains.check_at_most("batch_size", batch, "dataset_size", records)
+        domains.check_at_most("last_batch_size", last, "batch_size", batch)
         follow = int(domains.EPOCH.check(-(-records // batch), "dataset_size / batch_size"))
         for key, value, implied in (
             ("steps_per_epoch", steps, follow),

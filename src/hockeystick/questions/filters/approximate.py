@@ -35,8 +35,7 @@ class Guarantees(Spending):
             )
         self._delta = domains.TARGET_DELTA.check(delta, "delta")
         self._slack = 0.5 * self._delta if slack is None else domains.TARGET_DELTA.check(slack, "slack")
-        if self._slack > self._delta:
-            raise InvalidInputError(f"slack must be at most delta; received {slack!r} and {delta!r}", "slack")
+        domains.check_at_most("slack", self._slack, "delta", self._delta)
         super().__init__(adjacency, (decimal(self._delta) - decimal(self._slack), BEYOND, BEYOND))
 
     def costs(self, item: Round, direction: Direction) -> Amounts:

@@ -21,8 +21,8 @@ from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.costs import takers
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.domains import cut
-from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
+from hockeystick.values.domains import cut, unmet
+from hockeystick.values.errors import BudgetError, UnsupportedError
 from hockeystick.values.exact import towards
 from hockeystick.values.outward import MOST_ROWS, and_more, html_table, six_digits
 
@@ -127,7 +127,7 @@ class Spending(ABC):
 
     def _sums_with(self, item: Round) -> Mapping[Direction, Amounts]:
         if not isinstance(item, Round):
-            raise InvalidInputError(f"item must be a Round; received {domains.shown(item)}", "item")
+            raise unmet("item", "must be a Round", item)
         return {direction: added(sums, self.price(item, direction, sums)) for direction, sums in self._sums.items()}
 
     @property

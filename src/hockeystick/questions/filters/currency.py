@@ -58,6 +58,7 @@ from hockeystick.questions.filters.base import SLACK, Amounts, PrivacyFilter, ro
 from hockeystick.questions.filters.conversion import TARGET
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.exact import decimal
 
@@ -106,7 +107,7 @@ class CurrencyFilter(PrivacyFilter):
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> None:
         if not isinstance(reference, Round):
-            raise InvalidInputError(f"reference must be a Round; received {domains.shown(reference)}", "reference")
+            raise unmet("reference", "must be a Round", reference)
         self._slack = domains.TARGET_DELTA.check(slack, "slack")
         count = int(ROUNDS.check(rounds, "rounds"))
         super().__init__(adjacency, (Fraction(count), decimal(self._slack)))

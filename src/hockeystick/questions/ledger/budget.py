@@ -28,7 +28,7 @@ from hockeystick.questions.filters import (
 from hockeystick.questions.filters.base import Amounts
 from hockeystick.questions.filters.currency import CurrencyFilter
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.domains import POSITIVE, TARGET_DELTA, choice, shown
+from hockeystick.values.domains import POSITIVE, TARGET_DELTA, choice, unmet
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import decimal
 
@@ -96,7 +96,7 @@ class Budget:
         if self.filter not in tuple(KINDS):  # a file may hold anything, and a list has no hash
             raise InvalidInputError(choice("filter", self.filter, list(KINDS)), "filter")
         if not isinstance(self.keys, Mapping):
-            raise InvalidInputError(f"budget must be a table of keys; received {shown(self.keys)}", "budget")
+            raise unmet("budget", "must be a table of keys", self.keys)
         given, (_, sets, optional) = {str(key) for key in self.keys}, KINDS[self.filter]
         asked = ", or ".join(" with ".join(sorted(each, reverse=True)) for each in sets)
         optional_said = " and ".join(sorted(optional))
@@ -112,7 +112,7 @@ class Budget:
         self.made  # noqa: B018  # refuses values outside their domains
         for key, value in self.keys.items():
             if not isinstance(value, int | float | Mapping):
-                raise InvalidInputError(f"{key} must be a plain number; received {shown(value)}", key)
+                raise unmet(key, "must be a plain number", value)
 
     @cached_property
     def made(self) -> PrivacyFilter:
@@ -171,7 +171,7 @@ class Budget:
         share = decimal(POSITIVE.of("amount of the budget").check(value, "amount")) / self.made.limits[0]
         found = tuple(math.floor(share * limit) for limit in self.limits)
         if not found[0]:
-            raise InvalidInputError(f"amount must be at least one unit of the budget; received {value!r}", "amount")
+            raise unmet("amount", "must be at least one unit of the budget", value)
         return found
 
     @property
@@ -201,10 +201,8 @@ def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
     """
     begun: dict[str, Any] = json.loads(body)
     if begun.get("format") != FORMAT:
-        raise InvalidInputError(
-            f"format must be {FORMAT}; received {shown(begun.get('format'))}; another version of hockeystick wrote "
-            "this ledger",
-            "format",
+        raise unmet(
+            "format", f"must be {FORMAT}", begun.get("format"), "another version of hockeystick wrote this ledger"
         )
     budget = Budget(begun["filter"], begun["budget"], Adjacency.parse(begun["adjacency"]))
     if [str(unit) for unit in budget.units] != begun["units"]:

@@ -33,7 +33,7 @@ from hockeystick.questions.ledger.state import WHOLE, Prices, State
 from hockeystick.questions.ledger.store import Transaction, store_of
 from hockeystick.questions.ledger.verification import Verification, verified
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.domains import MAX_COUNT, one_line, shown, whole_numbers
+from hockeystick.values.domains import MAX_COUNT, one_line, shown, unmet, whole_numbers
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.outward import six_digits
 
@@ -172,11 +172,11 @@ class Ledger:
         relation = Adjacency.parse(adjacency)
         made = Budget(kind, budget, relation)
         if isinstance(regions, str) or not isinstance(regions, Sequence):
-            raise InvalidInputError(f"regions must be a list of names; received {shown(regions)}", "regions")
+            raise unmet("regions", "must be a list of names", regions)
         for name in regions:
             _text(name, "region")
         if len(set(regions)) < len(regions):
-            raise InvalidInputError(f"regions must have different names; received {shown(list(regions))}", "regions")
+            raise unmet("regions", "must have different names", list(regions))
         if regions and kind == CurrencyFilter.name and Direction.REPLACE_ONE in relation.directions:
             raise InvalidInputError(
                 "filter 'currency' has no price for a record that moves between regions; use filter 'zcdp' or 'rdp'",
@@ -306,7 +306,7 @@ class Ledger:
             spent, settled = transaction.entry(SPEND, request), settling(transaction, request)
             said = {} if spent is None else spent.keys
             if said.get("token") is None:
-                raise InvalidInputError(f"id must be the ID of a reserved release; received {shown(request)}", "id")
+                raise unmet("id", "must be the ID of a reserved release", request)
             if not secrets.compare_digest(hashed(token), said["token"]):
                 raise InvalidInputError("token must be the token on the reservation's receipt", "token")
             if settled is not None:
@@ -527,13 +527,13 @@ def _rounds(releases: Round | Iterable[Round]) -> list[Round]:
     given: Any = [releases] if isinstance(releases, Round) else releases
     found = list(given) if isinstance(given, Iterable) else []
     if not found or not all(isinstance(item, Round) for item in found):
-        raise InvalidInputError(f"releases must be one Round or several; received {shown(releases)}", "releases")
+        raise unmet("releases", "must be one Round or several", releases)
     return found
 
 
 def _text(value: Any, key: str, *, empty: bool = False) -> str:
     if not isinstance(value, str) or not (empty or value.strip()) or len(value) > MOST_TEXT or not value.isprintable():
-        raise InvalidInputError(f"{key} must be a line of 1 to {MOST_TEXT} characters; received {shown(value)}", key)
+        raise unmet(key, f"must be a line of 1 to {MOST_TEXT} characters", value)
     return value
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import PARAMETERS, build_of
 from hockeystick.values import domains
-from hockeystick.values.domains import choice, shown
+from hockeystick.values.domains import check_at_most, choice, unmet
 from hockeystick.values.errors import InvalidInputError
 
 DELTA = "delta"  # axis that belongs to the question, not to the plan
@@ -91,11 +91,7 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
     Grid(axes={'noise_multiplier': (1.0, 2.0), 'count': (100,)})
     """
     if not isinstance(given, Mapping) or not given:
-        raise InvalidInputError(
-            'grid must map parameter names to values, such as {"noise_multiplier": [0.5, 1, 2]}; received '
-            f"{shown(given)}",
-            "grid",
-        )
+        raise unmet("grid", 'must map parameter names to values, such as {"noise_multiplier": [0.5, 1, 2]}', given)
     axes: dict[str, Point] = {}
     for key, values in given.items():
         name = _name(key)
@@ -132,10 +128,8 @@ def plan_at(template: Plan, point: Mapping[str, float]) -> Plan:
     given = {parameter_of(name): value for name, value in point.items() if name != DELTA}
     for parameter in sorted(given, key=SETTING.index):
         value = given[parameter]
-        if parameter == "batch-size" and plan.dataset_size is not None and value > plan.dataset_size:
-            raise InvalidInputError(
-                f"batch_size must be at most dataset_size; received {value!r} and {plan.dataset_size}", "batch_size"
-            )
+        if parameter == "batch-size" and plan.dataset_size is not None:
+            check_at_most("batch_size", value, "dataset_size", plan.dataset_size)
         plan = build_of(plan, parameter)(value)
     return plan
 

@@ -19,7 +19,7 @@ from hockeystick.questions.sweeps.rows import Errors, Job, Row, answered
 from hockeystick.questions.sweeps.table import Sweep, sweep_of
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
-from hockeystick.values.domains import choice, place, shown
+from hockeystick.values.domains import choice, place, shown, unmet
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 MOST_JOBS = 1024  # largest number of processes
@@ -86,14 +86,12 @@ def sweep(
     ['0.8 3525 2.2720', '0.8 7050 3.1739', '1.2 3525 0.9813', '1.2 7050 1.4192']
     """
     if not isinstance(template, Plan):
-        raise InvalidInputError(f"template must be a Plan; received {shown(template)}", "template")
+        raise unmet("template", "must be a Plan", template)
     if errors not in ERRORS:
         raise InvalidInputError(choice("errors", errors, ERRORS), "errors")
     jobs = domains.whole(jobs, "jobs", "processes", least=1, most=MOST_JOBS)
     if executor is not None and not isinstance(executor, Executor):
-        raise InvalidInputError(
-            f"executor must be a concurrent.futures.Executor; received {shown(executor)}", "executor"
-        )
+        raise unmet("executor", "must be a concurrent.futures.Executor", executor)
     if output is not None:
         _check_output(output)
     given: Any = grid

@@ -20,6 +20,7 @@ from hockeystick.questions.sweeps.question import Question
 from hockeystick.questions.sweeps.rows import FAILED, REFUSED, Row
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.files import write_text
 from hockeystick.values.late import found
@@ -104,7 +105,7 @@ class Sweep:
             HockeystickError: the package is not installed.
         """
         if kind is not None and kind not in FRAMES:
-            raise InvalidInputError(f"kind must be 'pandas' or 'polars'; received {domains.shown(kind)}", "kind")
+            raise unmet("kind", "must be 'pandas' or 'polars'", kind)
         for name in FRAMES if kind is None else (kind,):
             try:
                 module = importlib.import_module(name)

@@ -17,6 +17,7 @@ from hockeystick.questions.tables.knots import asked, laid
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import Band
+from hockeystick.values.domains import unmet
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.values.outward import html_table, six_digits
 
@@ -166,7 +167,7 @@ class Table:
         ([1.6829, 2.1347], 2)
         """
         if outside not in ("refuse", "ask"):
-            raise InvalidInputError(f"outside must be 'refuse' or 'ask'; received {domains.shown(outside)}", "outside")
+            raise unmet("outside", "must be 'refuse' or 'ask'", outside)
         if gap is not None:
             gap = domains.share(gap, "gap", "requested relative width of the interval")
         columns = self._columns({"noise": noise, "rate": rate, "rounds": rounds, "delta": delta})
@@ -321,7 +322,5 @@ def _fine(fine: Sequence[str]) -> tuple[str, ...]:
     names = tuple(fine) if isinstance(fine, list | tuple) else (fine,)
     for name in names:
         if not isinstance(name, str) or name not in SIGNS:
-            raise InvalidInputError(
-                f"fine must name axes among {domains.listed(SIGNS)}; received {domains.shown(name)}", "fine"
-            )
+            raise unmet("fine", f"must name axes among {domains.listed(SIGNS)}", name)
     return tuple(name for name in SIGNS if name in names)
