@@ -16,7 +16,7 @@ import pytest
 from mpmath import mp, mpf
 
 from hockeystick.numerics import exponential_sum
-from hockeystick.numerics.exponential_sum import by_factors, by_transforms, term_by_term
+from hockeystick.numerics.exponential_sum import by_transforms, term_by_term
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
@@ -365,7 +365,7 @@ def sum_error(way: Any, loss: Array, weight: Array, step: float, count: int, j: 
     return abs(mp.mpc(complex(values[j])) - true), float(error[j])
 
 
-@pytest.mark.parametrize("way", [term_by_term, by_factors, by_transforms])
+@pytest.mark.parametrize("way", [term_by_term, by_transforms])
 @pytest.mark.parametrize("loss", [1e-3, 1.0, 1e7])
 def test_roundings_of_an_exponential_sum(way: Any, loss: float) -> None:
     """At every size of the phases; by transforms at the first height, where what is left of the sum is small."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from hockeystick.numerics.exponential_sum import blocked_sum, by_factors, by_transforms, moved_sum, term_by_term
+from hockeystick.numerics.exponential_sum import blocked_sum, by_transforms, moved_sum, term_by_term
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
 from hockeystick.pairs.sampled.gaussian_envelope import LIGHT
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
@@ -266,7 +266,7 @@ def test_all_ways_of_an_exponential_sum(scale: float) -> None:
     loss = np.sort(random.normal(size=400)) * scale
     weight = random.random(400) ** 8
     step, count = 0.7, 40
-    ways = [way(loss, weight, step, count) for way in (term_by_term, by_factors, by_transforms)]
+    ways = [way(loss, weight, step, count) for way in (term_by_term, by_transforms)]
     for j in (0, 1, 7, 39):
         angles = [mpf(x) * mpf(step) * j for x in loss.tolist()]
         true = mp.fsum(mpf(w) * mp.expjpi(a / mp.pi) for w, a in zip(weight.tolist(), angles, strict=True))
@@ -282,18 +282,6 @@ def test_all_ways_of_an_exponential_sum(scale: float) -> None:
 def test_an_exponential_sum_says_when_it_is_too_long() -> None:
     loss = np.linspace(0, 1, 4000)
     assert moved_sum(loss, np.ones(4000), 1e-3, 2_000_000, 1e-9) is None
-
-
-@pytest.mark.parametrize("count", [1, 2, 16, 17, 50])
-@pytest.mark.parametrize("nodes", [1, 32, 45])
-def test_factors_of_any_shape(count: int, nodes: int) -> None:
-    """Neither a square number of heights nor whole blocks of nodes."""
-    random = np.random.default_rng(3)
-    loss, weight = random.normal(size=nodes), random.random(nodes)
-    values, error = by_factors(loss, weight, 1.3, count)
-    others, other_error = term_by_term(loss, weight, 1.3, count)
-    assert values.shape == error.shape == (count,)
-    assert (np.abs(values - others) <= error + other_error).all()
 
 
 def test_blocked_sum() -> None:

@@ -14,6 +14,7 @@ import math
 import operator
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -49,7 +50,7 @@ SMALL = Decimal("1e-12")  # below it, five terms of a power series give 60 digit
 TURN = Decimal("6.283185307179586476925286766559005768394338798750211641949889184615632812572417997256069650684234136")
 """Two pi to 100 digits: angles of up to ``1e8`` are reduced to 60 digits after the point."""
 
-LARGEST_LOG, LEAST_LOG = 709.782712893384, -744.4400719213812  # the range in which exponentials are doubles above 0
+LARGEST_LOG, LEAST_LOG = math.log(sys.float_info.max), math.log(TINY)  # where exponentials are doubles above 0
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33)  # lengths of short arrays: the end of an array has its own loop
 TRANSFORMS = (4096, 7200, 50_000)  # lengths 2^12, 2^5 3^2 5^2 and 2^4 5^5: each factor has its own pass
 INNER, OUTER = 96, 24  # terms of an entry of the matrix product; its rows and columns

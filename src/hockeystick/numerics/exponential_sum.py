@@ -1,12 +1,8 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-There are three methods; the cheapest one that is accurate enough is used:
+There are two methods; the cheaper one that is accurate enough is used:
 
 - term by term, as ``-2 sin^2(sL/2) + i sin sL``;
-- by factors: ``s_j = a + b`` with about sqrt(n) different a and b, and ``e^(i(a+b)L) - 1 = E_a + E_b + E_a E_b`` for
-  ``E_a = e^(iaL) - 1``, so that the sums are a matrix product. As ``|E| <= 2``, all three parts together are at
-  most ``2 (|E_a| + |E_b|)``; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of
-  the sizes (Higham 2002 [Hig02], Section 3.6), in blocks of BLOCK, which are then summed;
 - by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
   nearest ``L / D``, ``d = L - b D`` and ``a_j = s_j D / 2 = pi j / n``,
 
@@ -19,7 +15,7 @@ There are three methods; the cheapest one that is accurate enough is used:
 
 The series is cut where the remainder is a hundredth of the tolerance, or after TERMS terms.
 
-Rounding of the third method: every entry of a transform errs by at most e times the 1-norm of its input
+Rounding of the second method: every entry of a transform errs by at most e times the 1-norm of its input
 (``numerics/fourier.py``). A power of 2d/D and the coefficients err by 4r units each, a moment by BLOCK
 additions and one for each block in its cell, or by FOLD for each layer of a sum (the 1-norm after r products is at
 least that of the moments). Terms are summed from the last, a few at a time, so that term r undergoes at most r + 8
@@ -45,7 +41,7 @@ CHUNK = 1 << 18  # numbers transformed at once
 ROWS = 8  # most terms of the series at once
 BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms added up in each layer of a sum
-FEWEST, FEW = 2_000, 40_000  # evaluations up to which the sum term by term, and by factors, is fastest
+FEW = 40_000  # evaluations up to which the sum term by term takes about a millisecond
 STRETCH = 20.0  # least factor on a tolerance, which is a small share of the requested width
 PATIENCE = 20_000  # evaluations for each unit of that factor, where this makes it larger
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
@@ -68,13 +64,9 @@ def moved_sum(
     if count == 1:  # s = 0 only, as for bounds on the real line: every term is e^0 - 1
         return np.zeros(1, dtype=np.complex128), np.zeros(1)
     evaluations = float(len(loss)) * count
-    if evaluations <= FEWEST:
+    if evaluations <= FEW:
         return term_by_term(loss, weight, step, count)
     enough = tolerance * max(evaluations / PATIENCE, STRETCH)
-    if evaluations <= FEW:
-        values, error = by_factors(loss, weight, step, count)
-        if float(error.max()) <= enough:
-            return values, error
     if 2 * count <= LONGEST:
         values, error = by_transforms(loss, weight, step, count, tolerance)
         if float(error.max()) <= enough or evaluations > MOST:
@@ -111,39 +103,10 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
     )
 
 
-def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
-    """Return values at ``s_j = j step``, shape (count,), and bounds on their errors, as a matrix product."""
-    loss, weight = _padded(loss), _padded(weight)
-    blocks, inner = len(loss) // BLOCK, math.isqrt(count - 1) + 1
-    outer = -(-count // inner)
-    near, near_size, near_sum = _factor(loss, weight, step * np.arange(inner, dtype=np.float64))
-    far, far_size, far_sum = _factor(loss, weight, step * inner * np.arange(outer, dtype=np.float64))
-    far *= weight[:, None]
-    crossed = far.reshape(blocks, BLOCK, outer).transpose(0, 2, 1) @ near.reshape(blocks, BLOCK, inner)
-    values = crossed.sum(axis=0) + (far_sum[:, None] + near_sum)
-    s: Array = step * np.arange(count, dtype=np.float64)
-    units = 64 + 2 * (BLOCK + blocks)
-    error = UNIT_ROUNDOFF * (2 * units * (far_size[:, None] + near_size)).ravel()[:count]
-    return values.ravel()[:count], error + 16 * UNIT_ROUNDOFF * float((weight * np.abs(loss)).sum()) * s
-
-
 def _padded(x: Array) -> Array:
     """Return the numbers, padded with zeros to fill the last block."""
     out: Array = np.concatenate((x, np.zeros(-len(x) % BLOCK)))
     return out
-
-
-def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, ComplexArray]:
-    """Return ``e^(isL) - 1`` at nodes and heights, with its weighted sums over nodes: of its modulus, and of itself."""
-    half = np.multiply.outer(loss, 0.5 * s)
-    sine = np.sin(half)
-    out = np.empty(half.shape, dtype=np.complex128)
-    np.multiply(sine, np.cos(half), out=out.imag)
-    np.multiply(sine, -sine, out=out.real)
-    out *= 2
-    shares = weight.reshape(-1, 1, BLOCK)
-    size = 2 * (weight @ np.abs(sine))
-    return out, size, (shares @ out.reshape(-1, BLOCK, len(s))).sum(axis=0)[0]
 
 
 def by_transforms(

@@ -40,14 +40,11 @@ def log_gamma(real: float, imaginary: Array) -> tuple[ComplexArray, Array]:
     shift = max(math.ceil(LEAST - real), 0)
     value = np.zeros(len(w), dtype=np.complex128)
     size = np.zeros(len(w))
-    near = np.flatnonzero(np.abs(w) < LEAST * (1 + 1e-15)) if shift else np.array([], dtype=np.intp)
-    far = w
-    if len(near):
-        parts = np.log(np.add.outer(np.arange(shift, dtype=np.float64), w[near]))
-        value[near] = -parts.sum(axis=0)
-        size[near] = np.abs(parts).sum(axis=0) * (1 + shift / 8) + shift  # the sum: N units
-        far = w.copy()
-        far[near] += shift
+    near = np.abs(w) < LEAST * (1 + 1e-15)
+    parts = np.log(np.add.outer(np.arange(shift, dtype=np.float64), w[near]))
+    value[near] = -parts.sum(axis=0)
+    size[near] = np.abs(parts).sum(axis=0) * (1 + shift / 8) + shift  # the sum: N units
+    far = np.where(near, w + shift, w)
     log = np.log(far)
     inverse = 1 / far
     square = inverse * inverse

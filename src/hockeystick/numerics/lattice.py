@@ -132,10 +132,7 @@ class Tail:
 
     def log_beyond(self, b: float) -> float:
         """Return the log of the bound at b: at most 0, and ``-inf`` beyond the last atom."""
-        b = self._sign * b
-        if b > self._end:
-            return -math.inf
-        return min(0.0, self._least(b))
+        return min(0.0, self.log_weight_beyond(b))
 
     def log_beyond_each(self, b: Array) -> Array:
         """Return :meth:`log_beyond` at several places, ignoring the last atom."""
@@ -146,14 +143,13 @@ class Tail:
         return np.where(np.isnan(least), 0.0, least)
 
     def log_weight_beyond(self, b: float) -> float:
-        """Return the log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom."""
+        """Return the log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom.
+
+        It is the least of the bounds; a NaN, the difference of two infinite terms, is none.
+        """
         b = self._sign * b
         if b > self._end:
             return -math.inf
-        return self._least(b)
-
-    def _least(self, b: float) -> float:
-        """Return the least of the bounds, ignoring NaN (the difference of two infinite terms)."""
         bounds = [log - float(theta) * b + 8 * UNIT_ROUNDOFF * abs(float(theta) * b) for theta, log in self._moments]
         return min((bound for bound in bounds if not math.isnan(bound)), default=math.inf)
 

@@ -70,10 +70,11 @@ def power(c: Series, t: int) -> Series:
         t: a whole number >= 1.
     """
     n = len(c)
-    if n > t + 1:
-        return _by_squaring(c, t)
     g: Series = np.zeros((n + 1, c.shape[1]), dtype=c.dtype)
     g[0] = 1.0
+    if n > t + 1:
+        g[1:] = c
+        return _powered(g, t, product)
     for m in range(1, n + 1):
         k = np.arange(1, m + 1, dtype=np.float64)
         weights = (k * (t + 1) - m) / m
@@ -83,12 +84,6 @@ def power(c: Series, t: int) -> Series:
             g[m] += np.einsum("k,kv,kv->v", weights[part], c[part], g[m - part.stop : m - low + 1][::-1])
             low >>= 1
     return g
-
-
-def _by_squaring(c: Series, t: int) -> Series:
-    base: Series = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
-    base[0], base[1:] = 1.0, c
-    return _powered(base, t, product)
 
 
 def product(a: Series, b: Series) -> Series:

@@ -11,7 +11,7 @@ import numbers
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_type_hints
 
 import numpy as np
@@ -38,9 +38,6 @@ MAX_COUNT = 10**12
 MAX_ITEMS = 10_000
 """Largest number of elements of a list parameter: curves, laws and matrices in real use are far shorter, and a plan
 file of a hundred rounds with such lists can still be read."""
-
-KEPT = 256
-"""Number of cached domains: queries use the same few, and creating one takes as long as checking a number."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
@@ -81,7 +78,7 @@ class Domain:
 
     def of(self, meaning: str) -> Domain:
         """Return a copy of the domain with a meaning for its numbers."""
-        return _meant(self, meaning)
+        return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> float:
         """Return ``value`` as a float (an int if ``whole``) if it is in the domain. A bool is not a number.
@@ -107,11 +104,6 @@ class Domain:
         """Return the JSON Schema of the domain."""
         numbers = self.keywords if self.also is None else {"anyOf": [{"const": self.also}, self.keywords]}
         return {"type": "integer" if self.whole else "number", **numbers, **_described(self)}
-
-
-@lru_cache(maxsize=KEPT)
-def _meant(domain: Domain, meaning: str) -> Domain:
-    return replace(domain, meaning=meaning)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,7 +295,6 @@ def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int =
     return ListDomain(item, least, most)
 
 
-@lru_cache(maxsize=KEPT, typed=True)
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     """Return the domain of integers from ``least`` to ``most``."""
     end = str(most) if most % 10**6 else f"{most:.0e}".replace("e+0", "e").replace("e+", "e")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hockeystick.values.domains import shown
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.domains import unmet
 
 FORMAT = 1
 """The current format. A change that would make this version misread a file gets the next number; a file without a
@@ -29,5 +28,5 @@ def check_format(keys: Mapping[str, Any]) -> None:
     value = keys.get("format", FORMAT)
     if type(value) is not int or value != FORMAT:
         newer = type(value) is int and value > FORMAT
-        cause = "; a newer version of hockeystick wrote this; upgrade to read it" if newer else ""
-        raise InvalidInputError(f"format must be {FORMAT}; received {shown(value)}{cause}", "format")
+        remedy = "a newer version of hockeystick wrote this; upgrade to read it" if newer else ""
+        raise unmet("format", f"must be {FORMAT}", value, remedy)

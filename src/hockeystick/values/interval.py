@@ -75,19 +75,15 @@ class Ends:
 
     def worse(self, other: Ends) -> Ends:
         """Return ends for the larger of two truths."""
-        return Ends(
-            np.maximum(self.lower, other.lower),
-            np.maximum(self.estimate, other.estimate),
-            np.maximum(self.upper, other.upper),
-        )
+        return self._each(np.maximum, other)
 
     def milder(self, other: Ends) -> Ends:
         """Return ends for the smaller of two truths."""
-        return Ends(
-            np.minimum(self.lower, other.lower),
-            np.minimum(self.estimate, other.estimate),
-            np.minimum(self.upper, other.upper),
-        )
+        return self._each(np.minimum, other)
+
+    def _each(self, choose: np.ufunc, other: Ends) -> Ends:
+        lower, estimate = choose(self.lower, other.lower), choose(self.estimate, other.estimate)
+        return Ends(lower, estimate, choose(self.upper, other.upper))
 
     def over(self, below: Ends) -> Ends:
         """Return the lower ends of ``below`` with the upper ends of these, and estimates half way between the two."""
