@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hockeystick.values.outward import Shows
 from hockeystick.values.refused import refusal
@@ -30,6 +29,8 @@ class UpperBound(Shows):
     1.5
     """
 
+    _numbers: ClassVar[tuple[str, ...]] = ("upper",)
+
     upper: float
     accountant: str = field(compare=False)
     direction: str | None = field(default=None, compare=False)
@@ -41,16 +42,6 @@ class UpperBound(Shows):
 
     def __float__(self) -> float:
         return self.upper
-
-    @property
-    def quoted(self) -> float:
-        """Return the number that is safe to quote, the upper end."""
-        return self.upper
-
-    @property
-    def ends(self) -> Mapping[str, float]:
-        """Return the number by its name, upper."""
-        return {"upper": self.upper}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +71,8 @@ class Estimate(Shows):
     if not TYPE_CHECKING:  # readers of types refuse it by themselves
         __float__ = refusal("float()")
 
+    _numbers: ClassVar[tuple[str, ...]] = ("value",)
+
     value: float
     accountant: str = field(compare=False)
     direction: str | None = field(default=None, compare=False)
@@ -87,16 +80,6 @@ class Estimate(Shows):
     assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
     warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     guarantee: Guarantee = field(default="estimate", init=False, compare=False)
-
-    @property
-    def quoted(self) -> float:
-        """Return the number to quote, as an estimate."""
-        return self.value
-
-    @property
-    def ends(self) -> Mapping[str, float]:
-        """Return the number by its name, value."""
-        return {"value": self.value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.refused import NoNumber
@@ -84,18 +84,25 @@ def short_exponent(written: str) -> str:
 class Shows(NoNumber):
     """Base class for the display of bounds and estimates: format strings, print, notebooks.
 
-    Subclasses have ``quoted``, ``ends``, ``guarantee``, ``accountant``, ``direction``, ``reason``, ``assumptions`` and
-    ``warnings``.
+    Subclasses name their numbers in ``_numbers``, the one to quote last, and have ``guarantee``, ``accountant``,
+    ``direction``, ``reason``, ``assumptions`` and ``warnings``.
     """
 
     __slots__ = ()
+    _numbers: ClassVar[tuple[str, ...]]
+
+    @property
+    def quoted(self) -> float:
+        """Return the number to quote: the upper end, which is safe, or else the estimate."""
+        return float(getattr(self, self._numbers[-1]))
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """Return the numbers by their names."""
+        return {name: getattr(self, name) for name in self._numbers}
 
     if TYPE_CHECKING:  # attributes of the dataclasses that inherit from this class
 
-        @property
-        def quoted(self) -> float: ...  # noqa: D102
-        @property
-        def ends(self) -> Mapping[str, float]: ...  # noqa: D102
         @property
         def guarantee(self) -> str: ...  # noqa: D102
         @property

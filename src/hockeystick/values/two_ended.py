@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
@@ -42,6 +41,8 @@ class Bound(Shows):
     (1.5, 0.5, '2')
     """
 
+    _numbers: ClassVar[tuple[str, ...]] = ("lower", "estimate", "upper")
+
     lower: float
     estimate: float
     upper: float
@@ -59,16 +60,6 @@ class Bound(Shows):
 
     def __float__(self) -> float:
         return self.upper
-
-    @property
-    def quoted(self) -> float:
-        """Return the number to quote, the upper end."""
-        return self.upper
-
-    @property
-    def ends(self) -> Mapping[str, float]:
-        """Return the numbers by name: lower, estimate and upper."""
-        return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
 
     @property
     def gap(self) -> float:
