@@ -345,6 +345,9 @@ def test_the_search_ends_where_the_bound_holds() -> None:
             low = lower_end(log_delta, target, high, slope, 1e-3)
             assert log_delta(high) <= target < log_delta(low)
             assert high - low <= 1e-4 * high
+            # from farther above, and with a slope that makes the first step far too short
+            for above, steep in ((1.5 * high + 1.0, slope), (high + 1e-3, 1e6 * slope)):
+                assert log_delta(lower_end(log_delta, target, above, steep, 1e-3)) > target
 
 
 def test_each_end_of_epsilon_is_searched_at_its_own_end_of_the_target() -> None:
