@@ -34,6 +34,7 @@ from hockeystick.papers.experiment import (
     Say,
     Setting,
     Table,
+    add,
     answers,
     bracket,
     lines,
@@ -73,19 +74,9 @@ def compute(full: bool, say: Say) -> Table:
             say(f"{label}, {setting.rounds} rounds")
             start = time.perf_counter()
             lower, upper = ask(setting)
-            table.add(
-                method=label,
-                options=f"grid={GRID:g}",
-                noise_multiplier=setting.noise,
-                sample_rate=setting.rate,
-                rounds=setting.rounds,
-                adjacency=setting.adjacency,
-                quantity="epsilon",
-                at=TARGET,
-                lower=lower,
-                value=upper,
-                seconds=round(time.perf_counter() - start, 6),
-            )
+            seconds = round(time.perf_counter() - start, 6)
+            question = ("epsilon", TARGET)
+            add(table, label, f"grid={GRID:g}", setting, question, lower=lower, value=upper, seconds=seconds)
     return table
 
 
@@ -148,31 +139,20 @@ def panels(table: Table) -> Sequence[Panel]:
     """Return the panels of epsilon and of time."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-8}}$"
     above = Panel(ROUNDS, ylabel, lines(table, "rounds", STYLES), bracket(table, "rounds"), "log", ylim=(0, None))
-    return [
-        above,
-        Panel(
-            ROUNDS,
-            "time of one question (s)",
-            [replace(line, style=STYLES.get(line.label, "")) for line in timed(table)],
-            None,
-            "log",
-            "log",
-        ),
-    ]
+    return [above, Panel(ROUNDS, "time of one question (s)", timed(table, STYLES), None, "log", "log")]
 
 
 SHOWN_NOISE, SHOWN_EPSILON, SHOWN_GAP = 1.0, 0.5, 0.5  # noise, epsilon and distance of the dots in the pictures
 TRUE, DOTS, BUCKETED = "hockey-stick divergence", "connect-the-dots", "privacy-buckets"
 
 P_NAME, Q_NAME = "density of P", "e^eps times that of Q"  # labels of two densities
-PICTURE_COLUMNS = ("picture", "curve", "x", "y")  # columns of a table of pictures
 
 
 def pictures(full: bool, say: Say) -> Table:
     """Return densities of P and of e^eps Q, and three curves of delta: exact, by dots, by buckets."""
     from scipy.stats import norm
 
-    table = Table(PICTURE_COLUMNS)
+    table = Table()
     many = 161 if full else 21
     for x in np.linspace(-3.0, 4.0, many):
         p, q = float(norm.pdf(x - 1 / SHOWN_NOISE)), math.exp(SHOWN_EPSILON) * float(norm.pdf(x))

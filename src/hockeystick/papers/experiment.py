@@ -23,24 +23,6 @@ Say = Callable[[str], None]
 
 CERTIFIED = "certified"  # label of the bracket, in tables and legends
 
-COLUMNS = (
-    "method",
-    "options",
-    "noise_multiplier",
-    "sample_rate",
-    "rounds",
-    "adjacency",
-    "quantity",
-    "at",
-    "lower",
-    "value",
-    "estimate",
-    "seconds",
-    "reason",
-)
-"""Columns of most tables: ``quantity`` (epsilon or delta) ``at`` a delta or an epsilon, by a method with options.
-"""
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -136,38 +118,58 @@ def answers(
     questions: Sequence[tuple[str, float]],
     say: Say,
     times: int = 1,
+    table: Table | None = None,
+    **more: Cell,
 ) -> Table:
-    """Return the answers of every method for every setting and question, the certified bracket last."""
-    table = Table(COLUMNS)
+    """Return the answers of every method for every setting and question, the certified bracket last.
+
+    Args:
+        methods: published methods.
+        settings: settings.
+        questions: ``"epsilon"`` or ``"delta"``, and the delta or the epsilon at which it is asked.
+        say: function called with a text on the progress.
+        times: number of calls, of which the shortest is timed.
+        table: table to which the answers are added; a new one by default.
+        more: further cells of each row.
+    """
+    table = Table() if table is None else table
     for method in (*methods, Method(CERTIFIED)):
         for number, setting in enumerate(settings, start=1):
             say(f"{method.label} ({number} of {len(settings)})")
             for quantity, at in questions:
-                add(table, method, setting, quantity, at, times)
+                answer, options, adjacency = method.ask(setting, quantity, at, times)
+                add(
+                    table,
+                    method.label,
+                    options,
+                    replace(setting, adjacency=adjacency),
+                    (quantity, at),
+                    lower=answer.lower,
+                    value=answer.value,
+                    estimate=answer.estimate,
+                    seconds=round(answer.seconds, 6),
+                    reason=answer.reason,
+                    **more,
+                )
     return table
 
 
-def add(table: Table, method: Method, setting: Setting, quantity: str, at: float, times: int = 1) -> None:
-    """Add one answer as a row."""
-    answer, options, adjacency = method.ask(setting, quantity, at, times)
+def add(table: Table, label: str, options: str, setting: Setting, question: tuple[str, float], **answer: Cell) -> None:
+    """Add the answer of a method with options as a row."""
     table.add(
-        method=method.label,
+        method=label,
         options=options,
         noise_multiplier=setting.noise,
         sample_rate=setting.rate,
         rounds=setting.rounds,
-        adjacency=adjacency,
-        quantity=quantity,
-        at=at,
-        lower=answer.lower,
-        value=answer.value,
-        estimate=answer.estimate,
-        seconds=round(answer.seconds, 6),
-        reason=answer.reason,
+        adjacency=setting.adjacency,
+        quantity=question[0],
+        at=question[1],
+        **answer,
     )
 
 
-def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: Sequence[str] = ()) -> list[Line]:
+def lines(table: Table, x: str, styles: Mapping[str, str], skip: Sequence[str] = ()) -> list[Line]:
     """Return the answers of each method in a table as a line over one of the columns."""
     out = []
     for label in table.values("method"):
@@ -176,7 +178,7 @@ def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: S
         own = table.where(method=label)
         lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 says nothing
         two_sided = any(low > 0 for low in lower)
-        style = (styles or {}).get(str(label), "")
+        style = styles.get(str(label), "")
         out.append(Line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None, style))
     return out
 
@@ -187,43 +189,31 @@ def bracket(table: Table, x: str) -> Bracket:
     return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
 
 
-def timed(table: Table, x: str = "rounds") -> list[Line]:
-    """Return the seconds of every method over a column."""
+def timed(table: Table, styles: Mapping[str, str]) -> list[Line]:
+    """Return the seconds of every method over the rounds."""
     out = []
     for label in table.values("method"):
         own = table.where(lambda row: row["value"] != "", method=label)  # the time of a refusal is meaningless
         shown = BRACKET if label == CERTIFIED else str(label)
-        out.append(Line(shown, own.numbers(x), own.numbers("seconds")))
+        out.append(Line(shown, own.numbers("rounds"), own.numbers("seconds"), style=styles.get(shown, "")))
     return out
 
 
-def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
-    """Return each method's relative distance from the middle of the certified bracket, as a line over a column."""
-    truth = table.where(method=CERTIFIED).numbers("estimate")
-    out = []
-    for label in labels:
-        own = table.where(method=label)
-        errors = [abs(value / true - 1) for value, true in zip(own.numbers("value"), truth, strict=True)]
-        out.append(Line(label, own.numbers(x), errors, style=(styles or {}).get(label, "")))
-    return out
+def off(
+    table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str], distance: Callable[[float, float], float]
+) -> list[Line]:
+    """Return each method's distance from the middle of the certified bracket, as a line over a column.
 
-
-def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
-    """Return ``|log(value / truth)|`` of each method over a column; too small by a factor counts like too large by it.
-
-    For a method with two ends, the value is its estimate between them. An answer of 0 below a positive truth is
-    infinitely far off and not drawn.
+    For a method with two ends, the value is its estimate between them.
     """
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
     for label in labels:
         own = table.where(method=label)
         between = any(not math.isnan(low) for low in own.numbers("lower"))
-        errors = [
-            abs(math.log(value) - math.log(true)) if value > 0 and true > 0 else math.inf
-            for value, true in zip(own.numbers("estimate" if between else "value"), truth, strict=True)
-        ]
-        out.append(Line(label, own.numbers(x), errors, style=(styles or {}).get(label, "")))
+        values = own.numbers("estimate" if between else "value")
+        errors = [distance(value, true) for value, true in zip(values, truth, strict=True)]
+        out.append(Line(label, own.numbers(x), errors, style=styles.get(label, "")))
     return out
 
 
@@ -235,7 +225,6 @@ def spread(full: bool, low: float, high: float, most: int, least: int = 4, logar
 
 __all__ = [
     "CERTIFIED",
-    "COLUMNS",
     "Cell",
     "Experiment",
     "Method",
@@ -246,7 +235,6 @@ __all__ = [
     "answers",
     "bracket",
     "lines",
-    "log_ratio",
     "off",
     "spread",
     "timed",

@@ -16,12 +16,12 @@ from hockeystick.accountants.fourier import FourierAccountant
 from hockeystick.directions.directions import compositions
 from hockeystick.papers.experiment import (
     CERTIFIED,
-    COLUMNS,
     Experiment,
     Method,
     Say,
     Setting,
     Table,
+    add,
     answers,
     bracket,
     lines,
@@ -59,16 +59,16 @@ def theorem_error(mesh: float, delta: float, rounds: int) -> float:
     return mesh * math.sqrt(rounds / 2 * math.log(12 * DELTA_SHARE / delta))
 
 
-def window(setting: Setting, epsilon: float, mesh: float, delta: float) -> dict[str, float]:
+def window(setting: Setting, mesh: float, delta: float) -> dict[str, float]:
     """Return the half-width and the number of points with which the Fourier accountant has this mesh."""
-    length = epsilon + WINDOW + theorem_error(mesh, delta, setting.rounds)
+    length = renyi(setting, delta) + WINDOW + theorem_error(mesh, delta, setting.rounds)
     points = 2 * math.ceil(length / mesh)
     return {"length": points * mesh / 2, "points": points}
 
 
 def renyi(setting: Setting, delta: float) -> float:
-    """Return an upper bound on epsilon by Renyi moments, which determines the width of a window."""
-    return ask(setting.plan(), "epsilon", delta, "rdp").value
+    """Return an upper bound on epsilon by Renyi moments at a share of delta, which determines a window's width."""
+    return ask(setting.plan(), "epsilon", delta / DELTA_SHARE, "rdp").value
 
 
 def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
@@ -77,12 +77,12 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
     def prv(setting: Setting) -> Mapping[str, float]:
         return {"eps_error": theorem_error(mesh, delta, setting.rounds), "delta_error": delta / DELTA_SHARE}
 
-    return Method("prv", options=prv), Method("fourier", options=window_of(mesh, delta))
+    return Method("prv", options=prv), Method("fourier", options=lambda setting: window(setting, mesh, delta))
 
 
-def window_of(mesh: float, delta: float) -> Callable[[Setting], Mapping[str, float]]:
-    """Return a function from a setting to the half-width and number of points of a window with this mesh."""
-    return lambda setting: window(setting, renyi(setting, delta / DELTA_SHARE), mesh, delta)
+def prv_within(eps_error: float) -> Method:
+    """Return PRV with an error of epsilon."""
+    return Method("prv", options=lambda setting: {"eps_error": eps_error, "delta_error": TARGET / DELTA_SHARE})
 
 
 def figure_1a(full: bool, say: Say) -> Table:
@@ -101,35 +101,29 @@ def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
 def figure_1b(full: bool, say: Say) -> Table:
     """Return epsilon against rounds by Renyi, Gaussian and PRV."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 20_000, 14, 4, logarithmic=False)]
-    options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
-    methods = (Method("rdp"), Method("prv", options=lambda setting: options), Method("gdp"))
+    methods = (Method("rdp"), prv_within(EPS_ERROR), Method("gdp"))
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
 def figure_2(full: bool, say: Say) -> Table:
     """Return epsilon without sampling, PRV against the closed form (Gaussian differential privacy is exact here)."""
     settings = [Setting(NOISE, 1.0, k) for k in spread(full, 1, 100, 14, 4)]
-    options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
-    methods = (Method("prv", options=lambda setting: options), Method(CLOSED_FORM, "gdp"))
+    methods = (prv_within(EPS_ERROR), Method(CLOSED_FORM, "gdp"))
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
 def figure_3a(full: bool, say: Say) -> Table:
     """Return bounds on delta at epsilon 1.5 after 1,000 rounds against the number of points, on equal windows."""
     setting = Setting(NOISE, 4e-3, ROUNDS_3A)
-    length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET / DELTA_SHARE)
-    table = Table((*COLUMNS, "points"))
+    length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET)
+    table = Table()
     for points in (round(1000 * 10 ** (at / 4)) for at in (range(14) if full else (2, 5, 8, 10))):
         say(f"{points} points")
-        fourier = Method("fourier", options=_constant({"length": length, "points": points}))
+        options = {"length": length, "points": points}
+        fourier = Method("fourier", options=lambda setting, options=options: options)  # type: ignore[misc]
         methods = (same_mesh(2 * length / points, TARGET)[0], fourier, published(fourier.options))
-        found = answers(methods, [setting], [("delta", EPSILON_ASKED)], lambda text: None)
-        table.rows += [(*row, points) for row in found.rows]
+        answers(methods, [setting], [("delta", EPSILON_ASKED)], lambda text: None, table=table, points=points)
     return table
-
-
-def _constant(options: Mapping[str, float]) -> Callable[[Setting], Mapping[str, float]]:
-    return lambda setting: options
 
 
 def figure_3b(full: bool, say: Say) -> Table:
@@ -138,55 +132,42 @@ def figure_3b(full: bool, say: Say) -> Table:
 
     def fourier(setting: Setting) -> Mapping[str, float]:
         mesh = WIDTH / setting.rounds  # a loss rounded up and the same loss rounded down differ by one mesh
-        return window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
+        return window(setting, mesh, TARGET)
 
     def density(setting: Setting) -> Mapping[str, float]:
         mesh = 2 * WIDTH / (setting.rounds * densest(setting))  # log delta is off by rounds times mesh times density
-        found = window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
+        found = window(setting, mesh, TARGET)
         return {**found, "points": min(found["points"], MOST_POINTS)}  # the limit is far beyond what is answered
 
-    options = {"eps_error": WIDTH / 2, "delta_error": TARGET / DELTA_SHARE}
-    methods = (Method("prv", options=lambda setting: options), Method("fourier", options=fourier), published(density))
+    methods = (prv_within(WIDTH / 2), Method("fourier", options=fourier), published(density))
     return answers(methods, settings, [("epsilon", TARGET)], say, 3)
 
 
 def figure_floats(full: bool, say: Say) -> Table:
     """Return very small deltas, at rate 1 and with sampling, that drown in the rounding of a Fourier transform."""
-    table = Table(COLUMNS)
+    table = Table()
     for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
         places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
         methods = [Method("prv", options=lambda setting: {"eps_error": EPS_ERROR})]
         if setting.rate == 1:
             methods.append(Method(CLOSED_FORM, "gdp"))
-        table.rows += answers(methods, [setting], [("delta", at) for at in places], say).rows
+        answers(methods, [setting], [("delta", at) for at in places], say, table=table)
         ((_, composition),) = compositions(setting.plan().directions)
         say(PLAIN)
         composed = FourierAccountant(RAW_LENGTH, RAW_POINTS, 0).estimate(composition, 0.0)
+        options = f"length={RAW_LENGTH:g} points={RAW_POINTS} rounding=0"
         for at in places:
-            table.add(
-                method=PLAIN,
-                options=f"length={RAW_LENGTH:g} points={RAW_POINTS} rounding=0",
-                noise_multiplier=setting.noise,
-                sample_rate=setting.rate,
-                rounds=setting.rounds,
-                adjacency=setting.adjacency,
-                quantity="delta",
-                at=at,
-                value=composed.delta(at)[0],
-            )
+            add(table, PLAIN, options, setting, ("delta", at), value=composed.delta(at)[0])
     return table
 
 
 def figure_bounds(full: bool, say: Say) -> Table:
     """Return privacy curves after 10, 100 and 1000 rounds on the mesh 8e-4."""
-    table = Table(COLUMNS)
+    table = Table()
     for rounds, reach in ((10, 2.0), (100, 2.5), (1000, 5.0)):
         setting = Setting(NOISE, 1e-2, rounds)
         places = [reach * at / (16 if full else 4) for at in range(17 if full else 5)]
-        found = answers(
-            same_mesh(COARSE_MESH, 1e-6), [setting], [("delta", at) for at in places], lambda text: say(text)
-        )
-        table.rows += found.rows
+        answers(same_mesh(COARSE_MESH, 1e-6), [setting], [("delta", at) for at in places], say, table=table)
     return table
 
 
@@ -253,9 +234,8 @@ def panels_3b(table: Table) -> Sequence[Panel]:
         )
     ]
     wide = [line for line in widths(table) if line.label != BRACKET]
-    times_of = [replace(line, style=STYLES.get(line.label, "")) for line in timed(table)]
     return [
-        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", times_of, None, "log", "log"),
+        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table, STYLES), None, "log", "log"),
         Panel(ROUNDS, "speed-up by PRV", faster, None, "log", "log"),
         Panel(ROUNDS, "width of the interval of $\\varepsilon$", wide, None, "log", ylim=(0, 2 * WIDTH)),
     ]
@@ -281,8 +261,8 @@ def panels_bounds(table: Table) -> Sequence[Panel]:
     for rounds in table.values("rounds"):
         own = table.where(rounds=rounds)
         title = f"{rounds} rounds"
-        out.append(Panel(EPSILON, DELTA, lines(own, "at"), bracket(own, "at"), yscale="log", title=title,
-                         ylim=(1e-10, 1)))  # fmt: skip
+        shown, band = lines(own, "at", STYLES), bracket(own, "at")
+        out.append(Panel(EPSILON, DELTA, shown, band, yscale="log", title=title, ylim=(1e-10, 1)))
     return out
 
 

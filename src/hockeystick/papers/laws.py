@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,16 +66,11 @@ POINTS = [1 << power for power in range(12, 22, 2)] + [2_700_000]  # numbers of 
 ERRORS = [0.8 / 4**power for power in range(6)]  # eps_error of evolving
 MOST_POINTS, MOST_SECONDS = 1e7, 10.0  # ends of the axes
 GAPS = [10.0**-power for power in (1, 2, 4, 6, 8, 10, 12)]  # relative widths asked of the contour
-LAW_COLUMNS = (
-    "plan", "method", "noise_multiplier", "sample_rate", "rounds", "delta", "options", "points", "lower", "value",
-    "width", "seconds", "reason",
-)  # fmt: skip
-"""Columns of the table of widths."""
 
 
 def laws(full: bool, say: Say) -> Table:
     """Return the ends of epsilon by every method at every number of points, on the plan of every document."""
-    table = Table(LAW_COLUMNS)
+    table = Table()
     for name, asked in PLANS.items():
         for method in METHODS:
             say(f"{name}: {method}")
@@ -186,41 +182,29 @@ def law_panels(table: Table) -> Sequence[Panel]:
     """Return the panels of the width over points, with the laws, and over time, a row for each plan."""
     out = []
     for name in map(str, table.values("plan")):
-        over = {}
-        for x in ("points", "seconds"):
-            over[x] = [
-                Line(str(method), own.numbers(x), own.numbers("width"), style=STYLES.get(str(method), ""))
-                for method in table.values("method")
-                for own in [table.where(lambda row: row["width"] != "", plan=name, method=method)]
-            ]
         reach = (POINTS[0], MOST_POINTS)
         guides = [
             Line(label, reach, [at[label] for at in (orders(PLANS[name], n) for n in reach)])
             for label in orders(PLANS[name], POINTS[0])
         ]
-        for x, label, most in (("points", "points", MOST_POINTS), ("seconds", "processor time (s)", MOST_SECONDS)):
-            out.append(
-                Panel(
-                    label,
-                    "width of $\\varepsilon$",
-                    over[x],
-                    None,
-                    "log",
-                    "log",
-                    xlim=(1 if x == "points" else 1e-3, most),
-                    ylim=(1e-12, 20.0),
-                    title=name,
-                    guides=guides if x == "points" else (),
-                )
-            )
+        above, below = (
+            [
+                Line(str(method), own.numbers(x), own.numbers("width"), style=STYLES.get(str(method), ""))
+                for method in table.values("method")
+                for own in [table.where(lambda row: row["width"] != "", plan=name, method=method)]
+            ]
+            for x in ("points", "seconds")
+        )
+        panel = Panel("points", "width of $\\varepsilon$", above, None, "log", "log", xlim=(1, MOST_POINTS),
+                      ylim=(1e-12, 20.0), title=name, guides=guides)  # fmt: skip
+        timed = replace(panel, xlabel="processor time (s)", lines=below, xlim=(1e-3, MOST_SECONDS), guides=())
+        out += [panel, timed]
     return out
 
 
 RESPONSE, MESH, RESPONSE_DELTA = 0.10049, 1e-3, 1e-6  # epsilon of one round, gap of the lattice, delta
 CENTRE, WIDTH, SPLIT = "prv, middle", "prv, half the width", "split (estimate)"
 """Labels of the distances from the truth."""
-
-ATOM_COLUMNS = ("method", "rounds", "lower", "value", "estimate", "off")  # columns of their table
 
 
 def response(rounds: int) -> Plan:
@@ -246,7 +230,7 @@ def split(rounds: int) -> float:
 
 def atoms(full: bool, say: Say) -> Table:
     """Return the distances from the truth of the middle of PRV's interval and of the split losses, over the rounds."""
-    table = Table(ATOM_COLUMNS)
+    table = Table()
     for rounds in spread(full, 30, 30_000, 10, 3):
         say(f"{rounds} rounds")
         plan = response(rounds)

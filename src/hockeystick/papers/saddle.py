@@ -10,21 +10,10 @@ noise 0.65 and 1, down to delta 1e-60.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from hockeystick.papers.experiment import (
-    COLUMNS,
-    Experiment,
-    Method,
-    Say,
-    Setting,
-    Table,
-    answers,
-    bracket,
-    lines,
-    log_ratio,
-    spread,
-)
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, Table, answers, bracket, lines, off, spread
 from hockeystick.plot import Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
@@ -58,13 +47,21 @@ def epsilons(full: bool, say: Say) -> Table:
 
 def curves(full: bool, say: Say) -> Table:
     """Return delta against epsilon, down to 1e-60."""
-    table = Table(COLUMNS)
+    table = Table()
     for noise in NOISES:
         setting = Setting(noise, RATE, CURVE_ROUNDS)
         reach = ask(setting.plan(), "epsilon", LEAST_DELTA).value
         places = [reach * at / (24 if full else 4) for at in range(25 if full else 5)]
-        table.rows += answers(METHODS, [setting], [("delta", at) for at in places], say).rows
+        answers(METHODS, [setting], [("delta", at) for at in places], say, table=table)
     return table
+
+
+def log_ratio(value: float, truth: float) -> float:
+    """Return ``|log(value / truth)|``: too small by a factor counts like too large by it.
+
+    An answer of 0 below a positive truth is infinitely far off and not drawn.
+    """
+    return abs(math.log(value) - math.log(truth)) if value > 0 and truth > 0 else math.inf
 
 
 def epsilon_panels(table: Table) -> Sequence[Panel]:
@@ -77,7 +74,7 @@ def epsilon_panels(table: Table) -> Sequence[Panel]:
         for line in lines(table, "rounds", STYLES)
     ]
     above = Panel(ROUNDS, ylabel, shown, bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))
-    errors = log_ratio(table, "rounds", COMPARED, STYLES)
+    errors = off(table, "rounds", COMPARED, STYLES, log_ratio)
     return [above, Panel(ROUNDS, "|log| of $\\varepsilon$ over the truth", errors, yscale="log", xlim=(0, top))]
 
 
@@ -86,22 +83,11 @@ def curve_panels(table: Table) -> Sequence[Panel]:
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
-        band = bracket(own, "at")
-        reach = (0.0, max(band.x))
+        shown, band = lines(own, "at", STYLES), bracket(own, "at")
+        reach, depth = (0.0, max(band.x)), (LEAST_DELTA / 10, 10.0)
         title = f"noise {noise:g}"
-        above.append(
-            Panel(
-                EPSILON,
-                DELTA,
-                lines(own, "at", STYLES),
-                band,
-                yscale="log",
-                title=title,
-                xlim=reach,
-                ylim=(LEAST_DELTA / 10, 10),
-            )
-        )
-        errors = log_ratio(own, "at", COMPARED, STYLES)
+        above.append(Panel(EPSILON, DELTA, shown, band, yscale="log", title=title, xlim=reach, ylim=depth))
+        errors = off(own, "at", COMPARED, STYLES, log_ratio)
         ylabel = "|log| of $\\delta$ over the truth"
         below.append(Panel(EPSILON, ylabel, errors, yscale="log", xlim=reach, ylim=(1e-5, 1e3)))
     return [*above, *below]

@@ -17,15 +17,16 @@ class Table:
     """Results of an experiment: every number that its figure shows.
 
     Attributes:
-        columns: names of the columns.
+        columns: names of the columns, which the first row determines.
         rows: rows of cells; a missing value is an empty text.
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
 
     def add(self, **cells: Cell) -> None:
-        """Add a row; columns that are not named stay empty."""
+        """Add a row; columns that are not named stay empty. The cells of the first row name the columns."""
+        self.columns = self.columns or tuple(cells)
         unknown = set(cells) - set(self.columns)
         assert not unknown, unknown
         self.rows.append(tuple(_kept(cells.get(name, "")) for name in self.columns))
