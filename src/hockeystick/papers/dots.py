@@ -28,19 +28,8 @@ from hockeystick.accountants.shared.buckets import Buckets, Correction
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded
 from hockeystick.directions.directions import compositions
 from hockeystick.numerics.fourier import convolution_power, fast_length
-from hockeystick.papers.experiment import (
-    Experiment,
-    Method,
-    Say,
-    Setting,
-    Table,
-    add,
-    answers,
-    bracket,
-    lines,
-    spread,
-    timed,
-)
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, add, answers, bracket, lines, spread, timed
+from hockeystick.papers.table import Table
 from hockeystick.plot import Bracket, Line, Mark, Panel
 from hockeystick.plot.plans import EPSILON, ROUNDS
 from hockeystick.values.side import Side

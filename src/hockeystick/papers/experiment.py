@@ -221,21 +221,3 @@ def spread(full: bool, low: float, high: float, most: int, least: int = 4, logar
     """Return whole numbers spread from low to high: ``most`` of them at full size, ``least`` at the small size."""
     places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
     return sorted({round(float(at)) for at in places})
-
-
-__all__ = [
-    "CERTIFIED",
-    "Cell",
-    "Experiment",
-    "Method",
-    "Say",
-    "Setting",
-    "Table",
-    "add",
-    "answers",
-    "bracket",
-    "lines",
-    "off",
-    "spread",
-    "timed",
-]

@@ -20,7 +20,6 @@ from hockeystick.papers.experiment import (
     Method,
     Say,
     Setting,
-    Table,
     add,
     answers,
     bracket,
@@ -29,6 +28,7 @@ from hockeystick.papers.experiment import (
     timed,
 )
 from hockeystick.papers.laws import densest
+from hockeystick.papers.table import Table
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS

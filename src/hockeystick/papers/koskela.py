@@ -21,8 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hockeystick.papers.experiment import Experiment, Method, Say, Setting, Table, answers, bracket, lines, off, spread
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, answers, bracket, lines, off, spread
 from hockeystick.papers.koskela_table import Iterate, Samples, composed, newton
+from hockeystick.papers.table import Table
 from hockeystick.plot import Line, Panel
 from hockeystick.plot.asked import Asked
 from hockeystick.plot.panel import Scale

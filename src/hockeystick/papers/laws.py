@@ -25,7 +25,8 @@ from hockeystick.accountants.shared.lattice import Enclosed, LatticeLaw, tilt_fo
 from hockeystick.directions.directions import compositions
 from hockeystick.engines.contour.engine import Plain
 from hockeystick.numerics.roots import root
-from hockeystick.papers.experiment import CERTIFIED, Experiment, Say, Setting, Table, spread
+from hockeystick.papers.experiment import CERTIFIED, Experiment, Say, Setting, spread
+from hockeystick.papers.table import Table
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round

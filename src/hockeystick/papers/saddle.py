@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hockeystick.papers.experiment import Experiment, Method, Say, Setting, Table, answers, bracket, lines, off, spread
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, answers, bracket, lines, off, spread
+from hockeystick.papers.table import Table
 from hockeystick.plot import Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
