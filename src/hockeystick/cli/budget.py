@@ -13,13 +13,19 @@ from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.numbers import FALLING, RISING
 from hockeystick.cli.options import (
     chosen_plan,
+    file_option,
     files,
     flag_names,
+    flag_of,
     json_option,
-    names,
+    name_option,
+    names_of,
     number_option,
     output_option,
+    print_found,
     print_json,
+    text_option,
+    with_options,
 )
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.words import one_line, place
@@ -43,20 +49,17 @@ NUMBERS: dict[str, Any] = {
 
 LEDGER = click.argument("ledger", shell_complete=files)
 
-who_option = click.option("--who", metavar="TEXT", help="Name to record for this action.  [default: the system user]")
+who_option = text_option("--who", help="Name to record for this action.  [default: the system user]")
 
 
-@click.group(cls=OneLineGroup, invoke_without_command=True)
-@click.pass_context
-def budget(context: click.Context) -> None:
+@click.group(cls=OneLineGroup)
+def budget() -> None:
     """Manage a shared budget: each release is declared before it is made.
 
     LEDGER is a file such as ledger.db, or a database address such as postgresql://user@host/name.
 
     Example: hockeystick budget init ledger.db --epsilon 3 --delta 1e-6
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 @budget.command()
@@ -68,42 +71,28 @@ def budget(context: click.Context) -> None:
 )
 @number_option("--rho", help="Budget in zero-concentrated DP; replaces --epsilon.")
 @number_option("--mu", help="Budget in Gaussian DP; replaces --epsilon.")
-@click.option(
+@name_option(
     "--filter",
     "kind",
-    metavar="NAME",
-    shell_complete=names,
     help="Privacy filter: approximate-dp (default with --delta), pure (default without --delta), zcdp, gdp, rdp (for "
     "sampled rounds) or currency.",
 )
 @number_option("--slack", help="For approximate-dp and currency: the part of delta reserved for composition or prices.")
 @number_option("--order", type=float, help="For rdp: the order of the Renyi divergence.")
-@click.option(
-    "--reference",
-    metavar="PLAN",
-    shell_complete=files,
-    help="For currency: plan whose single round is the unit of the currency.",
-)
-@click.option(
-    "--adjacency", metavar="NAME", shell_complete=names, help="Neighbouring relation.  [default: add-or-remove]"
-)
-@click.option("--dataset", metavar="TEXT", default="", help="Name of the dataset.")
-@click.option(
+@file_option("--reference", metavar="PLAN", help="For currency: plan whose single round is the unit of the currency.")
+@name_option("--adjacency", help="Neighbouring relation.  [default: add-or-remove]")
+@text_option("--dataset", default="", help="Name of the dataset.")
+@text_option(
     "--unit",
-    metavar="TEXT",
     default="record",
     show_default=True,
     help="What neighbouring datasets differ in, such as person. The noise of each release must be relative to "
     "everything that one of them contributes.",
 )
-@click.option(
-    "--region",
-    "regions",
-    metavar="TEXT",
-    multiple=True,
-    help="Name of a part of the dataset; no unit may be in two parts; repeatable.",
+@text_option(
+    "--region", "regions", multiple=True, help="Name of a part of the dataset; no unit may be in two parts; repeatable."
 )
-@click.option("--from", "first", metavar="FILE", shell_complete=files, help="TOML ledger to import with its releases.")
+@file_option("--from", "first", help="TOML ledger to import with its releases.")
 @who_option
 @json_option
 def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
@@ -211,16 +200,6 @@ def show(ledger: str, as_json: bool) -> None:
     _show(_opened(ledger), as_json)
 
 
-def _numbers(command: Any) -> Any:
-    for key, kind in reversed(NUMBERS.items()):
-        flag = "--" + key.replace("_", "-")
-        flags = (flag, "--sigma") if key == "noise_multiplier" else (flag,)
-        command = click.option(
-            *flags, key, type=kind, metavar="NAME" if kind is str else "NUMBER", help=f"Mechanism parameter {key}."
-        )(command)
-    return command
-
-
 def _named(context: click.Context, option: click.Parameter, value: str) -> str:
     """Refuse an empty name, which may come from an unset shell variable."""
     given = context.get_parameter_source(option.name or "") is not click.core.ParameterSource.DEFAULT
@@ -229,20 +208,23 @@ def _named(context: click.Context, option: click.Parameter, value: str) -> str:
     return value
 
 
-def _release(command: Any) -> Any:
-    """Add the flags that describe a release, and the grant and region it is charged to."""
-    for key, said in (
-        ("region", "Region whose records the release uses."),
-        ("grant", "Grant that pays for the release."),
-    ):
-        command = click.option(f"--{key}", metavar="TEXT", default="", callback=_named, help=said)(command)
-    command = click.option("--note", metavar="TEXT", help="Note to record with the release.")(command)
-    command = click.option("--name", metavar="TEXT", help="Name of the release.")(command)
-    command = number_option("--count", type=float, help="Number of repetitions.  [default: 1]")(command)
-    command = click.option(
-        "--mechanism", metavar="NAME", help="Name of the mechanism, such as laplace or gaussian.", shell_complete=names
-    )(_numbers(command))
-    return LEDGER(click.argument("plan", required=False, shell_complete=files)(command))
+def _parameter(key: str, kind: Any) -> Any:
+    metavar = "NAME" if kind is str else "NUMBER"
+    return click.option(*names_of(key), key, type=kind, metavar=metavar, help=f"Mechanism parameter {key}.")
+
+
+_release = with_options(
+    LEDGER,
+    click.argument("plan", required=False, shell_complete=files),
+    name_option("--mechanism", help="Name of the mechanism, such as laplace or gaussian."),
+    *(_parameter(key, kind) for key, kind in NUMBERS.items()),
+    number_option("--count", type=float, help="Number of repetitions.  [default: 1]"),
+    text_option("--name", help="Name of the release."),
+    text_option("--note", help="Note to record with the release."),
+    text_option("--grant", default="", callback=_named, help="Grant that pays for the release."),
+    text_option("--region", default="", callback=_named, help="Region whose records the release uses."),
+)
+"""Decorator that adds the flags that describe a release, and the grant and region it is charged to."""
 
 
 @budget.command()
@@ -256,21 +238,15 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
     Example: hockeystick budget price ledger.db --mechanism laplace --scale 10
     """
     from hockeystick.report.budget import price_answer, price_json
-    from hockeystick.report.tables import print_answer
 
     opened = _opened(ledger)
     found = opened.price(_rounds(plan, flags, opened), grant=grant, region=region)
-    if as_json:
-        print_json(price_json(opened.budget, found))
-    else:
-        print_answer(price_answer(opened.budget, found))
+    print_found(as_json, lambda: price_json(opened.budget, found), lambda: price_answer(opened.budget, found))
 
 
 @budget.command()
 @_release
-@click.option(
-    "--id", "request", metavar="TEXT", help="ID of the request; a repeated ID is recorded once.  [default: a new ID]"
-)
+@text_option("--id", "request", help="ID of the request; a repeated ID is recorded once.  [default: a new ID]")
 @click.option("--reserve", is_flag=True, help="Return a token that can later void or confirm the release.")
 @who_option
 @json_option
@@ -302,12 +278,14 @@ def spend(
     _receipt(opened, work, as_json)
 
 
-def _settling(command: Any) -> Any:
-    """Add the arguments and options that settle a reserved release."""
-    command = click.option("--token", metavar="TEXT", required=True, help="Token from the receipt.")(
-        who_option(json_option(command))
-    )
-    return LEDGER(click.argument("request", metavar="ID")(command))
+_settling = with_options(
+    LEDGER,
+    click.argument("request", metavar="ID"),
+    text_option("--token", required=True, help="Token from the receipt."),
+    who_option,
+    json_option,
+)
+"""Decorator that adds the arguments and options that settle a reserved release."""
 
 
 @budget.command()
@@ -336,14 +314,7 @@ def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -
 
 @budget.command()
 @LEDGER
-@click.option(
-    "--receipt",
-    "receipts",
-    metavar="FILE",
-    multiple=True,
-    shell_complete=files,
-    help="Receipt to check (JSON); repeatable.",
-)
+@file_option("--receipt", "receipts", multiple=True, help="Receipt to check (JSON); repeatable.")
 @json_option
 def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
     """Recompute a ledger from its log, price by price, and compare the results.
@@ -354,7 +325,6 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
     """
     from hockeystick.questions.ledger.verification import verified
     from hockeystick.report.budget import verification_answer
-    from hockeystick.report.tables import print_answer
 
     known = [_json(name) for name in receipts]
     for name, content in zip(receipts, known, strict=True):
@@ -366,10 +336,11 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
         found = verified(entries_of(_json(ledger)), receipts=known)
     else:
         found = _opened(ledger).verify(known)
-    if as_json:
-        print_json({"entries": found.entries, "hash": found.hash, "findings": list(found.findings)})
-    else:
-        print_answer(verification_answer(found, len(known)))
+    print_found(
+        as_json,
+        lambda: {"entries": found.entries, "hash": found.hash, "findings": list(found.findings)},
+        lambda: verification_answer(found, len(known)),
+    )
     if not found.sound:
         click.get_current_context().exit(REFUSED)
 
@@ -425,19 +396,14 @@ def _opened(name: str) -> Ledger:
 
 def _show(ledger: Ledger, as_json: bool) -> None:
     from hockeystick.report.budget import standing_answer, standing_json
-    from hockeystick.report.tables import print_answer
 
     standing = ledger.show()
-    if as_json:
-        print_json(standing_json(standing))
-    else:
-        print_answer(standing_answer(standing))
+    print_found(as_json, lambda: standing_json(standing), lambda: standing_answer(standing))
 
 
 def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None:
     """Run ``work`` and print its receipt, or the reason for its refusal."""
     from hockeystick.report.budget import receipt_answer
-    from hockeystick.report.tables import print_answer
 
     try:
         with flag_names():
@@ -445,10 +411,7 @@ def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None
     except BudgetError as error:
         click.echo(f"error: {place(str(ledger))}: {one_line(str(error))}; nothing was recorded", err=True)
         click.get_current_context().exit(REFUSED)
-    if as_json:
-        print_json(found.json())
-    else:
-        print_answer(receipt_answer(ledger.show(0).state, found))
+    print_found(as_json, found.json, lambda: receipt_answer(ledger.show(0).state, found))
 
 
 def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Round]:
@@ -457,7 +420,7 @@ def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Rou
     labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note") if key in given}
     if plan is not None:
         if given:
-            names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
+            names = ", ".join(map(flag_of, given))
             raise InvalidInputError(f"give either a PLAN or flags, not both; received {place(plan)} and {names}")
         return [item.changed(**{**item.labels, **labels}) for item in _of_plan(plan, ledger.budget.adjacency)]
     if "mechanism" not in given:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from hockeystick.cli.numbers import number
-from hockeystick.cli.options import FLAGS, delta_of, names_of, number_option
+from hockeystick.cli.options import FLAGS, delta_of, names_of, number_option, with_options
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -31,14 +31,10 @@ TARGET_FLAGS = {
 INSTEAD = {"sample_rate": "batch_size", "batch_size": "sample_rate", "steps": "epochs", "epochs": "steps"}
 """The alternative flag for a parameter: if it is given, the free one may be left out."""
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def target_options(command: Command) -> Command:
-    """Add the options that describe a target."""
-    for key, text in reversed(TARGET_FLAGS.items()):
-        command = number_option(f"--{key}", type=number(key), help=text)(command)
-    return command
+target_options = with_options(
+    *(number_option(f"--{key}", type=number(key), help=text) for key, text in TARGET_FLAGS.items())
+)
+"""Decorator that adds the options that describe a target."""
 
 
 def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,20 +27,17 @@ from hockeystick.values.words import cut, place, shown
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 """Settings of click for all commands; the width is in characters."""
 
 
-@click.group(cls=OneLineGroup, context_settings=_SETTINGS, invoke_without_command=True)
+@click.group(cls=OneLineGroup, context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
-@click.pass_context
-def main(context: click.Context) -> None:
+def main() -> None:
     """Certified two-sided bounds on the epsilon and delta of differential privacy.
 
     Example: hockeystick epsilon plan.toml --delta 1e-5
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 def _options(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -64,26 +60,17 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
     return found
 
 
-gap_option = options.number_option(
-    "--gap", help="Requested relative width of the interval; a narrower interval takes longer."
+_OPTION = "Option of the accountant; repeatable."
+
+_method = options.with_options(
+    options.with_plan,
+    options.name_option("--accountant", default="auto", help="Accountant to use; `hockeystick accountants` lists all."),
+    options.text_option("--option", "options", metavar="NAME=NUMBER", multiple=True, callback=_options, help=_OPTION),
+    options.number_option("--gap", help="Requested relative width of the interval; a narrower interval takes longer."),
+    click.option("--proof", is_flag=True, help="Prove the interval in ball arithmetic, or fail; needs python-flint."),
+    options.json_option,
 )
-
-
-def _method(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the common arguments of ``epsilon`` and ``delta``: a plan, an accountant, a gap, an output format."""
-    command = options.json_option(command)
-    proof = "Prove the interval in ball arithmetic, or fail; needs python-flint."
-    command = click.option("--proof", is_flag=True, help=proof)(command)
-    command = gap_option(command)
-    option = "Option of the accountant; repeatable."
-    command = click.option("--option", "options", multiple=True, callback=_options, metavar="NAME=NUMBER", help=option)(
-        command
-    )
-    route = "Accountant to use; `hockeystick accountants` lists all."
-    command = click.option(
-        "--accountant", default="auto", metavar="NAME", show_default=True, help=route, shell_complete=options.names
-    )(command)
-    return options.with_plan(command)
+"""Decorator that adds the arguments and options of ``epsilon`` and ``delta``."""
 
 
 for each in (new, plot, report, verify, statement, budget, sweep, reproduce):
@@ -109,7 +96,6 @@ def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: b
         return
     from hockeystick.report.kinds import asked
     from hockeystick.report.several import several_answer, several_json
-    from hockeystick.report.tables import print_answer
 
     names = [click.get_current_context().params["plan"] or "", *others]
     plans = [plan, *(options.chosen_plan(other, {}) for other in others)]
@@ -120,11 +106,10 @@ def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: b
                 found.append(asked("epsilon", each, {"delta": options.delta_of(each, delta), **method}))
             except UnsupportedError as error:
                 raise UnsupportedError(f"{place(name)}: {error}") from None
-    if as_json:
-        options.print_json(several_json([each.json() for each in found]))
-    else:
-        rows = [(each.plan, each.question["delta"], each.found.result) for each in found]
-        print_answer(several_answer([(name, *row) for name, row in zip(names, rows, strict=True)]))
+    rows = [
+        (name, each.plan, each.question["delta"], each.found.result) for name, each in zip(names, found, strict=True)
+    ]
+    options.print_found(as_json, lambda: several_json([each.json() for each in found]), lambda: several_answer(rows))
 
 
 @main.command()
@@ -283,7 +268,7 @@ def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None,
 )
 @options.number_option("--guesses", type=int, required=True, help="Number of canaries whose inclusion was guessed.")
 @options.number_option("--correct", type=int, required=True, help="Number of correct guesses.")
-@options.number_option("--significance", default=0.05, show_default=True, help="Significance level of the test.")
+@options.number_option("--significance", default=0.05, help="Significance level of the test.")
 @options.number_option("--delta", help="Also state a lower bound on the run's epsilon at this delta.")
 def audit(plan: Plan, delta: float | None, as_json: bool, **counted: Any) -> None:
     """Test whether an attack on one run contradicts a plan; the p-value comes from the plan's certified curve.
@@ -355,14 +340,10 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
     from hockeystick.numerics.doctor import POINTS
     from hockeystick.numerics.doctor import doctor as examined
     from hockeystick.report.diagnosis import diagnosis_answer
-    from hockeystick.report.tables import print_answer
 
     with options.flag_names(), progress("measuring elementary functions"):
         found = examined(POINTS if points is None else points, 1 if seed is None else seed)
-    if as_json:
-        options.print_json({"version": __version__, **found.to_json()})
-    else:
-        print_answer(diagnosis_answer(found))
+    options.print_found(as_json, lambda: {"version": __version__, **found.to_json()}, lambda: diagnosis_answer(found))
     if not found.sound:
         click.get_current_context().exit(UNSOUND)
 

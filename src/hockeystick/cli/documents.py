@@ -28,7 +28,7 @@ MOST_BYTES = 50_000_000
 @options.output_option(help="File to write: .html, .md or .json.  [default: standard output]")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Write Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Write only the numbers, as one JSON object.")
-@click.option("--title", metavar="TEXT", help="Title of the report, such as the name of the run.")
+@options.text_option("--title", help="Title of the report, such as the name of the run.")
 @options.number_option("--delta", help="Delta for the headline; overrides the plan's.")
 @click.option("--checker", is_flag=True, help="Also write the independent checker, in the same folder.")
 def report(

@@ -41,6 +41,9 @@ def _unread() -> Iterator[None]:
 class OneLineGroup(click.Group):
     """Group of commands in which every error, including click's own, is one line and never a traceback."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, invoke_without_command=True, **settings)
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -66,9 +69,12 @@ class OneLineGroup(click.Group):
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the named command."""
+        """Run the named command; without a name, print the help."""
         with _unread():
-            return super().invoke(ctx)
+            found = super().invoke(ctx)
+            if ctx.invoked_subcommand is None:
+                click.echo(ctx.get_help())
+            return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their whole first sentences, which click would cut at the end of a line."""

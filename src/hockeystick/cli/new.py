@@ -126,18 +126,12 @@ SETTINGS = {question.key: question for question in (*OF_TRAINING, *OF_NUMBERS)}
 """All questions but the first, by the key of their flags."""
 
 
-def _flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Add a flag for each question."""
-    for question in reversed(SETTINGS.values()):
-        kind = number(question.key)
-        command = options.number_option(*names_of(question.key), type=kind, help=question.text)(command)
-    return command
-
-
 @click.command()
 @click.argument("file", default="plan.toml", shell_complete=options.files)
 @click.option("--release", type=click.Choice(list(RELEASES)), help="What do you release?")
-@_flags
+@options.with_options(
+    *(options.number_option(*names_of(key), type=number(key), help=item.text) for key, item in SETTINGS.items())
+)
 @options.number_option("--epsilon", help="Find the noise for this epsilon instead of asking how much noise there is.")
 @options.number_option(
     "--delta", help="Delta; by default the largest power of ten below 1 / records, but at most 1e-5."

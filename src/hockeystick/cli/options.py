@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from hockeystick.plan.plan import Plan
+    from hockeystick.report.tables import Answer
 
 UNITS = ("record", "user")  # as in plan/users.py, which would slow down --help
 
@@ -50,14 +51,14 @@ TEXTS = {
 }
 """Flags with a name that replace a plan file."""
 
-PLAN_FLAGS = (*FLAGS, *TEXTS, "drop_last")  # keys of a plan on the command line
-
 DROPPED = "DP-SGD: the loader drops an incomplete last batch (shuffled batches)."
+
+PLAN_FLAGS = (*FLAGS, *TEXTS, "drop_last")  # keys of a plan on the command line
 
 ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 """Common other names of flags, from papers and scripts."""
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -92,19 +93,42 @@ def names(context: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
-output_option = partial(click.option, "-o", "--output", metavar="FILE", shell_complete=files)
+text_option = partial(click.option, metavar="TEXT", show_default=False)
+name_option = partial(click.option, metavar="NAME", shell_complete=names)
+file_option = partial(click.option, metavar="FILE", shell_complete=files)
+output_option = partial(file_option, "-o", "--output")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
 delta_option = number_option("--delta", help="Target delta; overrides the plan's.")
 
 
-def plan_source(command: Command) -> Command:
-    """Add the argument and the flags that describe a plan."""
-    for key, text in reversed(TEXTS.items()):
-        command = click.option(f"--{key}", metavar="NAME", help=text, shell_complete=names)(command)
-    command = click.option("--drop-last", "drop_last", is_flag=True, default=None, help=DROPPED)(command)
-    for key, text in reversed(FLAGS.items()):
-        command = number_option(*names_of(key), key, type=number(key), help=text)(command)
-    return click.argument("plan", required=False, shell_complete=files)(command)
+def names_of(key: str) -> tuple[str, ...]:
+    """Return the flag of a key and its other name, if any."""
+    return (flag_of(key), *([ALIASES[key]] if key in ALIASES else []))
+
+
+def flag_of(key: str) -> str:
+    """Return the flag of a key."""
+    return "--" + key.replace("_", "-")
+
+
+def with_options(*added: Decorator) -> Decorator:
+    """Return a decorator that adds arguments and options to a command; its help lists them in this order."""
+
+    def add(command: Any) -> Any:
+        for each in reversed(added):
+            command = each(command)
+        return command
+
+    return add
+
+
+plan_source = with_options(
+    click.argument("plan", required=False, shell_complete=files),
+    *(number_option(*names_of(key), key, type=number(key), help=text) for key, text in FLAGS.items()),
+    click.option("--drop-last", is_flag=True, default=None, help=DROPPED),
+    *(name_option(flag_of(key), help=text) for key, text in TEXTS.items()),
+)
+"""Decorator that adds the argument and the flags that describe a plan."""
 
 
 def with_plan(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -224,6 +248,16 @@ def answer(kind: str, plan: Plan, question: dict[str, Any], as_json: bool, doing
     return found.found.result
 
 
+def print_found(as_json: bool, numbers: Callable[[], Any], said: Callable[[], Answer]) -> None:
+    """Print an answer: its numbers as JSON, or else the answer for people."""
+    if as_json:
+        print_json(numbers())
+        return
+    from hockeystick.report.tables import print_answer
+
+    print_answer(said())
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON on standard output, on one line with full precision.
 
@@ -242,13 +276,3 @@ def unaliased(name: str) -> str:
     ('noise_multiplier', 'sample-rate')
     """
     return next((key for key, alias in ALIASES.items() if alias == f"--{name}"), name)
-
-
-def names_of(key: str) -> tuple[str, ...]:
-    """Return the flag of a key and its other name, if any."""
-    return (flag_of(key), *([ALIASES[key]] if key in ALIASES else []))
-
-
-def flag_of(key: str) -> str:
-    """Return the flag of a key."""
-    return "--" + key.replace("_", "-")

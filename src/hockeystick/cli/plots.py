@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.group import FAILURE, OneLineGroup
-from hockeystick.cli.options import delta_of, delta_option, number_option, output_option, with_plan
+from hockeystick.cli.options import delta_of, delta_option, number_option, output_option, with_options, with_plan
 from hockeystick.cli.progress import progress
 from hockeystick.values.words import one_line, place
 
@@ -23,42 +23,36 @@ _accountant = click.option(
 )
 
 
-def _deltas(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a figure of delta against epsilon."""
-    command = _accountant(_points(command))
-    command = number_option("--to", "stop", help="Largest epsilon.")(command)
-    command = number_option("--from", "start", help="Smallest epsilon; 0 by default.")(command)
-    marked = "Delta at which to mark epsilon; overrides the plan's."
-    return with_plan(number_option("--delta", help=marked)(command))
+_deltas = with_options(
+    with_plan,
+    number_option("--delta", help="Delta at which to mark epsilon; overrides the plan's."),
+    number_option("--from", "start", help="Smallest epsilon; 0 by default."),
+    number_option("--to", "stop", help="Largest epsilon."),
+    _accountant,
+    _points,
+    _output,
+)
+"""Decorator that adds the options of a figure of delta against epsilon."""
 
 
-@click.group(cls=OneLineGroup, invoke_without_command=True)
-@click.pass_context
-def plot(context: click.Context) -> None:
+@click.group(cls=OneLineGroup)
+def plot() -> None:
     """Draw figures of the certified bounds for a plan; needs matplotlib.
 
     Example: hockeystick plot curve plan.toml -o curve.svg
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 @plot.command()
 @_deltas
-@_output
-def curve(plan: Plan, delta: float | None, points: int | None, output: str, **given: Any) -> None:
+def curve(plan: Plan, points: int | None, **given: Any) -> None:
     """Plot delta against epsilon, and mark the target delta.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot curve plan.toml -o curve.svg --accountant rdp
     """
-    from hockeystick.plot import curve_panel, with_quoted
-
-    def panel(say: Callable[[str], None]) -> Panel:
-        return with_quoted(curve_panel(plan, **given, **_given(points), say=say), plan, delta)
-
-    _draw(plan, output, panel, plan.delta_target if delta is None else delta)
+    _curve(plan, **given, **_given(points))
 
 
 @plot.command()
@@ -101,24 +95,26 @@ def steps(plan: Plan, delta: float | None, accountants: tuple[str, ...], points:
 
 @plot.command()
 @_deltas
-@_output
-def compare(
-    plan: Plan, delta: float | None, accountants: tuple[str, ...], points: int | None, output: str, **given: Any
-) -> None:
+def compare(plan: Plan, accountants: tuple[str, ...], points: int | None, **given: Any) -> None:
     """Plot delta against epsilon for several accountants (default: rdp, gdp and prv).
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot compare plan.toml -o compare.png
     """
-    from hockeystick.plot import curve_panel, with_quoted
     from hockeystick.plot.plans import FEWER_POINTS
     from hockeystick.plot.shown import COMPARED
 
-    many, names = FEWER_POINTS if points is None else points, accountants or COMPARED
+    many = FEWER_POINTS if points is None else points
+    _curve(plan, accountants=accountants or COMPARED, points=many, **given)
+
+
+def _curve(plan: Plan, delta: float | None, output: str, **given: Any) -> None:
+    """Draw delta against epsilon, with a mark at the target delta."""
+    from hockeystick.plot import curve_panel, with_quoted
 
     def panel(say: Callable[[str], None]) -> Panel:
-        return with_quoted(curve_panel(plan, given["start"], given["stop"], many, names, say), plan, delta)
+        return with_quoted(curve_panel(plan, **given, say=say), plan, delta)
 
     _draw(plan, output, panel, plan.delta_target if delta is None else delta)
 

@@ -20,7 +20,6 @@ from hockeystick.values.errors import InvalidInputError
     "--size",
     type=click.Choice(["full", "small"]),
     default="full",
-    show_default=True,
     help="Compute all published points, or only a few of them.",
 )
 def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:

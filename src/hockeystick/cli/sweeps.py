@@ -60,10 +60,9 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     "--errors",
     metavar="row|stop",
     default="row",
-    show_default=True,
     help="What to do with a point that has no answer: write a row that says why, or stop.",
 )
-@options.number_option("--jobs", default=1, show_default=True, help="Number of processes.")
+@options.number_option("--jobs", default=1, help="Number of processes.")
 @click.option("--heat-map", metavar="FILE", help="Draw the answers over a two-parameter grid: .svg, .png or .pdf.")
 @click.option(
     "--pareto", metavar="FILE", help="Draw noise per coordinate against the number of gradients: .svg, .png or .pdf."
