@@ -9,6 +9,7 @@ from typing import Any
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.users import USER
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.kinds import Found
@@ -17,7 +18,7 @@ from hockeystick.report.scale import scale_lines
 from hockeystick.report.tables import Answer as Answer
 from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
-from hockeystick.values.bounds import DeltaAnswer
+from hockeystick.values.bounds import Bound, DeltaAnswer
 from hockeystick.values.domains import cut, one_line
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
@@ -54,14 +55,24 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
     if all(item.sampling.name != "shuffled" for item in plan.rounds):
         return []
     from hockeystick.plan.sampling.poisson import Poisson
+
+    other = epsilon_under(plan, Poisson, delta)
+    if other is None:
+        return []
+    return [("way out", f"with Poisson batches: epsilon <= {round_up(other.quoted, QUOTED_DIGITS)}")]
+
+
+def epsilon_under(plan: Plan, scheme: type[Sampling], delta: float) -> Bound | None:
+    """Return epsilon of the plan's training under another sampling scheme.
+
+    There is none if the plan does not determine the keys of the scheme, or if nothing is proved.
+    """
     from hockeystick.questions.samplings import resampled  # imported late: other answers load no searches
 
     try:
-        other = resampled(plan, Poisson).epsilon(delta)
-    except (InvalidInputError, UnsupportedError):  # no rate derives from the plan, or a round refuses to be sampled
-        return []
-    quoted = round_up(other.quoted, QUOTED_DIGITS)
-    return [("way out", f"with Poisson batches: epsilon <= {quoted}")]
+        return resampled(plan, scheme).epsilon(delta)
+    except (InvalidInputError, UnsupportedError):
+        return None
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:

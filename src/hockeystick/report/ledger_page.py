@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -18,8 +19,8 @@ from hockeystick.report.budget import STATES, down, guarantee_said, release_said
 from hockeystick.report.document import blocks
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.document.page import page
-from hockeystick.report.document.shares import factor_up, half_up
-from hockeystick.report.rounding import exact
+from hockeystick.report.document.shares import half_up
+from hockeystick.report.rounding import exact, exp_up
 from hockeystick.report.scale import weakness
 from hockeystick.values.domains import one_line
 from hockeystick.values.version import __version__
@@ -50,14 +51,13 @@ class _History:
 
     def __init__(self) -> None:
         self.remaining: list[Point] = []
-        self.releases: dict[tuple[str, str], int] = {}
+        self.releases: Counter[tuple[str, str]] = Counter()
 
     def see(self, entry: Entry, state: State) -> None:
         self.remaining.append((float(entry.number), state.budget.remaining(state.left(WHOLE))))
         keys = entry.keys
         if entry.kind == SPEND:
-            place = keys["grant"], keys["region"]
-            self.releases[place] = self.releases.get(place, 0) + 1
+            self.releases[keys["grant"], keys["region"]] += 1
 
     def of(self, grant: str | None = None, region: str | None = None) -> int:
         return sum(
@@ -92,7 +92,7 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
     beyond = f", plus a probability of {exact(budget.delta)}" if budget.delta else ""
     right = half_up(_advantage(budget.made, budget.epsilon, budget.delta))
     seen = (
-        f"Any finding from all releases together is at most {factor_up(budget.epsilon)} times as likely with one of "
+        f"Any finding from all releases together is at most {exp_up(budget.epsilon)} times as likely with one of "
         f"two datasets that differ in one {unit} as with the other{beyond}. If both are equally likely beforehand, a "
         f"guess which of them was used is right at most {right} of the time."
     )

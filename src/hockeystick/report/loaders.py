@@ -38,8 +38,3 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
     "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling(cycle_length=...)",),
 }
 """Loaders of each scheme, including schemes that have no proof yet."""
-
-
-def loaders_of(scheme: str) -> tuple[str, ...]:
-    """Return the loaders of a scheme; empty if none is known."""
-    return LOADERS.get(scheme, ())

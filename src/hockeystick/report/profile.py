@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hockeystick.directions.gaussian_fit import GaussianFit
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.profile import Profile
 from hockeystick.report.answer import Answer, finite_ends, plan_json, plan_lines
 from hockeystick.report.document.shares import half_up
 from hockeystick.report.kinds import Found
-from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.rounding import SHOWN_DIGITS, ends, exact, limited, quoted
 from hockeystick.report.tables import print_answer
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound
@@ -68,24 +69,24 @@ def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
     lines = []
     for key, label in (("mu", "mu (Gaussian DP)"), ("regret", "regret of mu"), ("advantage", "advantage")):
         if key in found:
-            lines.append((label, _ends(found[key])))
+            lines.append((label, ends(found[key])))
     if "advantage" in found:
         lines.append(
             ("correct guesses", f"at most {half_up(found['advantage']['upper'])} of two equally likely answers")
         )
     for row in found.get("tpr", []):
-        lines.append((f"tpr at fpr {exact(row['fpr'])}", _ends(row)))
+        lines.append((f"tpr at fpr {exact(row['fpr'])}", ends(row)))
     if found.get("tpr"):
         lines.append(
             ("reconstruction", "succeeds at most with the tpr whose fpr is the success probability of guessing")
         )
     if "refused" in found:
         lines.append(("error rates", found["refused"]))
-    lines += [(f"epsilon at delta {exact(row['delta'])}", _ends(row)) for row in found["epsilon"]]
-    lines += [(f"delta at epsilon {exact(row['epsilon'])}", _ends(row)) for row in found["delta"]]
+    lines += [(f"epsilon at delta {exact(row['delta'])}", ends(row)) for row in found["epsilon"]]
+    lines += [(f"delta at epsilon {exact(row['epsilon'])}", ends(row)) for row in found["delta"]]
     for group in found["groups"]:
         lines += [
-            (f"group of {group['records']}, {exact(row['delta'])}", f"epsilon at most {_upper(row, SHOWN_DIGITS)}")
+            (f"group of {group['records']}, {exact(row['delta'])}", f"epsilon at most {quoted(row, SHOWN_DIGITS)}")
             for row in group["epsilon"]
         ]
     largest = max((row["delta"] for row in found["epsilon"]), default=None)
@@ -94,25 +95,11 @@ def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
 
 def _headline(found: Mapping[str, Any]) -> str:
     if "mu" in found:
-        return f"mu {_relation(found['mu'])} {_upper(found['mu'], QUOTED_DIGITS)} (Gaussian differential privacy)"
+        return f"mu {limited(found['mu'])} (Gaussian differential privacy)"
     if found["epsilon"]:
         row = found["epsilon"][0]
-        return f"epsilon {_relation(row)} {_upper(row, QUOTED_DIGITS)} at delta = {exact(row['delta'])}"
+        return f"epsilon {limited(row)} at delta = {exact(row['delta'])}"
     return "no mu, because there are no error rates; give --delta for epsilon"
-
-
-def _relation(row: Mapping[str, Any]) -> str:
-    return "is" if row["upper"] is None else "<="
-
-
-def _upper(row: Mapping[str, Any], digits: int) -> str:
-    return "infinite" if row["upper"] is None else round_up(row["upper"], digits)
-
-
-def _ends(row: Mapping[str, Any]) -> str:
-    upper = _upper(row, SHOWN_DIGITS)
-    lower = "infinite" if row["lower"] is None else round_down(row["lower"], SHOWN_DIGITS)
-    return upper if lower == upper else f"{lower} to {upper}"
 
 
 def _rows(key: str, places: Sequence[float], ask: Callable[[Any], Band]) -> list[dict[str, Any]]:
@@ -123,6 +110,11 @@ def _rows(key: str, places: Sequence[float], ask: Callable[[Any], Band]) -> list
     return [{key: float(place), **finite_ends(Bound(low, guess, high))} for place, low, guess, high in ends]
 
 
+def fitted(fit: GaussianFit) -> dict[str, Any]:
+    """Return mu with its regret and the smallest error rate for which they hold, in JSON values."""
+    return {"mu": finite_ends(fit.mu), "regret": finite_ends(fit.regret), "least_rate": fit.least_rate}
+
+
 def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
     """Upper bounds on an attacker's success, or the reason why there are no error rates."""
     try:
@@ -130,9 +122,7 @@ def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
     except UnsupportedError as error:
         return {"refused": str(error)}
     return {
-        "mu": finite_ends(fit.mu),
-        "regret": finite_ends(fit.regret),
-        "least_rate": fit.least_rate,
+        **fitted(fit),
         "advantage": finite_ends(profile.advantage()),
         "tpr": _rows("fpr", rates, profile.tpr),
     }

@@ -6,7 +6,9 @@ A value that has a decimal of at most the wanted length is shown unchanged; othe
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 QUOTED_DIGITS = 3  # significant digits of a number in a sentence
 SHOWN_DIGITS = 6  # significant digits of a number in a table or beside its sentence
@@ -48,6 +50,29 @@ def exact(x: float) -> str:
         return _written(x)
     value = Decimal(repr(float(x))).normalize()
     return f"{value:f}" if x == int(x) and abs(x) < 10**15 else _written(value)
+
+
+def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
+    """Return the interval of a row in JSON with ends rounded outward; an infinite upper end is ``infinite``."""
+    upper = quoted(row, digits)
+    if row.get("lower") is None:
+        return upper
+    lower = round_down(row["lower"], digits)
+    return upper if lower == upper else f"{lower} to {upper}"
+
+
+def quoted(row: Mapping[str, Any], digits: int = QUOTED_DIGITS) -> str:
+    """Return the upper end of a row in JSON, rounded up; JSON has ``null`` for an infinite end."""
+    return "infinite" if row["upper"] is None else round_up(row["upper"], digits)
+
+
+def limited(row: Mapping[str, Any], at_most: str = "<=") -> str:
+    """Return the statement that a number is at most the upper end of a row in JSON, or infinite.
+
+    >>> limited({"upper": 2.5}), limited({"upper": None})
+    ('<= 2.5', 'is infinite')
+    """
+    return f"{'is' if row['upper'] is None else at_most} {quoted(row)}"
 
 
 def exp_up(log_x: float, digits: int = QUOTED_DIGITS) -> str:

@@ -11,7 +11,7 @@ from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import Sampled, sampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json, warning_lines
 from hockeystick.report.kinds import Found
-from hockeystick.report.loaders import loaders_of
+from hockeystick.report.loaders import LOADERS
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.report.tables import print_table
 
@@ -40,7 +40,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
         noise = "" if row.noise_multiplier is None else _noise(row.noise_multiplier)
         table.append((row.scheme.name, lower, round_up(row.epsilon.quoted, SHOWN_DIGITS), noise))
         loaders.append((row.scheme.name, row.scheme.assumption))
-        loaders += [("", f"- {loader}") for loader in loaders_of(row.scheme.name)]
+        loaders += [("", f"- {loader}") for loader in LOADERS.get(row.scheme.name, ())]
         warnings += [] if row.plan is None else warning_lines(row.plan, delta)
     blocks = [
         ("What each scheme assumes of the loader, and loaders that comply", loaders),
@@ -77,6 +77,6 @@ def _row_json(row: Sampled, delta: float) -> dict[str, Any]:
         "noise_multiplier": row.noise_multiplier,
         "reason": row.reason,
         "assumption": row.scheme.assumption,
-        "loaders": list(loaders_of(row.scheme.name)),
+        "loaders": list(LOADERS.get(row.scheme.name, ())),
         "warnings": [text for _, text in warnings],
     }

@@ -29,21 +29,17 @@ def several_answer(rows: Sequence[Row]) -> Answer:
     >>> several_answer([("a.toml", plan, 1e-6, plan.epsilon(1e-6))] * 2).lines[0]
     ('a.toml', 'epsilon <= 2.13 at delta = 1e-6; 2.12451 to 2.12452 (contour, certified)')
     """
-    lines: list[tuple[str, str]] = []
     named = _labels([name for name, _, _, _ in rows])
+    said, units, warnings = [], [], []
     for name, (_, plan, delta, bound) in zip(named, rows, strict=True):
         answer = epsilon_answer(plan, delta, bound)
-        ends = answer.lines[0][1]
-        said = f"{answer.headline}; {ends} ({bound.accountant}, {bound.guarantee})"
-        lines.append((name, said if bound.reason is None else f"{said}: {bound.reason}"))
-    relations = list(dict.fromkeys(plan.adjacency.value for _, plan, _, _ in rows))
-    lines.append(("adjacency", ", ".join(relations)))
-    for name, (_, plan, _, _) in zip(named, rows, strict=True):
-        lines += [(label, f"{name}: {text}") for label, text in relation_lines(plan)[1:]]
-    lines += dict.fromkeys(line for _, plan, _, _ in rows for line in assumption_lines(plan))
-    for name, (_, plan, delta, _) in zip(named, rows, strict=True):
-        lines += [(label, f"{name}: {text}") for label, text in warning_lines(plan, delta)]
-    return Answer(f"epsilon of {len(rows)} plans", tuple(lines))
+        text = f"{answer.headline}; {answer.lines[0][1]} ({bound.accountant}, {bound.guarantee})"
+        said.append((name, text if bound.reason is None else f"{text}: {bound.reason}"))
+        units += [(label, f"{name}: {text}") for label, text in relation_lines(plan)[1:]]
+        warnings += [(label, f"{name}: {text}") for label, text in warning_lines(plan, delta)]
+    relations = ("adjacency", ", ".join(dict.fromkeys(plan.adjacency.value for _, plan, _, _ in rows)))
+    assumptions = dict.fromkeys(line for _, plan, _, _ in rows for line in assumption_lines(plan))
+    return Answer(f"epsilon of {len(rows)} plans", (*said, relations, *units, *assumptions, *warnings))
 
 
 def _labels(names: Sequence[str]) -> list[str]:

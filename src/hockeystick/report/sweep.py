@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from hockeystick.questions.sweeps.table import CERTAIN, Sweep
@@ -50,10 +51,8 @@ def _range(values: tuple[float, ...]) -> str:
 
 def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:
     """Reasons for missing answers, each once with its number of rows."""
-    reasons: dict[str, int] = {}
-    for guarantee, reason in zip(sweep.columns["guarantee"], sweep.columns["reason"], strict=True):
-        if guarantee not in CERTAIN:
-            reasons[reason] = reasons.get(reason, 0) + 1
+    rows = zip(sweep.columns["guarantee"], sweep.columns["reason"], strict=True)
+    reasons = Counter(reason for guarantee, reason in rows if guarantee not in CERTAIN)
     told = [(f"{many} without answer", reason) for reason, many in list(reasons.items())[:MOST_REASONS]]
     left = sum(list(reasons.values())[MOST_REASONS:])
     return told + ([(f"{left} without answer", "other reasons; see the file")] if left else [])

@@ -10,26 +10,23 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from hockeystick.directions.gaussian_fit import GaussianFit
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.registry import SAMPLINGS
-from hockeystick.questions.samplings import resampled
-from hockeystick.report.answer import caveats_json, finite_ends, relation_json
+from hockeystick.report.answer import caveats_json, epsilon_under, finite_ends, relation_json
 from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points
 from hockeystick.report.document.envelope import digest, sealed
+from hockeystick.report.profile import RATES as TABLE_RATES
+from hockeystick.report.profile import fitted
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import LEAST_DELTA, cut, shown
-from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.version import __version__
 
 KIND = "report"
 
 SMALLER = (1, 10, 100, 10_000)
 """Divisors of the report's delta: epsilon is stated at each quotient."""
-
-FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
-"""False-positive rates of the table of attacks, which matter where they are small."""
 
 TITLE_LENGTH = 200
 """Longest title kept, in characters: two lines of a page."""
@@ -131,11 +128,9 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
     found = []
     kinds = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
     for kind in kinds:
-        try:
-            bound = resampled(plan, kind).epsilon(delta)
-        except (InvalidInputError, UnsupportedError):  # the plan does not determine its keys, or there is no proof
-            continue
-        found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
+        bound = epsilon_under(plan, kind, delta)
+        if bound is not None:
+            found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
     return found
 
 
@@ -146,17 +141,13 @@ def _attack(plan: Plan, with_mu: bool) -> tuple[dict[str, Any], Points]:
     """
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}, []
-    places = (*FALSE_POSITIVE_RATES, *RATES)
+    places = (*TABLE_RATES, *RATES)
     try:
         profile = plan.profile()
         advantage, points = profile.advantage(), band_points("fpr", places, profile.tpr(list(places)))
         fit = profile.gdp() if with_mu else None
     except HockeystickError as error:
         return {"refused": str(error)}, []
-    count = len(FALSE_POSITIVE_RATES)
-    found = {"advantage": finite_ends(advantage), **({} if fit is None else _fitted(fit)), "tpr": points[:count]}
+    count = len(TABLE_RATES)
+    found = {"advantage": finite_ends(advantage), **({} if fit is None else fitted(fit)), "tpr": points[:count]}
     return found, points[count:]
-
-
-def _fitted(fit: GaussianFit) -> dict[str, Any]:
-    return {"mu": finite_ends(fit.mu), "regret": finite_ends(fit.regret), "least_rate": fit.least_rate}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, Context, Decimal
 
-from hockeystick.report.rounding import QUOTED_DIGITS, exp_up
+from hockeystick.report.rounding import QUOTED_DIGITS
 
 CROWD = 1000  # size of the group in "of 1,000"
 
@@ -18,16 +18,16 @@ def percent_up(share: float) -> str:
     >>> percent_up(0.04027166), percent_up(1.0), percent_up(0.0)
     ('4.03%', '100%', '0%')
     """
-    return _percent(Decimal(share), ROUND_CEILING)
+    return _percent(Decimal(share))
 
 
-def percent_given(share: float) -> str:
-    """Return a share in percent with the digits that were given: those of its shortest decimal.
+def given(share: float, of: int) -> str:
+    """Return a share of a whole number with the digits that were given: those of its shortest decimal.
 
-    >>> percent_given(0.001), percent_given(0.1)
-    ('0.1%', '10%')
+    >>> given(0.001, 100), given(0.1, 1000)
+    ('0.1', '100')
     """
-    return f"{(100 * Decimal(repr(share))).normalize():f}%"
+    return f"{(of * Decimal(repr(share))).normalize():f}"
 
 
 def half_up(advantage: float) -> str:
@@ -36,16 +36,7 @@ def half_up(advantage: float) -> str:
     >>> half_up(0.22475654)
     '61.3%'
     """
-    return _percent(_EXACT.divide(_EXACT.add(Decimal(1), Decimal(advantage)), Decimal(2)), ROUND_CEILING)
-
-
-def crowd_given(share: float) -> str:
-    """Return a share of 1,000 with the digits that were given.
-
-    >>> crowd_given(0.001), crowd_given(0.1)
-    ('1', '100')
-    """
-    return f"{(CROWD * Decimal(repr(share))).normalize():f}"
+    return _percent(_EXACT.divide(_EXACT.add(Decimal(1), Decimal(advantage)), Decimal(2)))
 
 
 def of_crowd(share: float) -> str:
@@ -58,18 +49,9 @@ def of_crowd(share: float) -> str:
     return f"{min(int(people), CROWD):,}"
 
 
-def factor_up(epsilon: float) -> str:
-    """Return exp(epsilon) with three significant digits, rounded up.
-
-    >>> factor_up(2.3851216)
-    '10.9'
-    """
-    return exp_up(epsilon, QUOTED_DIGITS)
-
-
-def _percent(share: Decimal, rounding: str) -> str:
+def _percent(share: Decimal) -> str:
     hundredfold = min(_EXACT.multiply(share, Decimal(100)), Decimal(100))
-    short = Context(prec=QUOTED_DIGITS, rounding=rounding).create_decimal(hundredfold)
+    short = Context(prec=QUOTED_DIGITS, rounding=ROUND_CEILING).create_decimal(hundredfold)
     if short == hundredfold:
         short = short.normalize()
     return f"{short:f}%" if not short or short.adjusted() >= MIN_EXPONENT else f"{short:.2e}%".replace("e-0", "e-")

@@ -15,18 +15,17 @@ from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.users import USER
-from hockeystick.questions.samplings import resampled
-from hockeystick.report.answer import caveats_json, finite_ends, relation_json, settings_said
+from hockeystick.report.answer import caveats_json, epsilon_under, finite_ends, relation_json, settings_said
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.document.voice import Latex, Text
-from hockeystick.report.document.wording import quoted, settings_of
+from hockeystick.report.document.wording import settings_of
 from hockeystick.report.kinds import Found
-from hockeystick.report.rounding import exact
+from hockeystick.report.rounding import exact, quoted
 from hockeystick.report.scale import weakness
 from hockeystick.report.tables import print_paragraph
 from hockeystick.values import domains
 from hockeystick.values.domains import cut
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
 MOST_ROUNDS = 4  # largest number of kinds of rounds named in a sentence
@@ -87,10 +86,8 @@ def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any]
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name} or kind.name in own - {NoSampling.name}:
         return None
-    try:
-        return dict(finite_ends(resampled(plan, kind).epsilon(delta)))
-    except (InvalidInputError, UnsupportedError):
-        return None
+    bound = epsilon_under(plan, kind, delta)
+    return None if bound is None else dict(finite_ends(bound))
 
 
 def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:

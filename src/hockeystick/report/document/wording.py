@@ -18,17 +18,9 @@ from hockeystick.report.answer import MAX_SETTING, relation_lines, rounds_said, 
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.document import blocks
 from hockeystick.report.document.figures import figures
-from hockeystick.report.document.shares import (
-    CROWD,
-    crowd_given,
-    factor_up,
-    half_up,
-    of_crowd,
-    percent_given,
-    percent_up,
-)
-from hockeystick.report.loaders import loaders_of
-from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.document.shares import CROWD, given, half_up, of_crowd, percent_up
+from hockeystick.report.loaders import LOADERS
+from hockeystick.report.rounding import ends, exact, exp_up, limited, quoted
 from hockeystick.report.scale import PUBLISHED, QUESTIONS, weakness
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut, one_line
@@ -141,32 +133,17 @@ def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
     ]
 
 
-def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
-    """Return the interval of a row with ends rounded outward; an infinite upper end is ``infinite``."""
-    upper = "infinite" if row["upper"] is None else round_up(row["upper"], digits)
-    if row.get("lower") is None:
-        return upper
-    lower = round_down(row["lower"], digits)
-    return upper if lower == upper else f"{lower} to {upper}"
-
-
-def quoted(row: Mapping[str, Any]) -> str:
-    """Return the number to quote, rounded up, or ``infinite``."""
-    return "infinite" if row["upper"] is None else round_up(row["upper"], QUOTED_DIGITS)
-
-
 def headline(record: Mapping[str, Any]) -> str:
     """Return the sentence to quote, in plain ASCII."""
     first = record["epsilon"][0]
-    relation = "is" if first["upper"] is None else "<="
-    return f"epsilon {relation} {quoted(first)} at delta = {exact(first['delta'])}"
+    return f"epsilon {limited(first)} at delta = {exact(first['delta'])}"
 
 
 def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     first = record["epsilon"][0]
-    relation = "is" if first["upper"] is None else "\u2264"
+    at_most = "\u2264"
     yield blocks.Lead(
-        f"\u03b5 {relation} {quoted(first)} at \u03b4 = {exact(first['delta'])}",
+        f"\u03b5 {limited(first, at_most)} at \u03b4 = {exact(first['delta'])}",
         f"for {_protected(record)} under {record['adjacency']}; interval {ends(first)} ({first['guarantee']})",
     )
     cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
@@ -279,9 +256,8 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("How batches must be drawn" if sampled else "Assumptions of the plan")
     yield blocks.Bullets(record["assumptions"])
     for name in sampled:
-        loaders = loaders_of(name)
-        if loaders:
-            yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(loaders)}.")
+        if name in LOADERS:
+            yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(LOADERS[name])}.")
     if record["samplings"]:
         yield blocks.Paragraph(
             "The same training has a different epsilon if batches are drawn in another way. The row \u201cnone\u201d "
@@ -326,7 +302,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     else:
         yield blocks.Paragraph(
             f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
-            f"{factor_up(first['upper'])} times (e to the power of epsilon) as likely with one of two neighbouring "
+            f"{exp_up(first['upper'])} times (e to the power of epsilon) as likely with one of two neighbouring "
             f"datasets as with the other{beyond}. For comparison, epsilons published "
             f"{PUBLISHED}; compare them only at the same unit and delta."
         )
@@ -341,10 +317,10 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         f"at most {half_up(attack['advantage']['upper'])}, averaged over the results; a coin toss is right 50% of the "
         "time."
     )
-    rows = [(percent_given(row["fpr"]), percent_up(row["upper"])) for row in attack["tpr"]]
+    rows = [(f"{given(row['fpr'], 100)}%", percent_up(row["upper"])) for row in attack["tpr"]]
     yield blocks.Table("The best attack, averaged over its targets", words.alarms, rows, words=0)
     middle = attack["tpr"][1]
-    chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
+    chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
         f"On average, an attacker who errs on {chance} of {CROWD:,} {words.others} recognises at most {most} of "
         f"{CROWD:,} {words.targets}. Without the results, the attacker would recognise {chance} by chance."
