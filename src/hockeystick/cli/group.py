@@ -41,8 +41,8 @@ def _unread() -> Iterator[None]:
 class OneLineGroup(click.Group):
     """Group of commands in which every error, including click's own, is one line and never a traceback."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, invoke_without_command=True, **settings)
+    def __init__(self, name: str | None = None, **settings: Any) -> None:
+        super().__init__(name, invoke_without_command=True, **settings)
 
     def main(
         self,

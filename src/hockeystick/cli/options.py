@@ -131,7 +131,7 @@ plan_source = with_options(
 """Decorator that adds the argument and the flags that describe a plan."""
 
 
-def with_plan(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_plan(command: Callable[..., Any]) -> Any:
     """Add the argument and the flags of a plan to a command that receives the plan itself."""
 
     @wraps(command)

@@ -125,7 +125,11 @@ def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = Non
     return Found(
         entries,
         lambda: comparison_json(plan, quantity, {given: at}, entries),
-        lambda: _print(plan, quantity, {given: at}, entries),
+        lambda: print_comparison(
+            f"{quantity} at {given} = {exact(at)}",
+            entries,
+            [*assumption_lines(plan), *warning_lines(plan, _delta({given: at}, entries))],
+        ),
     )
 
 
@@ -170,12 +174,6 @@ def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
     """Return the delta of a comparison: the delta given, else the first delta found, preferably a certified one."""
     answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
     return at.get("delta", answers[0] if answers else None)
-
-
-def _print(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> None:
-    caveats = [*assumption_lines(plan), *warning_lines(plan, _delta(at, entries))]
-    place = ", ".join(f"{key} = {exact(value)}" for key, value in at.items())
-    print_comparison(f"{quantity} at {place}", entries, caveats)
 
 
 def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:

@@ -41,19 +41,18 @@ def remaining_answer(plan: Plan, found: Remaining) -> Answer:
     target = found.target
     limit = f"epsilon <= {exact(target.epsilon)} at delta = {exact(target.delta)}"
     unit = found.unit if found.count != 1 else found.unit.removesuffix("s")
-    headline = f"{found.count} more {unit} keep{'s' if found.count == 1 else ''} {limit}"
-    if not found.count:
+    lines = [("spent so far", f"epsilon {_ends(found.spent)}")]
+    if found.count:
+        headline = f"{found.count} more {unit} keep{'s' if found.count == 1 else ''} {limit}"
+        lines.append((f"with {found.count} more", f"epsilon {_ends(found.achieved)}"))
+    else:
         headline = f"no more {found.unit} within {limit}"
-    lines = [
-        ("spent so far", f"epsilon {_ends(found.spent)}"),
-        (f"with {found.count} more", f"epsilon {_ends(found.achieved)}"),
+    lines += [
         (f"with {found.count + 1} more", f"epsilon {_ends(found.beside)}, which exceeds the limit"),
         *relation_lines(plan),
         ("rounds so far", rounds_said(plan)),
         ("repeated", _repeated(found)),
     ]
-    if not found.count:
-        lines.pop(1)
     samplings = plan.with_rounds([*plan.rounds, found.more])
     return Answer(headline, (*lines, *assumption_lines(samplings), *warning_lines(samplings, target.delta)))
 

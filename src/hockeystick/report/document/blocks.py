@@ -6,57 +6,50 @@ Every string is text without markup; the renderer of a block escapes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hockeystick.report.document.chart import Chart
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(NamedTuple):
     """Title of the document, and a subtitle that may be empty."""
 
     text: str
     about: str
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """Heading of a section."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(NamedTuple):
     """Sentence to quote, and a second sentence on its scope."""
 
     text: str
     below: str
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Paragraph of running text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Caution:
+class Caution(NamedTuple):
     """Warning, set apart from the rest."""
 
     texts: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Names and values, one pair per line."""
 
     rows: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Table with column heads; the first column names the row.
 
     Attributes:
@@ -73,31 +66,27 @@ class Table:
     words: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(NamedTuple):
     """Unordered list of sentences."""
 
     items: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Chart with a caption; ``stated`` describes it in words where no picture is shown."""
+class Figure(NamedTuple):
+    """Chart with a caption; Markdown shows the description of the chart in its place."""
 
     chart: Chart
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """Lines to be read or typed exactly as they stand."""
 
     text: str
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Lines to be filled in by hand."""
 
     fields: Sequence[str]
