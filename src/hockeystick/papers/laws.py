@@ -243,14 +243,8 @@ def atoms(full: bool, say: Say) -> Table:
             (WIDTH, prv, (prv.value - prv.lower) / 2),
             (CENTRE, prv, prv.estimate - truth.estimate),
         ):
-            table.add(
-                method=method,
-                rounds=rounds,
-                lower=found.lower,
-                value=found.value,
-                estimate=found.estimate,
-                off=off,
-            )
+            ends = {"lower": found.lower, "value": found.value, "estimate": found.estimate}
+            table.add(method=method, rounds=rounds, **ends, off=off)
         table.add(method=SPLIT, rounds=rounds, estimate=estimate, off=estimate - truth.estimate)
     return table
 

@@ -26,7 +26,6 @@ KIND = "budget"  # kind of the answers about a ledger of the first format
 
 LEDGER = ("ledger", "log")  # kinds of answers about a ledger, which `budget verify` verifies
 
-LISTED_RELEASES = 20  # latest releases that are listed
 MAX_UNROUNDED = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
 MAX_PARAMETER_TEXT = 200  # longest text of one release's parameters, in characters
 MANY = 10  # grants or regions listed
@@ -58,10 +57,14 @@ def standing_answer(standing: Standing) -> Answer:
     return Answer(_headline(state), tuple(lines))
 
 
+def _caveats(plan: Plan | None, delta: float | None) -> dict[str, list[str]]:
+    """Assumptions and warnings about releases; none if nothing was released."""
+    return {"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, delta or None)
+
+
 def standing_json(standing: Standing) -> dict[str, Any]:
     """Return a ledger in JSON values, with its latest releases."""
     state, budget = standing.state, standing.state.budget
-    plan = _plan(standing)
     accounts = {
         name: {
             "spent": budget.made.spent_of(budget.amounts(state.spent(name))),
@@ -87,7 +90,7 @@ def standing_json(standing: Standing) -> dict[str, Any]:
         "latest": [dict(keys) for keys in standing.last],
         "number": state.number,
         "hash": state.hash,
-        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, budget.delta or None)),
+        **_caveats(_plan(standing), budget.delta),
         "version": __version__,
     }
 
@@ -246,22 +249,22 @@ def budget_again(stated: Mapping[str, Any]) -> dict[str, Any]:
     found = budget.made
     for item in releases:
         found.spend(item)
+    deltas = {}
+    if isinstance(found, ApproximateDpFilter):
+        deltas = {"spent_delta": found.spent_delta, "of_delta": found.budget_delta}
+    plan = Plan(releases, budget.adjacency) if releases else None
     content: dict[str, Any] = {
         "currency": found.currency,
         "spent": found.spent,
         "of": found.budget,
         "remaining": found.remaining,
-    }
-    if isinstance(found, ApproximateDpFilter):
-        content |= {"spent_delta": found.spent_delta, "of_delta": found.budget_delta}
-    plan = Plan(releases, budget.adjacency) if releases else None
-    content |= {
+        **deltas,
         "more_of_the_last": None if plan is None else found.more_of(releases[-1]),
         "epsilon": {"upper": budget.epsilon},
         "delta": budget.delta,
         "adjacency": budget.adjacency.value,
         "guarantee": "privacy filter",
-        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, budget.delta or None)),
+        **_caveats(plan, budget.delta),
         "answer": KIND,
         "asked": {"ledger": keys},
         "version": __version__,
