@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
@@ -86,7 +86,7 @@ class Chart:
     lower: Sequence[Point] = ()
     guide: Sequence[Point] = ()
     guide_label: str = ""
-    mark: tuple[Point, str] | None = field(default=None)
+    mark: tuple[Point, str] | None = None
 
     def svg(self) -> str:
         """Return the chart as an SVG element of several lines."""
