@@ -139,7 +139,7 @@ def test_gaussian_noise_is_as_under_zcdp_and_sampling_is_said_not_to_help() -> N
 
 
 def test_losses_that_are_not_known_to_be_subgaussian_are_refused() -> None:
-    unbounded = SimpleNamespace(gdp_mu=None, loss_range=(-0.1, math.inf), infinite_mass=0.0, smooth=None)
+    unbounded = SimpleNamespace(loss_range=(-0.1, math.inf), infinite_mass=0.0, smooth=None)
     with pytest.raises(hs.NotApplicableError, match="subgaussian"):
         of(cast(Any, unbounded))
 

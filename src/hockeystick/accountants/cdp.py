@@ -86,8 +86,8 @@ def of(pair: DominatingPair) -> Concentrated:
     Raises:
         NotApplicableError: no tau is known for the round.
     """
-    if pair.gdp_mu is not None:
-        return Concentrated(0.5 * pair.gdp_mu**2 * (1 + CARE), pair.gdp_mu**2 * (1 + CARE))
+    if isinstance(pair, GaussianPair):
+        return Concentrated(0.5 * pair.mu**2 * (1 + CARE), pair.mu**2 * (1 + CARE))
     square = _sampled(pair)
     if square is not None:
         return Concentrated(max(min(pair.log_moment(t) / t for t in ORDERS), 0.0) * (1 + CARE), square * (1 + CARE))

@@ -37,7 +37,7 @@ from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import NO_EPSILON
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
 from hockeystick.numerics.roots import root
-from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs import Composition, DominatingPair, GaussianPair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
@@ -130,10 +130,11 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
     """Return the direction with the largest mu if all rounds are Gaussian, and hence folded into one."""
     found: list[tuple[Direction, float]] = []
     for direction, composition in directions:
-        mus = [pair.gdp_mu for pair, _ in composition.rounds]
-        if len(mus) > 1 or None in mus:
+        pairs = [pair for pair, _ in composition.rounds]
+        mus = [pair.mu for pair in pairs if isinstance(pair, GaussianPair)]
+        if len(pairs) > 1 or len(mus) < len(pairs):
             return None
-        found.append((direction, mus[0] if mus and mus[0] is not None else 0.0))
+        found.append((direction, mus[0] if mus else 0.0))
     return max(found, key=lambda item: item[1])
 
 
@@ -202,8 +203,8 @@ def moments(composition: Composition) -> Moments:
 
 def _moments(pair: DominatingPair) -> Moments:
     """Moments of one round, given that its loss is finite."""
-    if pair.gdp_mu is not None:
-        square = pair.gdp_mu**2
+    if isinstance(pair, GaussianPair):
+        square = pair.mu**2
         return Moments(square / 2, square, 0.0, square, square)
     loss, log_p = PrivacyCurve(pair).nodes
     p, q = np.exp(log_p), np.exp(log_p - loss)

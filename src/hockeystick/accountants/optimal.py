@@ -40,7 +40,7 @@ from hockeystick.accountants.shared.worst_case_law import (
 )
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
-from hockeystick.pairs import Composition
+from hockeystick.pairs import BlackBoxPair, Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
@@ -161,9 +161,8 @@ def _boxes(composition: Composition) -> Boxes | None:
     """Epsilon > 0 and count of each kind of round, if all are black boxes."""
     counts: dict[float, int] = {}
     for pair, count in composition.rounds:
-        if pair.worst_of is None:
+        if not isinstance(pair, BlackBoxPair):
             return None
-        epsilon = pair.worst_of[0]
-        if epsilon > 0:
-            counts[epsilon] = counts.get(epsilon, 0) + count
+        if pair.epsilon > 0:
+            counts[pair.epsilon] = counts.get(pair.epsilon, 0) + count
     return list(counts.items())

@@ -260,9 +260,9 @@ class DominatingPair(RenyiCurve):
         """Point masses of the loss, including those at infinite loss."""
 
     @property
-    @abstractmethod
     def smooth(self) -> SmoothPart | None:
-        """The part with densities, if any."""
+        """The part with densities; ``None`` for a pair that has only atoms."""
+        return None
 
     @property
     def infinite_mass(self) -> float:
@@ -299,16 +299,6 @@ class DominatingPair(RenyiCurve):
         return None
 
     @property
-    def worst_of(self) -> tuple[float, float] | None:
-        """``(epsilon, delta)`` if this is the worst pair that satisfies it, else ``None``; see ``black_box.py``."""
-        return None
-
-    @property
-    def gdp_mu(self) -> float | None:
-        """mu, if the pair is N(mu, 1) against N(0, 1)."""
-        return None
-
-    @property
     def limit_variance(self) -> float | None:
         """Contribution of a round to mu^2 in the central limit theorem, if known in closed form."""
         return None
@@ -337,7 +327,7 @@ class DominatingPair(RenyiCurve):
     @property
     def mirrored_rho(self) -> float:
         """The rho of the pair with P and Q exchanged; infinite if none is known."""
-        return math.inf
+        return math.inf if self.mirror is None else self.mirror.rho
 
     @property
     def sampled_from(self) -> tuple[float, float] | None:

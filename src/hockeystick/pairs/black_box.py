@@ -43,10 +43,6 @@ class BlackBoxPair(DominatingPair):
         return Atoms(np.array(loss), np.array(log_p), np.array(log_p[::-1]))
 
     @property
-    def smooth(self) -> None:
-        """The pair has no smooth part."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """The finite losses are ``[-epsilon, epsilon]``."""
         return -self.epsilon, self.epsilon
@@ -55,11 +51,6 @@ class BlackBoxPair(DominatingPair):
     def exact_supremum(self) -> Fraction:
         """The parameter epsilon as the decimal that it is written as."""
         return decimal(self.epsilon)
-
-    @property
-    def worst_of(self) -> tuple[float, float]:
-        """The guarantee ``(epsilon, delta)``, of which this is the worst pair."""
-        return self.epsilon, self.delta
 
     @property
     def rho(self) -> float:

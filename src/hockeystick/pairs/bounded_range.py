@@ -75,10 +75,6 @@ class TwoLossPair(DominatingPair):
         return Atoms(loss, log_p, log_p - loss)
 
     @property
-    def smooth(self) -> None:
-        """None: both losses are atoms."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """From ``t - epsilon`` to t, the two losses."""
         return self.low, self.high

@@ -49,10 +49,6 @@ class CappedPair(DominatingPair):
         return NO_ATOMS
 
     @property
-    def smooth(self) -> None:
-        """None: only the transform of this pair is used."""
-
-    @property
     def transform(self) -> CappedTransform:
         """The characteristic function of the losses that are kept."""
         return self.capped

@@ -72,10 +72,6 @@ class DiscreteLaplacePair(DominatingPair):
         return Atoms((2 * j - self.distance) * step, log_p, log_p[::-1])
 
     @property
-    def smooth(self) -> None:
-        """None: all losses are atoms."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """From ``-distance / scale`` to ``distance / scale``."""
         most = float(self.distance / self.scale)
@@ -152,10 +148,6 @@ class DiscreteGaussianPair(DominatingPair):
             np.concatenate([ends[0], log_p, ends[1]]),
             np.concatenate([ends[1], log_q, ends[0]]),
         )
-
-    @property
-    def smooth(self) -> None:
-        """None: all losses are atoms."""
 
     @property
     def loss_range(self) -> tuple[float, float]:

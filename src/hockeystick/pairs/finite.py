@@ -79,10 +79,6 @@ class FinitePair(DominatingPair):
         return Atoms(np.array(loss), log_p, log_q)
 
     @property
-    def smooth(self) -> None:
-        """The pair has no smooth part."""
-
-    @property
     def infinite_mass(self) -> float:
         """``P(L = +inf)``, to a rounding."""
         p, q = self.masses[-1]
@@ -134,10 +130,6 @@ class ThreeLossPair(DominatingPair):
         low, rest = self.log_share - self.epsilon, [self.log_rest] if self.log_rest > -math.inf else []
         log_p = np.array([low, *rest, self.log_share])
         return Atoms(np.array([-self.epsilon, *(0.0 for _ in rest), self.epsilon]), log_p, log_p[::-1])
-
-    @property
-    def smooth(self) -> None:
-        """The pair has no smooth part."""
 
     @property
     def loss_range(self) -> tuple[float, float]:

@@ -117,16 +117,6 @@ class GaussianPair(DominatingPair):
         return MixtureTransform.sampled(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property
-    def gdp_mu(self) -> float:
-        """The distance mu of the two laws, which is the parameter itself."""
-        return self.mu
-
-    @property
-    def limit_variance(self) -> float:
-        """Contribution of one round to mu^2: its own ``mu^2``."""
-        return self.mu * self.mu
-
-    @property
     def rho(self) -> float:
         """The exact rho of zero-concentrated privacy, ``mu^2 / 2``, rounded up."""
         return concentrated.gaussian(self.mu)
@@ -135,11 +125,6 @@ class GaussianPair(DominatingPair):
     def mirror(self) -> GaussianPair:
         """The pair is its own mirror image."""
         return self
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
-        return self.rho
 
     def log_moment(self, t: float) -> float:
         """K(t) in closed form, rounded up."""

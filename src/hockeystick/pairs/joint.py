@@ -82,11 +82,6 @@ class JointPair(DominatingPair):
         """The sum of the parts' rhos, rounded up."""
         return next_up(math.fsum(count * part.rho for part, count in self.together), SPARE)
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The sum of the parts' rhos with the laws exchanged, rounded up."""
-        return next_up(math.fsum(count * part.mirrored_rho for part, count in self.together), SPARE)
-
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the sum of the parts' bounds, rounded up."""
         return next_up(math.fsum(count * part.log_moment(t) for part, count in self.together), SPARE)

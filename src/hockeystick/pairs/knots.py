@@ -98,10 +98,6 @@ class KnottedPair(DominatingPair):
         )
 
     @property
-    def smooth(self) -> None:
-        """The pair has no smooth part."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """The least and the largest finite loss; 0 where there is none."""
         return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
@@ -111,11 +107,6 @@ class KnottedPair(DominatingPair):
         """The pair with P and Q exchanged."""
         losses, log_q = -np.array(self.losses[::-1]), np.array(self.log_q[::-1])
         return KnottedPair(tuple(losses.tolist()), tuple((log_q - losses).tolist()), self.only_q, self.only_p)
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair with P and Q exchanged."""
-        return self.mirror.rho
 
     def log_moment(self, t: float) -> float:
         """The sum over the losses, rounded up."""

@@ -138,11 +138,6 @@ class LaplacePair(DominatingPair):
         """The pair is its own mirror image."""
         return self
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
-        return self.rho
-
     def log_moment(self, t: float) -> float:
         """K(t) in closed form, rounded up."""
         return moment.laplace(self.theta, t)

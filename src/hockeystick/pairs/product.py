@@ -50,10 +50,6 @@ class ProductPair(DominatingPair):
         return out
 
     @property
-    def smooth(self) -> None:
-        """The product has no smooth part, as none of its factors has."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """The least and the largest of the sums."""
         return float(self.atoms.loss.min()), float(self.atoms.loss.max())

@@ -56,10 +56,6 @@ class ShortenedPair(DominatingPair):
         return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
 
     @property
-    def smooth(self) -> None:
-        """None: all losses are atoms."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """From the least to the largest loss that is kept; 0 where none is."""
         loss = self.atoms.loss

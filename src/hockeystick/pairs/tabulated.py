@@ -87,10 +87,6 @@ class TabulatedPair(DominatingPair):
         )
 
     @property
-    def smooth(self) -> None:
-        """None: all losses are atoms."""
-
-    @property
     def loss_range(self) -> tuple[float, float]:
         """The least and the largest finite loss; 0 if there are none, as in some lower pairs."""
         return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)

@@ -17,7 +17,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from hockeystick.numerics.rounding import TINY, next_up
-from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.bounded_range import BoundedRangeCurve
 from hockeystick.pairs.composition import RELATIVE
 from hockeystick.pairs.discrete import DiscreteGaussianPair
@@ -127,8 +127,8 @@ def largest_loss(pair: DominatingPair) -> Fraction:
 
 def failing_mass(pair: DominatingPair) -> Fraction:
     """Return the mass of infinite loss, exact or rounded up."""
-    if pair.worst_of is not None:
-        return decimal(pair.worst_of[1])
+    if isinstance(pair, BlackBoxPair):
+        return decimal(pair.delta)
     lost = pair.infinite_mass
     return Fraction(lost) * (1 + Fraction(RELATIVE)) + 4 * Fraction(TINY) if lost else Fraction(0)
 
