@@ -27,7 +27,6 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.gaussian import GaussianLocation
-from hockeystick.pairs.product import seen
 from hockeystick.pairs.renyi import (
     RenyiBound,
     epsilon_from,
@@ -57,7 +56,7 @@ def test_atoms_next_to_epsilon(loss: float) -> None:
     """What is left of the loss is a few of its roundings, or all of it."""
     pair = BlackBoxPair(loss, 0.0)
     for epsilon in (loss - 1e-13, loss - 3e-14, loss - 7e-12, 0.3 * loss, 0.0):
-        low, high = of_atoms(pair, seen(pair), epsilon)
+        low, high = of_atoms(pair, pair.atoms.seen(), epsilon)
         true = mp.log(-mp.expm1(exact(epsilon) - exact(loss)) / (1 + mp.exp(-exact(loss))))
         assert low <= true <= high
 

@@ -14,7 +14,7 @@ from mpmath import mp
 from hockeystick.pairs import Composition
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.finite import FinitePair, log_fraction
-from hockeystick.pairs.product import ProductPair, power, seen, terms
+from hockeystick.pairs.product import ProductPair, power, terms
 
 P = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
 Q = (Fraction(2, 5), Fraction(7, 20), Fraction(1, 4))
@@ -92,7 +92,7 @@ def test_logarithms_of_fractions(ratio: Fraction) -> None:
 def test_only_what_p_shows_is_listed() -> None:
     law = FinitePair((Fraction(1, 2), Fraction(1, 2), Fraction(0)), (Fraction(1, 2), Fraction(0), Fraction(1, 2)))
     assert law.atoms.loss.tolist() == [-math.inf, 0.0, math.inf]
-    assert seen(law).loss.tolist() == [0.0]
+    assert law.atoms.seen().loss.tolist() == [0.0]
     assert Composition([(law, 3)]).infinite_mass == pytest.approx(0.875)
 
 

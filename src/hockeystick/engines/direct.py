@@ -28,7 +28,7 @@ from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
 from hockeystick.pairs.base import Atoms
-from hockeystick.pairs.product import ProductPair, product, seen, terms
+from hockeystick.pairs.product import ProductPair, product, terms
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
@@ -63,7 +63,7 @@ class DirectEngine:
             raise NotApplicableError("the plan has more than one round, and too many sums of losses to list")
         one = composition.rounds[0][0]
         self._pair: DominatingPair = one if composition.count == 1 else product(tuple(composition.rounds))
-        self._atoms = seen(self._pair)
+        self._atoms = self._pair.atoms.seen()
         self._log_floor = -DEPTH
         self._panels = 0  # panels of all integrals of the query
 
@@ -76,7 +76,7 @@ class DirectEngine:
         for pair, count in composition.rounds:
             if count > MOST_SUMS or not _of_few_losses(pair):
                 return False
-            total *= terms(len(seen(pair).loss), count)
+            total *= terms(len(pair.atoms.seen().loss), count)
             if not 0 < total <= MOST_SUMS:
                 return False
         return composition.count > 0

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-NO_MASS = np.empty(0)  # an array without entries
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
@@ -67,12 +65,27 @@ class Atoms:
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
         return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
 
+    def seen(self) -> Atoms:
+        """Return the atoms whose loss is finite and that have mass under P."""
+        which = np.isfinite(self.loss) & np.isfinite(self.log_p)
+        return self if which.all() else self.kept(which)
+
+    def beside(self, only_p: float, only_q: float) -> Atoms:
+        """Return these atoms, which declare no errors, beside masses that one law has alone; 0 adds none."""
+        low, high = [math.log(only_q)] if only_q else [], [math.log(only_p)] if only_p else []
+        none = -math.inf
+        return Atoms(
+            np.concatenate([[none for _ in low], self.loss, [math.inf for _ in high]]),
+            np.concatenate([[none for _ in low], self.log_p, high]),
+            np.concatenate([low, self.log_q, [none for _ in high]]),
+        )
+
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t) of the finite losses: each loss and mass is taken at its upper end."""
         return moment.atoms(self.loss + self.slip, self.log_p + self.log_slip, t, self.units)
 
 
-NO_ATOMS = Atoms(NO_MASS, NO_MASS, NO_MASS)
+NO_ATOMS = Atoms(np.empty(0), np.empty(0), np.empty(0))
 """Atoms of a law without atoms: one shared object, since thousands of rounds return it."""
 
 
@@ -157,10 +170,9 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
     """Return the characteristic function of the finite losses that have mass under P."""
     from hockeystick.pairs.closed_transforms import AtomTransform  # late: not for normal noise, without atoms
 
-    atoms = atoms.finite()
-    seen = np.isfinite(atoms.log_p)
+    atoms = atoms.seen()
     slip, log_slip = float(np.max(atoms.slip, initial=0.0)), float(np.max(atoms.log_slip, initial=0.0))
-    return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]), atoms.units, slip, log_slip)
+    return AtomTransform(tuple(atoms.loss), tuple(atoms.log_p), atoms.units, slip, log_slip)
 
 
 def rounding_of(loss: float, units: float = 0.0) -> float:
@@ -289,6 +301,19 @@ class DominatingPair(RenyiCurve):
     def transform(self) -> Transform | None:
         """The characteristic function of the finite losses, if known; by default known for pairs of atoms only."""
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
+
+    def log_moment(self, t: float) -> float:
+        """Upper bound on K(t) of a pair that has only atoms, of total mass 1 under either law; other pairs define it.
+
+        Raises:
+            NotImplementedError: the pair has densities.
+        """
+        atoms = self.atoms
+        if self.smooth is not None:
+            raise NotImplementedError(f"{type(self).__name__} has densities, so it must define log_moment ({t=})")
+        if atoms.units or np.any(atoms.slip) or np.any(atoms.log_slip):
+            return atoms.log_moment(t)  # charges the declared errors, which the sharper bound does not
+        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """Return the transform after Poisson sampling, for the direction that adds or removes the record, if known."""

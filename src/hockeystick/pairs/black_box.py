@@ -36,11 +36,8 @@ class BlackBoxPair(DominatingPair):
         """Losses -inf, -epsilon, epsilon, +inf; the outer two only where delta > 0."""
         log_high = math.log1p(-self.delta) - math.log1p(math.exp(-self.epsilon))
         log_low = log_high - self.epsilon
-        loss, log_p = [-self.epsilon, self.epsilon], [log_low, log_high]
-        if self.delta > 0:
-            loss = [-math.inf, *loss, math.inf]
-            log_p = [-math.inf, *log_p, math.log(self.delta)]
-        return Atoms(np.array(loss), np.array(log_p), np.array(log_p[::-1]))
+        log_p = np.array([log_low, log_high])
+        return Atoms(np.array([-self.epsilon, self.epsilon]), log_p, log_p[::-1]).beside(self.delta, self.delta)
 
     @property
     def loss_range(self) -> tuple[float, float]:

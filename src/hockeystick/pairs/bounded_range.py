@@ -94,11 +94,6 @@ class TwoLossPair(DominatingPair):
         """The rho of ``G_(epsilon - t)``, the pair with its laws exchanged."""
         return TwoLossPair(self.epsilon, 1 - self.share).rho
 
-    def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the sum over both losses, rounded up."""
-        atoms = self.atoms
-        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
-
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangeCurve(RenyiCurve):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.pairs.base import NO_ATOMS, Atoms, DominatingPair
+from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.composition import Composition, Kept
 from hockeystick.pairs.sampled.capped_law import capped_at
 from hockeystick.pairs.sampled.capped_transform import CappedTransform
@@ -46,7 +46,7 @@ class CappedPair(DominatingPair):
     @property
     def atoms(self) -> Atoms:
         """No atoms: all outcomes have densities."""
-        return NO_ATOMS
+        return Atoms.none()
 
     @property
     def transform(self) -> CappedTransform:

@@ -44,9 +44,6 @@ from hockeystick.pairs.base import Atoms, DominatingPair
 REACH = 39.2
 """Reach on either side of a discrete Gaussian's centre in units of s; the mass beyond is negligible."""
 
-LOG_LEAST = math.log(TINY)
-"""Logarithm of the mass that stands in for outcomes beyond the reach."""
-
 SMALL = 1.0  # s below which the normaliser is summed; from it on, Poisson's formula is used
 
 
@@ -91,11 +88,6 @@ class DiscreteLaplacePair(DominatingPair):
     def mirrored_rho(self) -> float:
         """The rho of the pair, which is its own mirror image."""
         return self.rho
-
-    def log_moment(self, t: float) -> float:
-        """The sum over the losses, rounded up."""
-        atoms = self.atoms
-        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +134,7 @@ class DiscreteGaussianPair(DominatingPair):
         norm = self.log_normaliser
         log_p, log_q = -0.5 * (x - d) ** 2 / variance - norm, -0.5 * x**2 / variance - norm
         loss = d * (2 * x - d) / (2 * variance)
-        ends = np.array([-math.inf]), np.array([LOG_LEAST])
-        return Atoms(
-            np.concatenate([ends[0], loss, -ends[0]]),
-            np.concatenate([ends[0], log_p, ends[1]]),
-            np.concatenate([ends[1], log_q, ends[0]]),
-        )
+        return Atoms(loss, log_p, log_q).beside(TINY, TINY)  # the mass that stands in for outcomes beyond the reach
 
     @property
     def loss_range(self) -> tuple[float, float]:

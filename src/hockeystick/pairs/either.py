@@ -149,9 +149,7 @@ class EitherPair(DominatingPair):
     @property
     def atoms(self) -> Atoms:
         """The mass at infinite loss, if any."""
-        if not self.infinite:
-            return Atoms.none()
-        return Atoms(np.array([math.inf]), np.array([math.log(self.infinite)]), np.array([-math.inf]))
+        return Atoms.none().beside(self.infinite, 0.0)
 
     @property
     def smooth(self) -> NoReturn:

@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 
 from hockeystick.numerics.rounding import TINY
-from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 NEAR = Fraction(1, 2)
@@ -87,8 +86,7 @@ class FinitePair(DominatingPair):
     @property
     def loss_range(self) -> tuple[float, float]:
         """The least and the largest finite loss with mass under P; 0 if there is none."""
-        loss, log_p = self.atoms.loss, self.atoms.log_p
-        found = loss[np.isfinite(loss) & np.isfinite(log_p)]
+        found = self.atoms.seen().loss
         return (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
 
     @cached_property
@@ -100,10 +98,6 @@ class FinitePair(DominatingPair):
     def mirrored_rho(self) -> float:
         """The rho of the pair with the laws exchanged, which is finite where its losses are bounded."""
         return self.mirrored.rho
-
-    def log_moment(self, t: float) -> float:
-        """The sum over the losses, rounded up."""
-        return moment.of_law(self.atoms.loss, self.atoms.log_p, self.atoms.log_q, t)
 
 
 @dataclass(frozen=True)
@@ -150,8 +144,3 @@ class ThreeLossPair(DominatingPair):
     def mirrored_rho(self) -> float:
         """The rho of the pair, which is its own mirror image."""
         return self.rho
-
-    def log_moment(self, t: float) -> float:
-        """The sum over the losses, rounded up."""
-        atoms = self.atoms
-        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)

@@ -89,13 +89,7 @@ class KnottedPair(DominatingPair):
     def atoms(self) -> Atoms:
         """All losses; the masses of one law alone have infinite loss."""
         loss, log_q = np.array(self.losses), np.array(self.log_q)
-        low, high = ([-np.inf] if self.only_q else []), ([np.inf] if self.only_p else [])
-        none = np.array([-np.inf])
-        return Atoms(
-            np.concatenate([low, loss, high]),
-            np.concatenate([none[: len(low)], log_q + loss, np.log(np.full(len(high), self.only_p))]),
-            np.concatenate([np.log(np.full(len(low), self.only_q)), log_q, none[: len(high)]]),
-        )
+        return Atoms(loss, log_q + loss, log_q).beside(self.only_p, self.only_q)
 
     @property
     def loss_range(self) -> tuple[float, float]:

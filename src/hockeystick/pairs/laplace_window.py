@@ -34,7 +34,7 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.numerics.rounding import TINY
-from hockeystick.pairs.base import NO_MASS, Atoms, DominatingPair
+from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.laplace import LaplaceMiddle, sampled_log_moment, sampled_transform
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.window_transform import WindowTransform
@@ -98,7 +98,7 @@ class WindowPair(DominatingPair):
         if self.log_high > -math.inf:
             low = self.log_high - self.width
             loss[1:1], log_p[1:1], log_q[1:1] = [-self.width, self.width], [low, self.log_high], [self.log_high, low]
-        return Atoms(np.array(loss), np.array(log_p), np.array(log_q)) if loss else Atoms(NO_MASS, NO_MASS, NO_MASS)
+        return Atoms(np.array(loss), np.array(log_p), np.array(log_q))
 
     @property
     def smooth(self) -> LaplaceMiddle:

@@ -264,10 +264,8 @@ class MixturePair(DominatingPair):
     @property
     def atoms(self) -> Atoms:
         """Atom of the mass that only the mixture has: its loss is infinite, or minus infinity if N(0, 1) is P."""
-        if not self.missing:
-            return Atoms.none()
-        mass, none = np.array([math.log(self.missing)]), np.array([-math.inf])
-        return Atoms(none, none, mass) if self.mirrored else Atoms(-none, mass, none)
+        only_p, only_q = (0.0, self.missing) if self.mirrored else (self.missing, 0.0)
+        return Atoms.none().beside(only_p, only_q)
 
     @property
     def smooth(self) -> BasePart:
@@ -352,8 +350,8 @@ class MixturePair(DominatingPair):
         zero = (self.rest,) if self.rest else ()
         logs = np.log(np.array((*zero, *self.weights)))
         each = np.array([moment.gaussian(mu, t) for mu in (*(0.0 for _ in zero), *self.shifts)])
-        convex = _log_sum(logs + each)
-        bound = convex if mirrored else min(convex, (1 + t) * _log_sum(logs + each / (1 + t)))
+        convex = moment.log_sum(logs + each)
+        bound = convex if mirrored else min(convex, (1 + t) * moment.log_sum(logs + each / (1 + t)))
         lost = 2 * t * self.missing / self.rest if self.missing else 0.0  # of log g, times t
         return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
 
@@ -362,8 +360,3 @@ class MixturePair(DominatingPair):
         mix = moment.mixture_add if add else moment.mixture_remove
         bound = mix(lambda order: self._rough(order, add), rate, t)
         return min(self.sampled_transform(rate, add).log_moment(t), bound)
-
-
-def _log_sum(exponents: Array) -> float:
-    top = float(exponents.max())
-    return top + math.log(float(np.exp(exponents - top).sum()))

@@ -68,8 +68,7 @@ def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
     if not len(exponent):
         return -math.inf
     top = float(exponent.max())
-    value = top + math.log(float(np.exp(exponent - top).sum()))
-    return rounded_up(value, 1.0 + abs(top) + float(np.abs(exponent[exponent >= top - 50]).max()))
+    return rounded_up(log_sum(exponent), 1.0 + abs(top) + float(np.abs(exponent[exponent >= top - 50]).max()))
 
 
 def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
@@ -131,7 +130,7 @@ def log_convex(log_f: Array, width: float) -> float:
     the logarithmic mean.
     """
     low, high = np.minimum(log_f[:-1], log_f[1:]), np.maximum(log_f[:-1], log_f[1:])
-    return _log_sum(high + _log_mean(high - low)) + math.log(width)
+    return log_sum(high + _log_mean(high - low)) + math.log(width)
 
 
 def log_concave(log_f: Array, slope: Array, width: float) -> float:
@@ -145,7 +144,7 @@ def log_concave(log_f: Array, slope: Array, width: float) -> float:
         width: width of each panel.
     """
     twice = np.abs(slope) * width
-    return _log_sum(log_f + 0.5 * twice + _log_mean(twice)) + math.log(width)
+    return log_sum(log_f + 0.5 * twice + _log_mean(twice)) + math.log(width)
 
 
 def _log_mean(apart: Array) -> Array:
@@ -155,7 +154,8 @@ def _log_mean(apart: Array) -> Array:
     return mean
 
 
-def _log_sum(exponent: Array) -> float:
+def log_sum(exponent: Array) -> float:
+    """Return the logarithm of the sum of ``e^exponent``, computed relative to the largest term."""
     top = float(exponent.max())
     return top + math.log(float(np.exp(exponent - top).sum()))
 

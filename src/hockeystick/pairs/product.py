@@ -43,7 +43,7 @@ class ProductPair(DominatingPair):
     @cached_property
     def atoms(self) -> Atoms:
         """All sums, with bounds on their errors."""
-        parts = [power(seen(pair), count) for pair, count in self._rounds]
+        parts = [power(pair.atoms.seen(), count) for pair, count in self._rounds]
         out = parts[0]
         for part in parts[1:]:
             out = _sum(out, part)
@@ -69,13 +69,6 @@ class ProductPair(DominatingPair):
 def product(rounds: tuple[tuple[DominatingPair, int], ...]) -> ProductPair:
     """Return the product of pairs with finitely many losses; cached, as a grid evaluates it on every mesh it tries."""
     return ProductPair(rounds)
-
-
-def seen(pair: DominatingPair) -> Atoms:
-    """Return the finite losses with mass under P."""
-    atoms = pair.atoms.finite()
-    which = np.isfinite(atoms.log_p)
-    return atoms if which.all() else atoms.kept(which)
 
 
 def terms(atoms: int, rounds: int) -> int:

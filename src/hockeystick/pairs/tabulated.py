@@ -77,14 +77,7 @@ class TabulatedPair(DominatingPair):
         loss, log_p = np.array(self.losses), np.array(self.log_p)
         log_q = log_p - loss
         missing = 1.0 - math.fsum(np.exp(log_q).tolist())
-        ends_loss = ([-math.inf] if missing > 0 else [], [math.inf] if self.infinite else [])
-        below = np.array([math.log(missing)] if missing > 0 else [])
-        above = np.array([math.log(self.infinite)] if self.infinite else [])
-        return Atoms(
-            np.concatenate([ends_loss[0], loss, ends_loss[1]]),
-            np.concatenate([np.full(below.shape, -math.inf), log_p, above]),
-            np.concatenate([below, log_q, np.full(above.shape, -math.inf)]),
-        )
+        return Atoms(loss, log_p, log_q).beside(self.infinite, max(missing, 0.0))
 
     @property
     def loss_range(self) -> tuple[float, float]:

@@ -9,7 +9,7 @@ composition is the same, so nothing is charged for it; and the grid is applied k
 from __future__ import annotations
 
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.pairs.product import product, seen, terms
+from hockeystick.pairs.product import product, terms
 
 MOST_ATOMS = 40_000
 """Largest number of sums listed for one block: each takes about as long as a cell."""
@@ -41,7 +41,7 @@ def _size(pair: DominatingPair, count: int) -> int:
     """Number of rounds in a block; 1 if the round is left as it is."""
     if count == 1 or pair.smooth is not None or pair.spacing is not None:
         return 1
-    atoms = len(seen(pair).loss)
+    atoms = len(pair.atoms.seen().loss)
     if not FEW <= atoms <= MANY:
         return 1
     low, high = 1, count + 1  # the largest size whose sums are not too many, by bisection
