@@ -223,11 +223,11 @@ def test_delta_near_the_largest_loss_is_bounded_by_how_far_it_is() -> None:
     for _ in range(RANDOM_CASES):
         a = float(f"{random.uniform(0.5, 3.0):.6g}")
         for epsilon in (a * (1 - 10.0 ** random.uniform(-14.0, -4.0)), next_down(a, 2)):
-            found = finite_losses.finite_log_delta(boxes((a, 0.0, 1)), epsilon, None, lambda _: Exact(0.0, 0.0))
+            found = finite_losses.finite_log_delta(boxes((a, 0.0, 1)), epsilon, lambda: Interval(0.0, 0.0, 0.0))
             distance = Fraction(repr(a)) - Fraction(repr(epsilon))
             true = mpmath.log(-mpmath.expm1(-mpmath.mpf(distance.numerator) / distance.denominator))
             assert true <= found.upper <= true + 1e-11
-        assert finite_losses.finite_log_delta(boxes((a, 0.0, 1)), a, None, lambda _: Exact(0.0)).upper == -math.inf
+        assert finite_losses.finite_log_delta(boxes((a, 0.0, 1)), a, lambda: Interval(0.0, 0.0, 0.0)).upper == -math.inf
 
 
 def test_delta_near_the_largest_loss_on_a_curve() -> None:

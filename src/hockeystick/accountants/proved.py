@@ -46,7 +46,7 @@ class ProvedAccountant(Accountant):
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Return the worst direction's interval; raise UnsupportedError if there is no proof."""
         self.check(directions, delta)
-        gap = None if gap is None else checked_gap(gap)
+        gap = checked_gap(gap)
         worst, found = _worst(
             directions,
             lambda rounds: _epsilon(rounds, decimal(delta), lambda engine, target: engine.epsilon(target, gap)),
@@ -57,7 +57,7 @@ class ProvedAccountant(Accountant):
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return the worst direction's interval with its logarithm; raise UnsupportedError if there is no proof."""
         self.check(directions)
-        gap = None if gap is None else checked_gap(gap)
+        gap = checked_gap(gap)
         worst, log = _worst(
             directions,
             lambda rounds: _log_delta(rounds, decimal(epsilon), lambda engine, at: engine.delta(at, gap)),

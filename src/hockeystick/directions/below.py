@@ -77,23 +77,19 @@ def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Compo
     """Orders of the instance at one index in one direction: both orders if a record is replaced, else one."""
     if direction is not Direction.REPLACE_ONE:
         return (_at(directions, direction, at),)
-    backward = Composition((known.below[-1 - _place(known, at)], count) for known, count in _run(directions, direction))
-    return _at(directions, direction, at), backward
+    return _at(directions, direction, at), _at(directions, direction, at, backwards=True)
 
 
-def _at(directions: Directions, direction: Direction, at: int) -> Composition:
-    """Composition of each kind's alternative at one index."""
-    return Composition((known.below[_place(known, at)], count) for known, count in _run(directions, direction))
+def _at(directions: Directions, direction: Direction, at: int, *, backwards: bool = False) -> Composition:
+    """Composition of each kind's alternative at one index, or at its last one if it has fewer alternatives."""
+    step = -1 if backwards else 1
+    run = ((known.below[::step], count) for known, count in _run(directions, direction))
+    return Composition((below[min(at, len(below) - 1)], count) for below, count in run)
 
 
 def _alternatives(directions: Directions, direction: Direction) -> int:
     """Number of alternatives, the largest among the kinds."""
     return max((len(known.below) for known, _ in _run(directions, direction)), default=1)
-
-
-def _place(known: Known, at: int) -> int:
-    """Index of a kind's alternative; the last one if the kind has fewer alternatives."""
-    return min(at, len(known.below) - 1)
 
 
 def _run(directions: Directions, direction: Direction) -> list[tuple[Known, int]]:

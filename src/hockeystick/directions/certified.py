@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
-from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, log_less, log_sum
+from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, with_infinite
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.base import DEFAULT_GAP
@@ -31,9 +31,8 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
-from hockeystick.values.interval import Interval
+from hockeystick.values.interval import Ends, Interval
 from hockeystick.values.outward import six_digits
-from hockeystick.values.side import Side
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
@@ -48,54 +47,45 @@ COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the wors
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Return epsilon at delta: the worst direction's interval."""
+    gap = checked_gap(gap)
     with question():
-        return _certified_epsilon(directions, delta, gap, engine)
-
-
-def _certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
-    gap = None if gap is None else checked_gap(gap)
-    if engine is AutoEngine and delta > 0:
-        targets = np.array([[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)]])
-        quick = _by_core(directions, Asked.epsilons(targets, gap or DEFAULT_GAP), lambda upper: upper)
-        if quick is not None:
-            return quick
-    worst, found = _sided(
-        directions,
-        lambda subjects: worst_direction(
-            subjects,
-            lambda rounds: _epsilon(rounds, delta, gap, engine),
-            lambda rounds, _: _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine),
-        ),
-    )
-    bound = _bound(worst, found)
+        if engine is AutoEngine and delta > 0:
+            targets = np.array([[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)]])
+            quick = _by_core(directions, Asked.epsilons(targets, gap or DEFAULT_GAP), lambda upper: upper)
+            if quick is not None:
+                return quick
+        bound = _sided(
+            directions,
+            lambda subjects: worst_direction(
+                subjects,
+                lambda rounds: _epsilon(rounds, delta, gap, engine),
+                lambda rounds, _: _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine),
+            ),
+        )
     return bound if directions.known_from_below else without_lower(directions, bound)
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Return delta at epsilon: the worst direction's interval, with its logarithm."""
+    gap = checked_gap(gap)
     with question():
-        return _certified_delta(directions, epsilon, gap, engine)
-
-
-def _certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
-    gap = None if gap is None else checked_gap(gap)
-    if engine is AutoEngine and epsilon > 0:
-        quick = _by_core(directions, Asked.log_deltas(np.array([epsilon]), gap or DEFAULT_GAP), lambda _: 1.0)
-        if quick is not None:
-            return delta_of(quick)
-    worst, log = _sided(
-        directions,
-        lambda subjects: worst_direction(
-            subjects,
-            lambda rounds: _log_delta(rounds, epsilon, gap, engine),
-            lambda rounds, best: (
-                Interval(-math.inf, best.lower, best.lower)
-                if epsilon == 0 and _mirrored(subjects[0][1], rounds)
-                else _coarsely(lambda engine: _log_delta(rounds, epsilon, COARSE_GAP, engine), engine)
+        if engine is AutoEngine and epsilon > 0:
+            quick = _by_core(directions, Asked.log_deltas(np.array([epsilon]), gap or DEFAULT_GAP), lambda _: 1.0)
+            if quick is not None:
+                return delta_of(quick)
+        log = _sided(
+            directions,
+            lambda subjects: worst_direction(
+                subjects,
+                lambda rounds: _log_delta(rounds, epsilon, gap, engine),
+                lambda rounds, best: (
+                    Interval(-math.inf, best.lower, best.lower)
+                    if epsilon == 0 and _mirrored(subjects[0][1], rounds)
+                    else _coarsely(lambda engine: _log_delta(rounds, epsilon, COARSE_GAP, engine), engine)
+                ),
             ),
-        ),
-    )
-    found = delta_of(_bound(worst, log))
+        )
+    found = delta_of(log)
     return found if directions.known_from_below else without_lower(directions, found)
 
 
@@ -125,7 +115,7 @@ def _bound(worst: Direction, found: Interval) -> Bound:
 
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
-) -> tuple[Direction, Interval]:
+) -> Bound:
     """Interval of the dominating pairs if they give both ends or no lower bound exists; else between two compositions.
 
     The upper end is that of the dominating pairs in the worst direction. The lower end is the largest lower end of the
@@ -134,23 +124,24 @@ def _sided(
     subjects = _directions(directions)
     if directions.one_curve or not directions.known_from_below:
         worst, found = ask(subjects)
-        reason = _reason(subjects, found)
-        return worst, found if reason == found.limited else replace(found, limited=reason)
+        # an interval is also wide or infinite because some rounds have only a Renyi curve
+        only_curve = ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None
+        return _bound(worst, replace(found, limited=found.limited or only_curve))
     from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
 
     with share(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
-    return worst, bracketed(below, found, directions.why)
+    return _bound(worst, bracketed(below, found, directions.why))
 
 
-def checked_gap(gap: float) -> float:
-    """Return a valid relative width in (0, 1).
+def checked_gap(gap: float | None) -> float | None:
+    """Return a valid relative width in (0, 1), or ``None`` for the engines' defaults.
 
     Raises:
         InvalidInputError: the width is outside (0, 1).
     """
-    return domains.share(gap, "gap", "requested relative width of the interval")
+    return None if gap is None else domains.share(gap, "gap", "requested relative width of the interval")
 
 
 def worst_direction(
@@ -204,11 +195,6 @@ def _both(glanced: Interval, asked: Interval) -> Interval:
     """Intersection of two certified intervals of one truth, named after the narrower one."""
     narrower, wider = sorted((asked, glanced), key=lambda found: found.upper - found.lower)
     return replace(wider.intersected(narrower), limited=asked.limited)
-
-
-def _reason(subjects: Sequence[tuple[Direction, Gathered]], found: Interval) -> str | None:
-    """Reason for a wide or infinite interval: its own, or else that some rounds have only a Renyi curve."""
-    return found.limited or (ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None)
 
 
 def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
@@ -400,23 +386,12 @@ def _log_delta_of_losses(
     composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory
 ) -> Interval:
     """Log delta of the finite and infinite losses, without the bound by the total variation."""
-    infinite, standing = composition.infinite_mass, _log(composition.standing_mass)
-    finite = finite_log_delta(composition, epsilon, gap, engine)
-    if infinite == 0 and (standing == -math.inf or finite.upper == -math.inf):
+    finite = finite_log_delta(composition, epsilon, lambda: engine(composition).log_delta(epsilon, gap))
+    if composition.infinite_mass == 0 and (composition.standing_mass == 0 or finite.upper == -math.inf):
         return finite
-    low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
-    if finite.lower < standing:
-        finite = replace(finite, limited=FAR_OUT)
-    finite = replace(finite, lower=log_less(finite.lower, standing))
-    if infinite == 0:
-        return finite
-    return Interval(
-        min(log_sum(finite.lower, low, Side.BELOW), 0.0),
-        min(log_sum(finite.estimate, math.log(infinite), None), 0.0),
-        min(log_sum(finite.upper, high, Side.ABOVE), 0.0),
-        finite.limited,
-        finite.engine,
-    )
+    ends = with_infinite(composition, Ends(*np.array([[finite.lower], [finite.estimate], [finite.upper]])))
+    limited = FAR_OUT if finite.lower < _log(composition.standing_mass) else finite.limited
+    return replace(ends.first(finite.engine), limited=limited)
 
 
 def _log(x: float) -> float:

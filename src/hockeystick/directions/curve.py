@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.directions.below import attained, instances
 from hockeystick.directions.certified import GATHERED_GAP
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.finite_losses import SUM_ERROR, finite_log_delta
+from hockeystick.directions.finite_losses import finite_log_delta, with_infinite
 from hockeystick.engines.curve import Curve, put
 from hockeystick.numerics.budget import question, share
 from hockeystick.numerics.rounding import ULPS, next_up
@@ -25,10 +24,7 @@ from hockeystick.pairs.gathered import gathered
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_DOMINATED
 from hockeystick.values.errors import UnsupportedError
-from hockeystick.values.interval import Ends, Interval
-from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
+from hockeystick.values.interval import Array, Ends, Interval
 
 CONTOURS = 0.6  # share of the remaining work for contours of many kinds, before gathering
 CLEAR = 0.999  # share of the largest loss up to which its rounding is negligible
@@ -59,23 +55,20 @@ class DirectionCurve:
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Return certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` suffices."""
         with question():
-            return self._log_delta(epsilon, enough)
-
-    def _log_delta(self, epsilon: Array, enough: Array | None) -> Ends:
-        if not self._gathered.many:
-            return self._of_all(epsilon, enough)
-        if not self._exact:
-            return self._between(epsilon, enough)
-        with share(CONTOURS):
-            found = self._of_all(epsilon, enough)
-        wide = found.width > GATHERED_GAP
-        if enough is not None:
-            wide &= found.upper > enough
-        where = np.flatnonzero(wide)
-        if len(where):
-            between = self._between(epsilon[where], None if enough is None else enough[where])
-            found = put(found, where, found[where].shared(between))
-        return found
+            if not self._gathered.many:
+                return self._of_all(epsilon, enough)
+            if not self._exact:
+                return self._between(epsilon, enough)
+            with share(CONTOURS):
+                found = self._of_all(epsilon, enough)
+            wide = found.width > GATHERED_GAP
+            if enough is not None:
+                wide &= found.upper > enough
+            where = np.flatnonzero(wide)
+            if len(where):
+                between = self._between(epsilon[where], None if enough is None else enough[where])
+                found = put(found, where, found[where].shared(between))
+            return found
 
     def _between(self, epsilon: Array, enough: Array | None) -> Ends:
         """Ends by gathered kinds: the lower end of the milder composition, the upper end of the worse."""
@@ -94,29 +87,13 @@ class DirectionCurve:
 
     def _of_losses(self, epsilon: Array, enough: Array | None) -> Ends:
         """Ends of the finite and infinite losses."""
-        if not self.composition.rounds:
-            nothing = np.full(len(epsilon), -math.inf)
-            return Ends(nothing, nothing, nothing)
-        if self.composition.tells_all:
-            finite = Ends.of(*np.full((3, len(epsilon)), -math.inf))
+        if not self.composition.rounds or self.composition.tells_all:
+            finite = Ends(*np.full((3, len(epsilon)), -math.inf))
         elif self.composition.bounded:
             finite = self._bounded(epsilon, enough)
         else:
             finite = self._curve.log_delta(epsilon, enough)
-        standing = self.composition.standing_mass
-        if standing:
-            finite = Ends(_log_less(finite.lower, math.log(standing)), finite.estimate, finite.upper)
-        infinite = self.composition.infinite_mass
-        if infinite == 0:
-            return finite
-        low, high = self.composition.infinite_mass_ends
-        # the lower end of a mass near 0 is 0, with logarithm -inf: adding nothing to the lower end is safe
-        log_low = math.log(low) if low > 0 else -math.inf
-        return Ends(
-            np.minimum(_log_sum(finite.lower, log_low, Side.BELOW), 0.0),
-            np.minimum(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
-            np.minimum(_log_sum(finite.upper, math.log(high), Side.ABOVE), 0.0),
-        )
+        return with_infinite(self.composition, finite)
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
         """Ends for a loss with a largest value; near it each epsilon is computed alone."""
@@ -126,46 +103,15 @@ class DirectionCurve:
         clear = epsilon[inside] < CLEAR * low
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound; SPARE covers the roundings of sup - eps
         free = np.log(-np.expm1(epsilon[inside] - high), where=clear, out=np.zeros(len(clear))) + SPARE
-        nothing = np.full(len(epsilon), -math.inf)
-        ends = nothing.copy(), nothing.copy(), nothing.copy()
         within = Ends.of(found.lower, found.estimate, np.minimum(found.upper, np.where(clear, free, 0.0)))
-        for whole, some in zip(ends, (within.lower, within.estimate, within.upper), strict=True):
-            whole[inside] = some
-        known = _Known(epsilon[inside], found)
+        ends = np.full((3, len(epsilon)), -math.inf)
+        ends[:, inside] = within.lower, within.estimate, within.upper
+        known = np.tile([[-math.inf], [0.0], [0.0]], len(epsilon))  # the trivial interval where no engine is used
+        known[:, inside] = found.lower, found.estimate, found.upper
         for at in np.flatnonzero(epsilon >= CLEAR * low).tolist():
-            one = finite_log_delta(self.composition, float(epsilon[at]), None, lambda _: known)
-            for whole, end in zip(ends, (one.lower, one.estimate, one.upper), strict=True):
-                whole[at] = end
+            one = finite_log_delta(self.composition, float(epsilon[at]), partial(Interval, *known[:, at].tolist()))
+            ends[:, at] = one.lower, one.estimate, one.upper
         return Ends(*ends)
-
-
-def _log_less(a: Array, b: float) -> Array:
-    """Return doubles below ``log(e^a - e^b)``; minus infinity unless a exceeds b by 1."""
-    over = np.maximum(a, b + 1)
-    left: Array = over + np.log(-np.expm1(b - over)) - SUM_ERROR * (1 + np.abs(over))
-    return np.where(a > b + 1, left, -math.inf)
-
-
-def _log_sum(a: Array, b: float, side: Side | None) -> Array:
-    """Return ``log(e^a + e^b)``, moved to the given side by its rounding."""
-    total: Array = np.logaddexp(a, b)
-    return total if side is None else total + side * SUM_ERROR * (1 + np.abs(total))
-
-
-class _Known:
-    """Engine that returns precomputed answers."""
-
-    def __init__(self, epsilon: Array, ends: Ends) -> None:
-        triples = zip(ends.lower.tolist(), ends.estimate.tolist(), ends.upper.tolist(), strict=True)
-        self._known = {at: Interval(*triple) for at, triple in zip(epsilon.tolist(), triples, strict=True)}
-
-    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Return the interval computed at this epsilon, or the trivial interval."""
-        return self._known.get(epsilon, Interval(-math.inf, 0.0, 0.0))
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Refuse: epsilon at a delta is never precomputed."""
-        raise AssertionError(f"only log delta was computed ({log_delta=}, {gap=})")
 
 
 class WorstCurve:

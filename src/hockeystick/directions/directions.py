@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from hockeystick.directions.kind import Kind as Kind
+from hockeystick.directions.kinds import Given
+from hockeystick.directions.kinds import Kind as Kind
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
 from hockeystick.pairs.sides import Above, Between, Known, Tight
 from hockeystick.values.adjacency import Adjacency, Direction
@@ -59,8 +60,6 @@ class Directions:
         >>> round(float(ACCOUNTANTS["auto"].epsilon(given, 1e-6, None)), 4)
         4.8866
         """
-        from hockeystick.directions.kinds import Given  # imported late, since plans have their own kinds
-
         known = {frozenset(adjacency.directions): adjacency for adjacency in Adjacency}
         if frozenset(rounds) not in known:
             raise InvalidInputError(
@@ -128,13 +127,21 @@ class Directions:
                 if count:
                     yield known
 
-    def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
+    def pairs(self, direction: Direction, *, together: bool = False) -> list[tuple[DominatingPair, int]]:
         """Return the dominating pair and count of every kind of rounds in one direction; a product yields its factors.
+
+        Args:
+            direction: the order of the two datasets.
+            together: True if several rounds may share one pair, where it is known to be smaller than their composition.
 
         Raises:
             UnsupportedError: a round has no proved pair.
         """
-        found = [(known.above, count) for known, count in self.known(direction)]
+        found = [
+            item
+            for known, count in self.known(direction)
+            for item in (_together(known, count) if together else [(known.above, count)])
+        ]
         return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
@@ -157,15 +164,6 @@ class Directions:
             for known, (kind, count) in found
             for item in ([(kind.curve(direction), count)] if known is None else _together(known, count))
         ]
-
-    def together(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """Return :meth:`pairs`, with one pair for several rounds if it is known to be smaller than their composition.
-
-        Raises:
-            UnsupportedError: a round has no proved dominating pair.
-        """
-        found = [item for known, count in self.known(direction) for item in _together(known, count)]
-        return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def moments(self, direction: Direction) -> RenyiComposition | None:
         """Return the Renyi curves of all rounds in one direction; ``None`` if they are those of the pairs."""
@@ -224,8 +222,7 @@ def compositions(
         UnsupportedError: a round has no proved dominating pair.
         NotApplicableError: computing so many different rounds one by one would take too long.
     """
-    pairs = directions.together if together else directions.pairs
-    found = distinct(directions, lambda direction: Composition(pairs(direction)))
+    found = distinct(directions, lambda direction: Composition(directions.pairs(direction, together=together)))
     if not many:
         for _, composition in found:
             check_time(composition, effort=effort)
@@ -241,21 +238,15 @@ def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
     Raises:
         UnsupportedError: no guarantee is proved for a round.
     """
+    return distinct(directions, lambda direction: mixed_composition(directions, direction))
 
-    return distinct(directions, lambda direction: _mixed(directions, direction))
 
-
-def first_composition(directions: Directions) -> RenyiComposition:
-    """Return the first direction of :func:`mixed_compositions`, for guesses that use it alone.
+def mixed_composition(directions: Directions, direction: Direction) -> RenyiComposition:
+    """Return the rounds of one direction: pairs, or curves if not every round has a pair.
 
     Raises:
         UnsupportedError: no guarantee is proved for a round.
     """
-    return _mixed(directions, directions.adjacency.directions[0])
-
-
-def _mixed(directions: Directions, direction: Direction) -> RenyiComposition:
-    """Rounds of one direction: pairs, or curves if not every round has a pair."""
     rounds = directions.rounds(direction)
     if all(issubclass(kind, DominatingPair) for kind in {type(item) for item, _ in rounds}):
         return Composition(cast("list[tuple[DominatingPair, int]]", rounds))

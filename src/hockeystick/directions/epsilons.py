@@ -15,10 +15,8 @@ from hockeystick.directions.certified import certified_epsilon
 from hockeystick.directions.curve import SidedCurve, WorstCurve
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.values.interval import Ends
+from hockeystick.values.interval import Array, Ends
 from hockeystick.values.side import Side
-
-Array = npt.NDArray[np.float64]
 
 TABLE = 65  # epsilons at which the search starts
 STEPS = 4  # secant steps

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.one_sided import NO_EPSILON
+from hockeystick.directions.one_sided import NO_EPSILON, worst
 from hockeystick.directions.two_sided import without_lower
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
@@ -40,16 +40,24 @@ class Ends(NamedTuple):
         return Ends(lower, min(max(self.guess, lower), upper), upper, self.reason)
 
 
-def _composed(directions: Directions) -> list[tuple[Direction, Composition]]:
-    return compositions(directions, effort=EFFORT)
+def _worst(directions: Directions, ask: Callable[[Composition], Ends]) -> tuple[Direction, Ends]:
+    """Return the direction with the largest upper end, and the largest ends and estimate over all directions."""
+    found = [(direction, ask(composition)) for direction, composition in compositions(directions, effort=EFFORT)]
+    direction, worst = max(found, key=lambda item: item[1].upper)
+    lower, guess = max(ends.lower for _, ends in found), max(ends.guess for _, ends in found)
+    return direction, Ends(lower, min(max(guess, lower), worst.upper), worst.upper, worst.reason)
+
+
+def _largest(directions: Directions, ask: Callable[[Composition], float]) -> tuple[Direction, float]:
+    """Return the direction with the largest estimate, and that estimate."""
+    return worst(compositions(directions, effort=EFFORT), ask)
 
 
 def estimated_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
 ) -> Estimate:
     """Return the larger of the directions' estimates; ``ask(composition, delta of the finite losses)`` gives one."""
-    found = [(direction, _epsilon(composition, delta, ask)) for direction, composition in _composed(directions)]
-    direction, value = max(found, key=lambda item: item[1])
+    direction, value = _largest(directions, lambda composition: _epsilon(composition, delta, ask))
     return Estimate(value, name, direction.value, NO_EPSILON if math.isinf(value) else None)
 
 
@@ -57,8 +65,7 @@ def estimated_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], float]
 ) -> DeltaEstimate:
     """Return the larger of the directions' estimates; ``ask(composition, epsilon)`` gives a finite log delta."""
-    found = [(direction, _log_delta(composition, epsilon, ask)) for direction, composition in _composed(directions)]
-    direction, log = max(found, key=lambda item: item[1])
+    direction, log = _largest(directions, lambda composition: _log_delta(composition, epsilon, ask))
     value = math.exp(log)
     return DeltaEstimate(value, name, direction.value, log_delta=Estimate(log, name, direction.value))
 
@@ -67,12 +74,8 @@ def bounded_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Ends]
 ) -> Bound:
     """Return the larger ends of the directions; ``ask`` gets both ends of the delta left for the finite losses."""
-    found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in _composed(directions)]
-    direction, worst = max(found, key=lambda item: item[1].upper)
-    lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
-    bound = Bound(
-        lower, min(max(guess, lower), worst.upper), worst.upper, "certified", name, direction.value, worst.reason
-    )
+    direction, (lower, guess, upper, reason) = _worst(directions, lambda each: _epsilon_ends(each, delta, ask))
+    bound = Bound(lower, guess, upper, accountant=name, direction=direction.value, reason=reason)
     return without_lower(directions, bound)
 
 
@@ -80,30 +83,12 @@ def bounded_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]
 ) -> DeltaBound:
     """Return the interval of delta, each end the largest over the directions; ``ask`` returns delta, not its log."""
-    found = [(direction, _delta_ends(composition, epsilon, ask)) for direction, composition in _composed(directions)]
-    direction, worst = max(found, key=lambda item: item[1].upper)
-    lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
-    guess = min(max(guess, lower), worst.upper)
-    log_lower = next_down(math.log(lower), 2) if lower > 0 else -math.inf
-    log_upper = min(next_up(math.log(worst.upper), 2), 0.0) if worst.upper > 0 else -math.inf
-    log_guess = math.log(guess) if guess > 0 else -math.inf
-    log = Bound(
-        log_lower,
-        min(max(log_guess, log_lower), log_upper),
-        log_upper,
-        accountant=name,
-        direction=direction.value,
-        reason=worst.reason,
-    )
-    bound = DeltaBound(
-        lower,
-        guess,
-        worst.upper,
-        accountant=name,
-        direction=direction.value,
-        reason=worst.reason,
-        log_delta=log,
-    )
+    direction, (lower, guess, upper, reason) = _worst(directions, lambda each: _delta_ends(each, epsilon, ask))
+    logs = [math.log(value) if value > 0 else -math.inf for value in (lower, guess, upper)]
+    log_lower, log_upper = next_down(logs[0], 2), min(next_up(logs[2], 2), 0.0) if upper > 0 else -math.inf
+    log_guess = min(max(logs[1], log_lower), log_upper)
+    log = Bound(log_lower, log_guess, log_upper, accountant=name, direction=direction.value, reason=reason)
+    bound = DeltaBound(lower, guess, upper, accountant=name, direction=direction.value, reason=reason, log_delta=log)
     return without_lower(directions, bound)
 
 
@@ -126,8 +111,8 @@ def _epsilon(composition: Composition, delta: float, ask: Callable[[Composition,
     known = known_epsilon(composition, delta)
     if known is not None:
         return known.upper
-    value = max(ask(composition, delta - composition.infinite_mass), 0.0)
-    return value if composition.largest_loss is None else min(value, composition.largest_loss[1])
+    value, largest = max(ask(composition, delta - composition.infinite_mass), 0.0), composition.largest_loss
+    return value if largest is None else min(value, largest[1])
 
 
 def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composition, float], float]) -> float:

@@ -1,18 +1,21 @@
 """Delta of the finite losses of one direction: by an engine, or near the largest loss without one.
 
-Rounds with catastrophic failures have an infinite loss with some probability, which is added elsewhere
-(``certified.py``, ``curve.py``). :func:`log_sum` and :func:`log_less` add and subtract numbers given by logarithms.
+Rounds with catastrophic failures have an infinite loss with some probability; :func:`with_infinite` adds it, and takes
+masses that only stand in for others from lower ends. Everything is given by logarithms.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from hockeystick.engines.base import Engine
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.values.interval import Interval
+from hockeystick.values.interval import Array, Ends, Interval
 from hockeystick.values.side import Side
 
 if TYPE_CHECKING:
@@ -29,8 +32,14 @@ class EngineFactory(Protocol):
         ...
 
 
-def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Return log delta of the finite losses of one direction, even at and near its largest loss."""
+def finite_log_delta(composition: Composition, epsilon: float, ask: Callable[[], Interval]) -> Interval:
+    """Return log delta of the finite losses of one direction, even at and near its largest loss.
+
+    Args:
+        composition: the rounds.
+        epsilon: 0 or greater.
+        ask: an engine's answer at this epsilon, which is not used at and next to the largest loss.
+    """
     if composition.tells_all:
         return Interval(-math.inf, -math.inf, -math.inf)
     if composition.bounded:
@@ -46,10 +55,10 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
             # near the end, rounding dominates: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
             return Interval(-math.inf, -math.inf, _below_largest(at, high))
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
-        found = engine(composition).log_delta(epsilon, gap)
+        found = ask()
         free = _below_largest(at, high)
         return found.at_most(free) if free < found.upper else found
-    return engine(composition).log_delta(epsilon, gap)
+    return ask()
 
 
 def _below_largest(at: Fraction, largest: Fraction) -> float:
@@ -57,19 +66,32 @@ def _below_largest(at: Fraction, largest: Fraction) -> float:
     return min(math.log(-math.expm1(-float(largest - at))) + 1e-12, 0.0)
 
 
-def log_less(a: float, b: float) -> float:
-    """Return a double below ``log(e^a - e^b)``: minus infinity unless a exceeds b by 1; a itself if b is negligible."""
-    if b == -math.inf:
-        return a
-    return a + math.log(-math.expm1(b - a)) - SUM_ERROR * (1 + abs(a)) if b < a - 1 else -math.inf
+def with_infinite(composition: Composition, finite: Ends) -> Ends:
+    """Return ends of log delta of all losses from those of the finite losses."""
+    standing, infinite = composition.standing_mass, composition.infinite_mass
+    lower = _log_less(finite.lower, math.log(standing)) if standing else finite.lower
+    if infinite == 0:
+        return Ends(lower, finite.estimate, finite.upper)
+    # the lower end of a mass near 0 is 0, with logarithm -inf: adding nothing to the lower end is safe
+    low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
+    return Ends(
+        np.minimum(_log_sum(lower, low, Side.BELOW), 0.0),
+        np.minimum(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
+        np.minimum(_log_sum(finite.upper, high, Side.ABOVE), 0.0),
+    )
 
 
-def log_sum(a: float, b: float, side: Side | None) -> float:
-    """Return a double on a given side of ``log(e^a + e^b)``; without a side, the computed value itself.
+def _log_less(a: Array, b: float) -> Array:
+    """Return doubles below ``log(e^a - e^b)``; minus infinity unless a exceeds b by 1."""
+    over = np.maximum(a, b + 1)
+    left: Array = over + np.log(-np.expm1(b - over)) - SUM_ERROR * (1 + np.abs(over))
+    return np.where(a > b + 1, left, -math.inf)
+
+
+def _log_sum(a: Array, b: float, side: Side | None) -> Array:
+    """Return ``log(e^a + e^b)``, moved to a given side by its rounding.
 
     The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
     """
-    top = max(a, b)
-    if top == -math.inf:
-        return top
-    return top + math.log1p(math.exp(min(a, b) - top)) + (side or 0) * SUM_ERROR * (1 + abs(top))
+    total: Array = np.logaddexp(a, b)
+    return total if side is None else total + side * SUM_ERROR * (1 + np.abs(total))

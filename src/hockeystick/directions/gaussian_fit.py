@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +36,8 @@ from hockeystick.numerics.budget import USED_UP
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
-from hockeystick.values.interval import Ends
+from hockeystick.values.interval import Array, Ends
 from hockeystick.values.outward import html_table, shortest
-
-Array = npt.NDArray[np.float64]
 
 GAP = 1e-5  # requested relative width of mu
 ROUNDS = 20  # rounds of refinement of the trade-off function
@@ -201,25 +200,19 @@ def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
     if math.isinf(mu):
         return _regret_of_certainty(rate, above, below)
     high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in below) + SPARE, 0.0)
-    fnr = _least_rates(above)
-    low, middle = (_most(*_diagonal(rate, beta, mu)) for beta in (fnr.lower, fnr.estimate))
+    fnr = reduce(Ends.milder, above)
+    diagonals = (_diagonal(rate, beta, mu) for beta in (fnr.lower, fnr.estimate))
+    low, middle = (float((alpha - at).max()) for _, alpha, at in diagonals)
     low = min(max(low - SPARE, 0.0), high)
     return Bound(low, min(max(middle, low), high), high)
 
 
 def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> Bound:
     """Regret against G = 0: the rate at which f meets the diagonal, between rates certainly above and below."""
-    fnr = _least_rates(above)
+    fnr = reduce(Ends.milder, above)
     low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
-    high = float(np.maximum(rate, _least_rates(below).upper).min())
+    high = float(np.maximum(rate, reduce(Ends.milder, below).upper).min())
     return Bound(low, min(max(middle, low), high), high)
-
-
-def _least_rates(each: list[Ends]) -> Ends:
-    fnr = each[0]
-    for other in each[1:]:
-        fnr = fnr.milder(other)
-    return fnr
 
 
 def _diagonal(rate: Array, beta: Array, mu: float) -> tuple[Array, Array, Array]:
@@ -227,10 +220,6 @@ def _diagonal(rate: Array, beta: Array, mu: float) -> tuple[Array, Array, Array]
     order = np.argsort(rate - beta, kind="stable")
     v, alpha = (rate - beta)[order], rate[order]
     return v, alpha, _gaussian_rate(v, mu)
-
-
-def _most(v: Array, alpha: Array, at: Array) -> float:
-    return float((alpha - at).max())
 
 
 def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:

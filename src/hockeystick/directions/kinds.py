@@ -1,16 +1,44 @@
-"""Kinds of rounds outside plans: bounded from above only, or given by their pairs."""
+"""The interface of a kind of rounds, and two kinds outside plans: bounded from above only, or given by their pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from hockeystick.directions.kind import Kind
-from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.sides import Above, Known
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
+
+
+class Kind(Protocol):
+    """Kind of rounds, with its pairs in each direction."""
+
+    def known(self, direction: Direction) -> Known:
+        """Return the pair or pairs of one round, each with its side of the truth.
+
+        Raises:
+            UnsupportedError: no dominating pair is proved."""
+        ...
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """Return the Renyi curve of one round: its pair's curve, or else an upper bound.
+
+        Raises:
+            UnsupportedError: nothing is proved."""
+        ...
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """Return one round in exact numbers, for a proof.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven, or no proof is implemented.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,14 +58,6 @@ class FromAbove:
             UnsupportedError: no pair is proved.
         """
         return Above(self.kind.known(direction).above)
-
-    def pair(self, direction: Direction) -> DominatingPair:
-        """Return the dominating pair.
-
-        Raises:
-            UnsupportedError: no pair is proved.
-        """
-        return self.known(direction).above
 
     def curve(self, direction: Direction) -> RenyiCurve:
         """Return the Renyi curve of the kind, which is an upper bound anyway.

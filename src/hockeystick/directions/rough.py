@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hockeystick.directions.directions import Directions, first_composition
+from hockeystick.directions.directions import Directions, mixed_composition
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition
 
@@ -13,7 +13,7 @@ DEPTH = 50.0  # e-folds of delta beyond which losses are neglected
 
 def rough_epsilon(directions: Directions, delta: float) -> float | None:
     """Return a rough epsilon of the first direction, by the leading saddle-point term; ``None`` if that fails."""
-    composition = first_composition(directions)
+    composition = mixed_composition(directions, directions.adjacency.directions[0])
     if not isinstance(composition, Composition):  # a round has only a Renyi curve
         return None
     finite = delta - composition.infinite_mass

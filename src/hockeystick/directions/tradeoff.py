@@ -34,17 +34,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.curve import SidedCurve, WorstCurve
+from hockeystick.engines.curve import put
 from hockeystick.numerics.budget import CALL, Budget
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.interval import Ends
+from hockeystick.values.interval import Array, Ends
 
-Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257  # number of evenly spread epsilons before refinement
@@ -167,7 +168,7 @@ class TradeOff:
                 break
             self._refine_for(fpr[wide], tpr.width[wide], steep_in)
             found = self.known(fpr[wide], steep_in)
-            out = _put(out[0], wide, found[0]), _put(out[1], wide, found[1])
+            out = put(out[0], wide, found[0]), put(out[1], wide, found[1])
         return out
 
     def _refine_for(self, fpr: Array, width: Array, steep_in: Direction) -> None:
@@ -238,29 +239,16 @@ class TradeOffs:
         return tpr.over(attained), left.over(fnr)
 
 
-ORDERINGS = (
-    (Direction.REMOVE, Direction.ADD),
-    (Direction.ADD, Direction.REMOVE),
-    (Direction.REPLACE_ONE, Direction.REPLACE_ONE),
-    (Direction.ZERO_OUT, Direction.RESTORE),
-    (Direction.RESTORE, Direction.ZERO_OUT),
-)
-"""Directions that bound small false-positive and small false-negative rates, by adjacency."""
-
-
 def _orderings(curve: WorstCurve, farthest: float, deep: float) -> tuple[TradeOff, ...]:
-    first, *others = curve.directions
+    first, last = curve.directions[0], curve.directions[-1]
     # with a single direction, each ordering is the mirror image of the other
-    orders = [(d, e) for d, e in ORDERINGS if {d, e} <= set(curve.directions)] if others else [(first, first)]
-    return tuple(TradeOff(curve, d, e, farthest, deep) for d, e in orders)
+    orders = [(first, first)] if first is last else [(first, last), (last, first)]
+    return tuple(TradeOff(curve, steep, flat, farthest, deep) for steep, flat in orders)
 
 
 def _worst_rates(trade_offs: Sequence[TradeOff], fpr: Array, gap: float) -> tuple[Ends, Ends]:
-    first, *others = [each.rates(fpr, gap) for each in trade_offs]
-    tpr, fnr = first
-    for other in others:
-        tpr, fnr = tpr.worse(other[0]), fnr.milder(other[1])
-    return tpr, fnr
+    tprs, fnrs = zip(*(each.rates(fpr, gap) for each in trade_offs), strict=True)
+    return reduce(Ends.worse, tprs), reduce(Ends.milder, fnrs)
 
 
 def _least(start: Array, slope: Array, at: Array) -> tuple[Array, Index]:
@@ -273,10 +261,3 @@ def _least(start: Array, slope: Array, at: Array) -> tuple[Array, Index]:
         where[part] = lines.argmin(axis=1)
         out[part] = lines[np.arange(len(lines)), where[part]]
     return out, where
-
-
-def _put(old: Ends, where: Index, new: Ends) -> Ends:
-    ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
-    for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
-        kept[where] = put
-    return Ends.of(*ends)

@@ -42,10 +42,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.pairs.base import Array
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import largest_curve
-
-Array = npt.NDArray[np.float64]
 
 STEPS = 32
 """Grid steps N per epsilon: the curve is about 1e-3 above the optimum in epsilon."""

@@ -14,16 +14,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.composition import Composition, Kept
 from hockeystick.pairs.sampled.capped_law import capped_at
 from hockeystick.pairs.sampled.capped_transform import CappedTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 SLACK = 1e-9  # of a bound on K
 NOTHING = "the losses that are kept are not small"  # reason for no such rounds

@@ -6,13 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.transform import line_upper, safe_log
-
-Array = npt.NDArray[np.float64]
-ComplexArray = npt.NDArray[np.complex128]
+from hockeystick.pairs.transform import Array, ComplexArray, Transform, safe_log
 
 LARGEST = 700.0  # exponents up to which e^y is formed
 LIGHT = 50.0  # terms lighter than the heaviest by this log ratio are left out of a sum
@@ -21,15 +17,10 @@ LOGARITHM = 4  # elementary functions that cost as much as one guarded logarithm
 
 
 @dataclass(frozen=True, slots=True)
-class QuadraticTransform:
+class QuadraticTransform(Transform):
     """Transform of the Gaussian: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
 
     mu: float
-
-    @property
-    def highest_tilt(self) -> float:
-        """Infinite: a line exists at every tilt."""
-        return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
         """Return the line through t, in closed form: rounding is its only error."""
@@ -38,10 +29,6 @@ class QuadraticTransform:
     def envelope(self, t: float, count: int) -> QuadraticTransform:
         """The transform itself, whose bound holds at every tilt."""
         return self
-
-    def upper(self, t: float, slack: float) -> float:
-        """K(t) in closed form, plus its rounding."""
-        return line_upper(self.line(t, 0.0, slack))
 
     @property
     def cost(self) -> float:
@@ -76,7 +63,7 @@ class QuadraticLine:
 
 
 @dataclass(frozen=True, slots=True)
-class AtomTransform:
+class AtomTransform(Transform):
     """Transform of finitely many finite losses, ``m(z) = sum p e^(zL)``.
 
     It does not decay, so other rounds must provide the decay of a product.
@@ -95,11 +82,6 @@ class AtomTransform:
     slip: float = 0.0
     log_slip: float = 0.0
 
-    @property
-    def highest_tilt(self) -> float:
-        """Infinite: a line exists at every tilt."""
-        return math.inf
-
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
         """Return the line through t, summed over the atoms; those too light to matter are left out, and bounded."""
         loss, log_p = np.array(self.loss), np.array(self.log_p)
@@ -111,10 +93,6 @@ class AtomTransform:
     def envelope(self, t: float, count: int) -> AtomTransform:
         """The transform itself, whose bound holds at every tilt."""
         return self
-
-    def upper(self, t: float, slack: float) -> float:
-        """K(t) as the log of the sum over the atoms, plus its rounding."""
-        return line_upper(self.line(t, 0.0, slack))
 
     @property
     def cost(self) -> float:

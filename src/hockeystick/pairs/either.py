@@ -19,15 +19,12 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
-from hockeystick.pairs.transform import Envelope, Line, Transform, safe_log, safe_log_one_plus
+from hockeystick.pairs.transform import ComplexArray, Envelope, Line, Transform, safe_log, safe_log_one_plus
 from hockeystick.values.errors import NotApplicableError
-
-ComplexArray = npt.NDArray[np.complex128]
 
 LARGE = 1.0  # K(t) from which on the logarithm of the sum itself is taken
 UNITS = 32.0  # roundings of a weight, of an exponential and of a sum
@@ -89,7 +86,7 @@ class EitherEnvelope:
 
 
 @dataclass(frozen=True, slots=True)
-class EitherTransform:
+class EitherTransform(Transform):
     """The characteristic function of the mixture."""
 
     transforms: tuple[Transform, ...]
@@ -98,7 +95,7 @@ class EitherTransform:
     @property
     def highest_tilt(self) -> float:
         """The smallest of the parts' highest tilts, which may be infinite."""
-        return min(getattr(transform, "highest_tilt", math.inf) for transform in self.transforms)
+        return min(transform.highest_tilt for transform in self.transforms)
 
     def line(self, t: float, reach: float, tolerance: float) -> EitherLine:
         """Return the line of the mixture through t, which combines the lines of all parts."""

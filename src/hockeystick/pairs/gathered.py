@@ -29,16 +29,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick import pairs  # modules of rare families are imported on first use
-from hockeystick.pairs.base import DominatingPair
+from hockeystick.pairs.base import Array, DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
-
-Array = npt.NDArray[np.float64]
 
 MOST = 200  # kinds up to which all are composed as they are
 TRIED = 1000  # kinds up to which a contour, the engine that handles many kinds best, is still tried

@@ -6,6 +6,7 @@ upper bound on K(t), and a bound on the decay of ``|m(t + is)| / m(t)``.
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -51,8 +52,8 @@ class Transform(Protocol):
 
     @property
     def highest_tilt(self) -> float:
-        """The largest tilt with a line; upper bounds on K exist at every tilt."""
-        ...
+        """The largest tilt with a line, by default infinite; upper bounds on K exist at every tilt."""
+        return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> Line:
         """Return the line through t > 0, for ``|s| <= reach``, with remainders of K below ``tolerance`` if possible."""
@@ -63,8 +64,8 @@ class Transform(Protocol):
         ...
 
     def upper(self, t: float, slack: float) -> float:
-        """Upper bound on K(t), within about ``slack`` of it; ``inf`` if there is none."""
-        ...
+        """Upper bound on K(t), within about ``slack`` of it; ``inf`` if there is none. By default that of a line."""
+        return line_upper(self.line(t, 0.0, slack))
 
 
 def line_upper(line: Line) -> float:

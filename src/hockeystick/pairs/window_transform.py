@@ -25,14 +25,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
-from hockeystick.pairs.transform import line_upper, safe_log_one_plus
-
-Array = npt.NDArray[np.float64]
-ComplexArray = npt.NDArray[np.complex128]
+from hockeystick.pairs.transform import Array, ComplexArray, Transform, safe_log_one_plus
 
 LARGEST = 300.0  # of |Re hW|: beyond, squares leave the range of a double
 SERIES = 1.0  # |hW| up to which S is summed
@@ -44,7 +40,7 @@ MASS_UNITS = 6000.0
 
 
 @dataclass(frozen=True, slots=True)
-class WindowTransform:
+class WindowTransform(Transform):
     """The characteristic function of the finite losses.
 
     Attributes:
@@ -66,11 +62,6 @@ class WindowTransform:
         """Return the transform of Laplace noise at a distance of theta scales."""
         return cls(theta, 0.5 * (1 + math.exp(-theta)), -0.5 * math.expm1(-theta), 0.0, 0.0)
 
-    @property
-    def highest_tilt(self) -> float:
-        """Infinite: a line exists at every tilt."""
-        return math.inf
-
     def line(self, t: float, reach: float, tolerance: float) -> WindowLine:
         """Return the line through t, in closed form: its only error is rounding."""
         return WindowLine(self, t)
@@ -78,10 +69,6 @@ class WindowTransform:
     def envelope(self, t: float, count: int) -> WindowEnvelope:
         """Return the envelope at tilt t, for any count."""
         return WindowEnvelope(self, t)
-
-    def upper(self, t: float, slack: float) -> float:
-        """K(t) in closed form, plus its rounding."""
-        return line_upper(self.line(t, 0.0, slack))
 
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the closed form, or its growing exponentials where it leaves the range of a double.

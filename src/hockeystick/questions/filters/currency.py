@@ -281,7 +281,7 @@ def _enough(epsilon: Array, share: float) -> Array:
 
 def _curve(rounds: Sequence[Round], direction: Direction) -> DirectionCurve:
     """Return the curve of rounds in one direction; their plan composes them, and its relation does not matter."""
-    return DirectionCurve(Composition(Plan(rounds).directions.together(direction)), None)
+    return DirectionCurve(Composition(Plan(rounds).directions.pairs(direction, together=True)), None)
 
 
 def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) -> bool:
