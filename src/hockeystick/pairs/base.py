@@ -302,15 +302,28 @@ class DominatingPair(RenyiCurve):
         """The characteristic function of the finite losses, if known; by default known for pairs of atoms only."""
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The least and the largest finite loss of a pair that has only atoms, 0 if there is none; others define it.
+
+        Raises:
+            NotImplementedError: the pair has densities.
+        """
+        loss = self._only_atoms("loss_range").seen().loss
+        return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
+
+    def _only_atoms(self, member: str) -> Atoms:
+        if self.smooth is not None:
+            raise NotImplementedError(f"{type(self).__name__} has densities, so it must define {member}")
+        return self.atoms
+
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t) of a pair that has only atoms, of total mass 1 under either law; other pairs define it.
 
         Raises:
             NotImplementedError: the pair has densities.
         """
-        atoms = self.atoms
-        if self.smooth is not None:
-            raise NotImplementedError(f"{type(self).__name__} has densities, so it must define log_moment ({t=})")
+        atoms = self._only_atoms("log_moment")
         if atoms.units or np.any(atoms.slip) or np.any(atoms.log_slip):
             return atoms.log_moment(t)  # charges the declared errors, which the sharper bound does not
         return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)

@@ -75,11 +75,6 @@ class TwoLossPair(DominatingPair):
         return Atoms(loss, log_p, log_p - loss)
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """From ``t - epsilon`` to t, the two losses."""
-        return self.low, self.high
-
-    @property
     def exact_supremum(self) -> Fraction:
         """t as a fraction."""
         return self.share * self.epsilon

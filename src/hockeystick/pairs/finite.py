@@ -83,12 +83,6 @@ class FinitePair(DominatingPair):
         p, q = self.masses[-1]
         return 0.0 if q else max(float(p), TINY)
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The least and the largest finite loss with mass under P; 0 if there is none."""
-        found = self.atoms.seen().loss
-        return (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
-
     @cached_property
     def mirrored(self) -> FinitePair:
         """The pair with the laws exchanged."""
@@ -124,11 +118,6 @@ class ThreeLossPair(DominatingPair):
         low, rest = self.log_share - self.epsilon, [self.log_rest] if self.log_rest > -math.inf else []
         log_p = np.array([low, *rest, self.log_share])
         return Atoms(np.array([-self.epsilon, *(0.0 for _ in rest), self.epsilon]), log_p, log_p[::-1])
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The losses are ``[-epsilon, epsilon]``."""
-        return -self.epsilon, self.epsilon
 
     @property
     def exact_supremum(self) -> Fraction:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -163,13 +163,9 @@ def _family(pair: DominatingPair) -> Family | None:
     if isinstance(pair, pairs.LaplacePair):
         distance = pair.distance
         return Family((pairs.LaplacePair, distance), lambda of: pairs.LaplacePair(distance, -of[0]), (-pair.scale,))
-    if isinstance(pair, pairs.BlackBoxPair):
-        return Family(pairs.BlackBoxPair, lambda of: pairs.BlackBoxPair(*of), (pair.epsilon, pair.delta))
-    if isinstance(pair, GaussianPair):
-        return Family(GaussianPair, lambda of: GaussianPair(*of), (pair.mu,))
-    if isinstance(pair, pairs.PoissonSubstitutionPair):
-        made: Made = lambda of: pairs.PoissonSubstitutionPair(*of)  # noqa: E731
-        return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
+    if isinstance(pair, pairs.BlackBoxPair | GaussianPair | pairs.PoissonSubstitutionPair):  # worse with each field
+        kind = type(pair)
+        return Family(kind, lambda of: kind(*of), astuple(pair))
     if isinstance(pair, pairs.AllocationPair):
         law, add = pair.law, pair.add
         key = (pairs.AllocationPair, replace(law, mu=1.0), add)

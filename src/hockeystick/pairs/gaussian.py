@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -95,10 +95,8 @@ class GaussianPair(DominatingPair):
         """The smooth part is the whole pair."""
         return GaussianLocation(self.mu)
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The loss is normal, hence unbounded."""
-        return -math.inf, math.inf
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is normal, hence unbounded."""
 
     @property
     def variation(self) -> float:

@@ -91,11 +91,6 @@ class KnottedPair(DominatingPair):
         loss, log_q = np.array(self.losses), np.array(self.log_q)
         return Atoms(loss, log_q + loss, log_q).beside(self.only_p, self.only_q)
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The least and the largest finite loss; 0 where there is none."""
-        return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
-
     @cached_property
     def mirror(self) -> KnottedPair:
         """The pair with P and Q exchanged."""

@@ -50,11 +50,6 @@ class ProductPair(DominatingPair):
         return out
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """The least and the largest of the sums."""
-        return float(self.atoms.loss.min()), float(self.atoms.loss.max())
-
-    @property
     def supremum_error(self) -> float:
         """The largest error that the atoms declare for a loss."""
         return float(np.max(self.atoms.slip))

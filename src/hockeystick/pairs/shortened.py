@@ -55,12 +55,6 @@ class ShortenedPair(DominatingPair):
         top = float(log_p.max(initial=-math.inf))
         return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """From the least to the largest loss that is kept; 0 where none is."""
-        loss = self.atoms.loss
-        return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
-
     def log_moment(self, t: float) -> float:
         """The sum over the losses, rounded up."""
         return self.atoms.log_moment(t)

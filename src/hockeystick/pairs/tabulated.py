@@ -79,11 +79,6 @@ class TabulatedPair(DominatingPair):
         missing = 1.0 - math.fsum(np.exp(log_q).tolist())
         return Atoms(loss, log_p, log_q).beside(self.infinite, max(missing, 0.0))
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The least and the largest finite loss; 0 if there are none, as in some lower pairs."""
-        return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
-
     def log_moment(self, t: float) -> float:
         """The sum over the losses."""
         return moment.atoms(np.array(self.losses), np.array(self.log_p), t)
