@@ -228,16 +228,6 @@ def _subject(rounds: RenyiComposition) -> Gathered:
     return replace(gathered(Composition([*pairs, (stand_in, 1)])), curves=rounds)
 
 
-def _from_above(
-    rounds: RenyiComposition, found: Interval, ask: Callable[[Composition, EngineFactory], Interval]
-) -> Interval:
-    """Answer by a pair in place of curves, or the Renyi bound of all rounds if lower; names the engine used."""
-    rough = ask(cast(Composition, rounds), RenyiEngine)  # needs moments only
-    if rough.upper < found.upper:
-        return rough
-    return replace(found, engine=f"rdp+{found.engine}")
-
-
 def _at_most(found: Interval, rough: Interval) -> Interval:
     """Answer by pairs, with a bound from sharper moments as its upper end (and name) if that is lower."""
     return replace(found.at_most(rough.upper), engine=rough.engine) if rough.upper < found.upper else found
@@ -245,18 +235,11 @@ def _at_most(found: Interval, rough: Interval) -> Interval:
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     """Epsilon of one direction; at delta 0, that of all kinds, without an engine."""
-    if rounds.moments is not None:
-        found = _epsilon(replace(rounds, moments=None), delta, gap, engine)
-        return _at_most(found, _epsilon_of(cast(Composition, rounds.moments), delta, gap, RenyiEngine))
-    if rounds.curves is not None:
-        if delta <= rounds.curves.infinite_mass_ends[1]:
-            return _epsilon_of(cast(Composition, rounds.curves), delta, gap, RenyiEngine)
-        with share(BEFORE_MOMENTS):
-            found = _epsilon(replace(rounds, curves=None), delta, gap, engine)
-        return _from_above(rounds.curves, found, lambda one, engine: _epsilon_of(one, delta, gap, engine))
-    if delta == 0:
-        return _epsilon_of(rounds.exact, delta, gap, engine)
-    return _asked(rounds, gap, engine, lambda one, gap, engine: _epsilon_of(one, delta, gap, engine))
+
+    def alone(rounds: Gathered) -> bool:
+        return delta == 0 if rounds.curves is None else delta <= rounds.curves.infinite_mass_ends[1]
+
+    return _asked(rounds, gap, engine, lambda one, gap, engine: _epsilon_of(one, delta, gap, engine), alone)
 
 
 def _asked(
@@ -264,13 +247,29 @@ def _asked(
     gap: float | None,
     engine: EngineFactory,
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
+    alone: Callable[[Gathered], bool],
 ) -> Interval:
-    """Answer for all kinds; if kinds are many, between the milder and the worse composition of gathered kinds."""
-    if not rounds.many:
+    """Answer for all kinds; if kinds are many, between the milder and the worse composition of gathered kinds.
+
+    ``alone`` is True of rounds that are answered without an engine. The Renyi bound of curves needs moments only; it is
+    the answer where it is lower than that of the pair in place of the curves.
+    """
+    if rounds.moments is not None:
+        found = _asked(replace(rounds, moments=None), gap, engine, ask, alone)
+        return _at_most(found, ask(cast(Composition, rounds.moments), gap, RenyiEngine))
+    if rounds.curves is not None:
+        curves = cast(Composition, rounds.curves)
+        if alone(rounds):
+            return ask(curves, gap, RenyiEngine)
+        with share(BEFORE_MOMENTS):
+            found = _asked(replace(rounds, curves=None), gap, engine, ask, alone)
+        rough = ask(curves, gap, RenyiEngine)
+        return rough if rough.upper < found.upper else replace(found, engine=f"rdp+{found.engine}")
+    if not rounds.many or alone(rounds):
         return ask(rounds.exact, gap, engine)
-    found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
-    if found is not None:
-        return found
+    by_contour = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
+    if by_contour is not None:
+        return by_contour
     wide = max(gap or GATHERED_GAP, GATHERED_GAP)
     with share(0.35):
         milder = ask(rounds.milder, wide, engine)
@@ -352,16 +351,13 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     """Log delta of one direction; beyond the largest loss of all kinds no engine is used."""
-    if rounds.moments is not None:
-        found = _log_delta(replace(rounds, moments=None), epsilon, gap, engine)
-        return _at_most(found, _log_delta_of(cast(Composition, rounds.moments), epsilon, gap, RenyiEngine))
-    if rounds.curves is not None:
-        with share(BEFORE_MOMENTS):
-            found = _log_delta(replace(rounds, curves=None), epsilon, gap, engine)
-        return _from_above(rounds.curves, found, lambda one, engine: _log_delta_of(one, epsilon, gap, engine))
-    if rounds.many and _beyond(rounds, epsilon):
-        return _log_delta_of(rounds.exact, epsilon, gap, engine)
-    return _asked(rounds, gap, engine, lambda one, gap, engine: _log_delta_of(one, epsilon, gap, engine))
+    return _asked(
+        rounds,
+        gap,
+        engine,
+        lambda one, gap, engine: _log_delta_of(one, epsilon, gap, engine),
+        lambda rounds: rounds.curves is None and _beyond(rounds, epsilon),
+    )
 
 
 def _beyond(rounds: Gathered, epsilon: float) -> bool:

@@ -44,20 +44,15 @@ class Tight:
     """A tight pair: some instance attains it.
 
     Attributes:
-        pair: the attained dominating pair.
+        above: the attained dominating pair.
     """
 
-    pair: DominatingPair
-
-    @property
-    def above(self) -> DominatingPair:
-        """The dominating pair."""
-        return self.pair
+    above: DominatingPair
 
     @property
     def below(self) -> tuple[DominatingPair, ...]:
         """The attained pairs: just this pair."""
-        return (self.pair,)
+        return (self.above,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +93,10 @@ class Above:
     """A pair that is known to dominate, without a lower bound.
 
     Attributes:
-        pair: dominates every instance.
+        above: dominates every instance.
     """
 
-    pair: DominatingPair
-
-    @property
-    def above(self) -> DominatingPair:
-        """The dominating pair."""
-        return self.pair
+    above: DominatingPair
 
     @property
     def below(self) -> tuple[DominatingPair, ...]:

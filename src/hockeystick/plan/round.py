@@ -211,7 +211,7 @@ class Round(metaclass=NamedArguments):
         claim, sampling = self._check(direction), self._scheme(direction)
         found = sampling.known(self.mechanism, asked(sampling, direction))
         if claim.status is Status.UPPER and isinstance(found, Tight):
-            return Above(found.pair)  # this instance claims less than its class
+            return Above(found.above)  # this instance claims less than its class
         return found
 
     def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
@@ -231,7 +231,7 @@ class Round(metaclass=NamedArguments):
             return self.known(direction)
         claim = self._check(direction)
         found = self.sampling.of_many(self.mechanism, asked(self.sampling, direction), records)
-        return Above(found.pair) if isinstance(found, Tight) and claim.status is Status.UPPER else found
+        return Above(found.above) if isinstance(found, Tight) and claim.status is Status.UPPER else found
 
     def pair(self, direction: Direction) -> DominatingPair:
         """Return the dominating pair of one round in one direction.
