@@ -22,11 +22,11 @@ from typing import Annotated
 
 import numpy as np
 
-from hockeystick.values.exact import decimal
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, whole_numbers
+from hockeystick.values.exact import decimal
 
 _TIGHT = Claim(Status.TIGHT, "proof in toy_discrete_laplace.py")
 
