@@ -315,7 +315,7 @@ def test_the_command_says_the_address_and_ends_by_an_interrupt(
     monkeypatch.setattr(serve.Explorer, "wait", interrupted)
     result = CliRunner().invoke(main, ["explore", str(plan), "--port", "0", "--no-browser"])
     assert result.exit_code == 0
-    assert re.match(r"http://127\.0\.0\.1:\d+/\?key=[\w-]{32}\n", result.output)
+    assert re.match(r"http://127\.0\.0\.1:\d+/\?key=[\w-]{43}\n", result.output)
     assert seen[0]["name"] == "plan.toml"
     assert not seen[0]["delta"]
     with_delta = ["explore", str(plan), "--delta", "1e-6", "--port", "0", "--no-browser"]

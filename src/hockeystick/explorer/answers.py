@@ -15,7 +15,7 @@ from hockeystick.explorer.curves import CURVES, Check, curve, unasked
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
 from hockeystick.plan.file import plan_text
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.parameters import noise_of
@@ -98,7 +98,7 @@ def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
 
 def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     """Epsilon at the plan's delta, with its text for people."""
-    delta = _delta(plan)
+    delta = asked_delta(plan, None)
     bound = plan.epsilon(delta)
     said = epsilon_answer(plan, delta, bound)
     lower = bound.ends.get("lower")
@@ -116,7 +116,7 @@ def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     """The noise with which the plan just meets a target epsilon."""
     target = number(TARGET, question.get("target"))
     name = noise_of(plan)[0].name
-    found = calibrate(plan, name, Epsilon(target, _delta(plan)))
+    found = calibrate(plan, name, Epsilon(target, asked_delta(plan, None)))
     return {
         "parameter": name,
         "value": found.value,
@@ -155,17 +155,6 @@ NUMBERS: dict[str, Callable[[Plan, Mapping[str, Any]], dict[str, Any]]] = {
     "calibrate": _calibrate,
     "copies": _copies,
 }
-"""Functions that answer all questions except curves, by name."""
+"""Functions that answer all questions except curves, by name; they are faster than curves."""
 
 WANTS = (*NUMBERS, *CURVES)
-
-QUICK = tuple(NUMBERS)
-"""Questions that are faster than curves."""
-
-
-def _delta(plan: Plan) -> float:
-    assert plan.delta_target is not None  # every plan on the page has one
-    return plan.delta_target
-
-
-__all__ = ["QUICK", "WANTS", "answer", "start"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hockeystick.explorer.answers import QUICK, answer, start
+from hockeystick.explorer.answers import NUMBERS, answer, start
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.guard import Guard
 from hockeystick.explorer.lanes import BusyError, Lanes, OvertakenError
@@ -26,9 +27,6 @@ MOST_BYTES = 16_384
 
 LONGEST_NAME = 40  # longest name of a browser tab or of a plan on it, in characters
 LARGEST_SERIAL = 2**53  # largest whole number that JavaScript holds exactly
-
-BAD, OVERTAKEN, LARGE, KIND, REFUSED, FAILED, BUSY = 400, 409, 413, 415, 422, 500, 503
-"""HTTP statuses: invalid question, superseded by a newer one, too long, not JSON, refused, internal error, too many."""
 
 
 def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Guard:
@@ -68,30 +66,30 @@ def application(given: Given | None, port: int, key: str, once: str, lanes: Lane
 async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple[int, dict[str, Any]]:
     """Answer a question with a status and JSON; a refusal is one line under ``error``."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        return KIND, {"error": "a question must have the content type application/json"}
+        return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, {"error": "a question must have the content type application/json"}
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            return LARGE, {"error": f"a question must be at most {MOST_BYTES} bytes long"}
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"a question must be at most {MOST_BYTES} bytes long"}
     try:
         question, place, serial = _read(bytes(body))
     except InvalidInputError as error:
-        return BAD, {"error": str(error)}
+        return HTTPStatus.BAD_REQUEST, {"error": str(error)}
     try:
-        quick = question["want"] in QUICK
-        found = await _unless_gone(
-            request, lanes.answer(place, serial, quick, lambda check: _checked(answer(question, given, check)))
-        )
-        return 200, found
+        quick = question["want"] in NUMBERS
+        answering = lanes.answer(place, serial, quick, lambda check: _checked(answer(question, given, check)))
+        return HTTPStatus.OK, await _unless_gone(request, answering)
     except (OvertakenError, asyncio.CancelledError):
-        return OVERTAKEN, {"error": "superseded by a newer question"}
+        return HTTPStatus.CONFLICT, {"error": "superseded by a newer question"}
     except BusyError:
-        return BUSY, {"error": "too many questions are waiting: try again in a moment"}
+        return HTTPStatus.SERVICE_UNAVAILABLE, {"error": "too many questions are waiting: try again in a moment"}
     except HockeystickError as error:
-        return REFUSED, {"error": one_line(str(error))}
+        return HTTPStatus.UNPROCESSABLE_ENTITY, {"error": one_line(str(error))}
     except Exception as error:  # the page shows the error, and the server keeps running
-        return FAILED, {"error": one_line(f"unexpected {type(error).__name__}: {error}: please report this")}
+        return HTTPStatus.INTERNAL_SERVER_ERROR, {
+            "error": one_line(f"unexpected {type(error).__name__}: {error}: please report this")
+        }
 
 
 async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:

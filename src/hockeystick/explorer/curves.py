@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hockeystick.plan.mechanisms.gaussian import Gaussian
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.users import refusal
 from hockeystick.questions.many import epsilons
@@ -49,13 +48,8 @@ Check = Callable[[], None]
 Rows = list[tuple[float, float | None, float | None]]
 """Points of a curve, each with its lower and upper end."""
 
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Points with both ends, and the label of the horizontal axis."""
-
-    label: str
-    rows: Rows
+Curve = tuple[str, Rows]
+"""Label of the horizontal axis, and the points."""
 
 
 def unasked() -> None:
@@ -78,13 +72,13 @@ def curve(plan: Plan, want: str, check: Check = unasked) -> dict[str, Any]:
     >>> found["x"][-1], found["text"][-1][0], found["upper"][-1] >= found["lower"][-1]
     (1000, '1000', True)
     """
-    found = CURVES[want](plan, check)
+    label, rows = CURVES[want](plan, check)
     return {
-        "label": found.label,
-        "x": [x for x, _, _ in found.rows],
-        "lower": [lower for _, lower, _ in found.rows],
-        "upper": [upper for _, _, upper in found.rows],
-        "text": [(exact(x), _text(lower, round_down), _text(upper, round_up)) for x, lower, upper in found.rows],
+        "label": label,
+        "x": [x for x, _, _ in rows],
+        "lower": [lower for _, lower, _ in rows],
+        "upper": [upper for _, _, upper in rows],
+        "text": [(exact(x), _text(lower, round_down), _text(upper, round_up)) for x, lower, upper in rows],
     }
 
 
@@ -94,25 +88,24 @@ def _delta(plan: Plan, check: Check) -> Curve:
     Raises:
         UnsupportedError: epsilon is infinite, or no guarantee is proved for the plan.
     """
-    reach = plan.epsilon(max(_target(plan) * RELATIVE_DELTA, LEAST_DELTA)).quoted
-    quoted = plan.epsilon(_target(plan)).quoted
+    target = asked_delta(plan, None)
+    reach = plan.epsilon(max(target * RELATIVE_DELTA, LEAST_DELTA)).quoted
+    quoted = plan.epsilon(target).quoted
     reach = reach if math.isfinite(reach) else quoted
     if not math.isfinite(reach):
         raise UnsupportedError("no curve: epsilon is infinite at this delta")
     even = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, EPSILONS).tolist()
-    rows: Rows
     first = min(float(round_up(quoted, READ)), MOST_EPSILON)  # the quoted epsilon
     places = sorted({first, *(_short(at) for at in even)})
     if plan.known_from_below:
         band = plan.profile().delta(places)
-        rows = list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
-        return Curve("epsilon", rows)
-    rows = []
+        return "epsilon", list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
+    rows: Rows = []
     for at in places[:: EPSILONS // FEWER]:  # computed one by one
         check()
         ends = finite_ends(plan.delta(at))
         rows.append((at, ends.get("lower"), ends["upper"]))
-    return Curve("epsilon", rows)
+    return "epsilon", rows
 
 
 def _attack(plan: Plan, check: Check) -> Curve:
@@ -120,15 +113,14 @@ def _attack(plan: Plan, check: Check) -> Curve:
     if plan.whole:
         raise refusal(plan)
     band = plan.profile().tpr(np.array(RATES))
-    rows = list(zip(RATES, band.lower.tolist(), band.upper.tolist(), strict=True))
-    return Curve("false-positive rate", rows)
+    return "false-positive rate", list(zip(RATES, band.lower.tolist(), band.upper.tolist(), strict=True))
 
 
 def _steps(plan: Plan, check: Check) -> Curve:
     """Epsilon after equal shares of every kind of round, rounded up, until all are run."""
     points = POINTS if _side_by_side(plan) else FEWER
     by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
-    return _epsilons("steps", by_steps.items(), _target(plan), check)
+    return "steps", _epsilons(by_steps.items(), asked_delta(plan, None), check)
 
 
 def _noise(plan: Plan, check: Check) -> Curve:
@@ -142,7 +134,7 @@ def _noise(plan: Plan, check: Check) -> Curve:
     factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, POINTS if _side_by_side(plan) else FEWER).tolist()
     tried = {value, *(_short(value * factor) for factor in factors)}
     noises = sorted(noise for noise in tried if parameter.least <= noise <= parameter.most)
-    return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan), check)
+    return name, _epsilons([(noise, build(noise)) for noise in noises], asked_delta(plan, None), check)
 
 
 CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
@@ -154,11 +146,6 @@ CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
 """Functions that compute the curves, by name."""
 
 
-def _target(plan: Plan) -> float:
-    assert plan.delta_target is not None  # every plan on the page has one
-    return plan.delta_target
-
-
 def _side_by_side(plan: Plan) -> bool:
     """True if many plans like this one are answered in one computation (``questions/many.py``)."""
     if len(plan.rounds) != 1 or plan.whole:
@@ -166,8 +153,8 @@ def _side_by_side(plan: Plan) -> bool:
     return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
 
 
-def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Curve:
-    """Curve of the epsilon of each plan, over the number given with the plan.
+def _epsilons(plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Rows:
+    """Points of the epsilon of each plan, over the number given with the plan.
 
     Raises:
         UnsupportedError: no guarantee is proved for a plan.
@@ -183,7 +170,7 @@ def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, che
             check()
             ends = finite_ends(plan.epsilon(delta))
             rows.append((at, ends.get("lower"), ends["upper"]))
-    return Curve(label, rows)
+    return rows
 
 
 def _finite(value: float) -> float | None:
@@ -192,6 +179,3 @@ def _finite(value: float) -> float | None:
 
 def _text(value: float | None, rounding: Callable[[float, int], str]) -> str | None:
     return None if value is None else rounding(value, READ)
-
-
-__all__ = ["CURVES", "Check", "curve", "unasked"]

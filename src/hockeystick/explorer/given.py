@@ -8,6 +8,7 @@ all noise.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -61,19 +62,14 @@ class Given:
         """Keys of DP-SGD that describe the plan, or ``None``."""
         return keys_of(self.plan)
 
-    @property
-    def _noise(self) -> tuple[str, ...]:
-        """Name of the parameter that scales all noise of the plan; empty if there is none."""
-        try:
-            return (noise_of(self.plan)[0].name,)
-        except UnsupportedError:
-            return ()
-
     @cached_property
     def sliders(self) -> dict[str, tuple[Slider, str]]:
         """Sliders of the plan with their present values, by key."""
         found: dict[str, tuple[Slider, str]] = {}
-        for group in (self._noise, *GROUPS):
+        noises: tuple[str, ...] = ()
+        with suppress(UnsupportedError):  # the plan has no noise to scale
+            noises = (noise_of(self.plan)[0].name,)
+        for group in (noises, *GROUPS):
             for name in group:
                 try:
                     parameter, build = of_plan(self.plan, name)
@@ -82,9 +78,9 @@ class Given:
                         continue
                 except HockeystickError:  # the plan lacks the parameter
                     continue
-                least, most = max(parameter.least, start / SPAN), min(parameter.most, start * SPAN)
+                least = max(parameter.least, start / SPAN, 1 if parameter.whole else 0)
+                most = min(parameter.most, start * SPAN)
                 key = name.replace("-", "_")
-                least = max(least, 1) if parameter.whole else least
                 found[key] = Slider(key, LABELS[name], least, most, parameter.whole), exact(start)
                 break
         delta = next(slider for slider in SLIDERS if slider.key == "delta")
@@ -98,9 +94,9 @@ class Given:
             InvalidInputError: a parameter has no slider, or a value is outside its domain.
         """
         plan = self.plan
-        values: dict[str, Any] = {}
-        for key, (slider, own) in self.sliders.items():
-            values[key] = number(slider, moved.get(key, own))
+        values: dict[str, Any] = {
+            key: number(slider, moved.get(key, own)) for key, (slider, own) in self.sliders.items()
+        }
         for key in moved:
             if key != "adjacency" and key not in values:
                 raise InvalidInputError(choice("a key", key, [*values, "adjacency"]), "plan")

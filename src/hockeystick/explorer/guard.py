@@ -81,7 +81,7 @@ class Guard:
         if request.url.path == "/" and request.method == "GET" and key is not None and self._opens(key):
             kept = f"{self.cookie}={self._key}; HttpOnly; SameSite=Strict; Path=/"
             return Response(None, 303, {"Location": "/", "Set-Cookie": kept})  # keeps the fragment after #
-        if not self._is_key(request.cookies.get(self.cookie, "")):
+        if not _same(request.cookies.get(self.cookie, ""), self._key):
             return PlainTextResponse(f"{NO_KEY}\n", 403)
         return None
 
@@ -89,9 +89,6 @@ class Guard:
         if self._once is not None and _same(text, self._once):
             self._once = None
             return True
-        return self._is_key(text)
-
-    def _is_key(self, text: str) -> bool:
         return _same(text, self._key)
 
 

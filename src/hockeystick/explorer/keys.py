@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -65,11 +66,11 @@ SLIDERS = (
 )
 """Sliders of DP-SGD in the order of the page; their ranges include published values and somewhat more."""
 
-SIZES, RATE, EPOCHS, STEPS = ("batch_size", "dataset_size"), ("sample_rate",), ("epochs",), ("steps",)
-"""Keys that determine the batch size, and keys that determine the length of the training."""
+SIZES = ("batch_size", "dataset_size")
+"""Keys that determine the batch size by two numbers of records."""
 
 SCHEMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    Poisson.name: (SIZES, RATE),
+    Poisson.name: (SIZES, ("sample_rate",)),
     RandomAllocation.name: (SIZES,),
     WithoutReplacement.name: (SIZES,),
     Shuffled.name: (SIZES,),
@@ -131,17 +132,16 @@ def number(slider: Slider, text: object) -> float:
     Raises:
         InvalidInputError: the text is no number.
     """
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT:
-        raise InvalidInputError(f"{slider.key} must be a number, such as 0.01 or 1/60000; received {shown(text)}")
-    try:
-        value = float(text)
-    except ValueError:
-        found = quotient(text.strip())
-        if found is None:
-            raise InvalidInputError(
-                f"{slider.key} must be a number, such as 0.01 or 1/60000; received {shown(text)}", slider.key
-            ) from None
-        value = towards(found, up=slider.key == "sample_rate")
+    value = None
+    if isinstance(text, str) and len(text) <= LONGEST_TEXT:
+        with suppress(ValueError):
+            value = float(text)
+        if value is None and (found := quotient(text.strip())) is not None:
+            value = towards(found, up=slider.key == "sample_rate")
+    if value is None:
+        raise InvalidInputError(
+            f"{slider.key} must be a number, such as 0.01 or 1/60000; received {shown(text)}", slider.key
+        )
     return int(value) if slider.whole and value.is_integer() else value
 
 

@@ -12,12 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TypeVar
+from typing import Any
 
-T = TypeVar("T")  # type of an answer
-
-Check = Callable[[], None]
-"""Function called during a computation; it raises if the answer is no longer wanted."""
+from hockeystick.explorer.curves import Check
 
 MOST_PLACES = 1000
 """Largest number of origins remembered: a hundred open pages, each with two plans and their curves."""
@@ -43,9 +40,7 @@ class Lanes:
         self._lock = Lock()
         self._waiting = 0
 
-    async def answer(
-        self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Callable[[], None]], T]
-    ) -> T:
+    async def answer(self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Check], Any]) -> Any:
         """Return the result of ``work``.
 
         Args:
@@ -72,7 +67,7 @@ class Lanes:
                 if self._newest.get(place, serial) > serial:
                     raise OvertakenError
 
-        def begun() -> T:
+        def begun() -> Any:
             check()
             return work(check)
 

@@ -23,7 +23,6 @@ PORT = 8417
 """Default port, used by no well-known service, and the same in every run so that links keep working."""
 
 LARGEST_PORT = 65_535  # ports have 16 bits
-KEY_BYTES = 24  # random bytes in the secret of a run, too many to guess
 START_TIMEOUT = 10.0  # longest time for the server to start, in seconds
 POLL_INTERVAL = 0.01  # seconds between checks of the start
 CLOSE_TIMEOUT = 2  # seconds that open requests have to finish when the server is closed
@@ -48,7 +47,7 @@ class Explorer:
         given = None if plan is None else Given(plan, name)
         self._socket = _listening(port)
         self.port: int = self._socket.getsockname()[1]
-        self._key, self._once = (secrets.token_urlsafe(KEY_BYTES) for _ in range(2))
+        self._key, self._once = (secrets.token_urlsafe() for _ in range(2))
         self._lanes = Lanes()
         app = application(given, self.port, self._key, self._once, self._lanes)
         config = uvicorn.Config(
