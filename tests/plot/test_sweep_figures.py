@@ -52,23 +52,13 @@ def test_points_without_an_answer_are_crossed_out() -> None:
     assert sorted(crosses) == [[0, 0], [0, 1], [1, 1]]
 
 
-def test_a_map_of_many_points_has_scales_and_lines_at_round_numbers() -> None:
+def test_a_map_of_many_points_has_some_values_and_lines_at_round_numbers() -> None:
     figure = hs.sweep(PLAN, MANY).plot(title="A map")
     axes = figure.axes[0]
-    assert (axes.get_xscale(), axes.get_title()) == ("linear", "A map")
+    assert axes.get_title() == "A map"
+    assert len(axes.get_xticklabels()) <= figures.TICKS
     assert {"0.5", "1", "2"} <= set(words(figure))
     assert len(axes.texts) < 10
-
-
-def test_places_are_on_the_scale_on_which_they_are_even() -> None:
-    assert figures._Places.of([1.0, 2.0, 4.0]).scale is None
-    assert figures._Places.of(list(range(1, 20))).scale == "linear"
-    powers = figures._Places.of([2.0**power for power in range(20)])
-    assert powers.scale == "log"
-    assert powers.edges[:3] == pytest.approx([2**-0.5, 2**0.5, 2**1.5])
-    assert figures._Places.of([1.0, 2.0, 40.0, *range(50, 65)]).scale is None
-    assert figures._Places.of([-1.0, *range(60, 75)]).scale is None
-    assert figures._Places.of(list(range(20, 1, -1))).scale is None
 
 
 def test_the_front_is_drawn_with_what_it_is_chosen_from() -> None:

@@ -42,7 +42,7 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
     Raises:
         HockeystickError: matplotlib is missing.
     """
-    names = _legend(panels)
+    names = list(dict.fromkeys(line.label for panel in panels for line in panel.lines if line.answered))
     rows = math.ceil(len(panels) / columns)
     across = 2 * columns
     entries = len(names) + any(panel.bracket is not None for panel in panels)
@@ -57,16 +57,15 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
             above = len(panel.lines) - (panel.bracket is None)  # number of lines and bands drawn over the first line
             for place, line in enumerate(panel.lines):
                 if line.answered:
-                    style, wide = (
-                        style_of(line.style or line.label, names.index(line.label)),
-                        THIN + RIM * (above - place),
-                    )
+                    style = style_of(line.style or line.label, names.index(line.label))
+                    wide = THIN + RIM * (above - place)
                     handles.setdefault(line.label, _line(axes, panel, line, style, wide, len(handles)))
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
             for guide in panel.guides:
                 _guide(axes, guide)
-            _limits(axes, panel, width)
+            _limits(axes, panel)
+            _ticks(axes, panel, width)
             for point in panel.points:
                 _mark(axes, panel, point)
         if handles:
@@ -83,11 +82,6 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
                 labelspacing=0.3,
             )
     return figure
-
-
-def _legend(panels: Sequence[Panel]) -> list[str]:
-    """Labels of all lines with something to show, in order."""
-    return list(dict.fromkeys(line.label for panel in panels for line in panel.lines if line.answered))
 
 
 def _frame(axes: Axes, panel: Panel) -> None:
@@ -112,12 +106,11 @@ def _dash(style: Style, width: float) -> Dash:
 def _line(axes: Axes, panel: Panel, line: Line, style: Style, width: float, position: int) -> Any:
     x, y = _finite(panel, line.x, line.y)
     every = max(1, round(len(x) / MARKS))
-    mark = style.mark if panel.marks else ""
     drawing: dict[str, Any] = {
         "color": style.colour,
         "linestyle": _dash(style, width),
         "linewidth": width,
-        "marker": mark or None,
+        "marker": style.mark if panel.marks and style.mark else None,
         "markevery": (position % every, every),
         "markerfacecolor": "white",
         "markeredgecolor": style.colour,
@@ -188,7 +181,7 @@ def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array
     return at, np.where(shown, values, np.nan)
 
 
-def _limits(axes: Axes, panel: Panel, width: float) -> None:
+def _limits(axes: Axes, panel: Panel) -> None:
     low, high = panel.ylim
     if panel.yscale == "log" and not any(np.isfinite(_finite(panel, line.x, line.y)[1]).any() for line in panel.lines):
         low, high = NOTHING if low is None else (low, 1.0)
@@ -196,12 +189,11 @@ def _limits(axes: Axes, panel: Panel, width: float) -> None:
     if panel.xlim is not None:
         axes.set_xlim(*panel.xlim)
     axes.set_ylim(low, high)
-    _ticks(axes, panel, width)
 
 
 def _ticks(axes: Axes, panel: Panel, width: float) -> None:
-    """Set few readable ticks: round numbers with commas for thousands, or powers of ten alone."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+    """Set few readable ticks: round numbers with commas for thousands, or those of a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     for scale, axis, most in ((panel.xscale, axes.xaxis, round(1.6 * width)), (panel.yscale, axes.yaxis, 5)):
         low, high = sorted(axis.get_view_interval())
@@ -212,14 +204,22 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
             )
             if high >= 1000:
                 axis.set_major_formatter(FuncFormatter(lambda value, _, high=high: thousands(value, high)))
-        elif math.log10(high) - math.log10(low) >= 2:
-            axis.set_major_locator(LogLocator(numticks=7))
-            axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
-            axis.set_minor_formatter(NullFormatter())
         else:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_minor_locator(NullLocator())
-            axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+            set_log_ticks(axis, low, high)
+
+
+def set_log_ticks(axis: Any, low: float, high: float) -> None:
+    """Set the ticks of a logarithmic axis: powers of ten alone, or 1, 2 and 5 times these if it is short."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    if math.log10(high) - math.log10(low) >= 2:
+        axis.set_major_locator(LogLocator(numticks=7))
+        axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
+        axis.set_minor_formatter(NullFormatter())
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
 
 
 def thousands(value: float, highest: float) -> str:

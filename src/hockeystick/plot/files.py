@@ -21,16 +21,12 @@ from hockeystick.values.needed import need
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ENDINGS = (".svg", ".png", ".pdf")
-"""Suffixes of the files that a figure may be written to."""
-
 NO_DATES: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "hockeystick"},
     ".png": {"Software": "hockeystick"},
     ".pdf": {"CreationDate": None, "Creator": "hockeystick", "Producer": None},
 }
-"""Metadata by suffix; None removes what matplotlib would write by itself, such as the time."""
-
+"""Metadata by the suffix of a figure's file; None removes what matplotlib would write by itself, such as the time."""
 
 DOTS = 144  # dots per inch in notebooks: twice those of an ordinary screen, for high-resolution screens
 
@@ -96,9 +92,9 @@ def checked_ending(path: str | Path) -> str:
         ending = Path(path).suffix.lower()
     except TypeError:
         raise InvalidInputError(f"the path of a figure must be a string or a Path; received {shown(path)}") from None
-    if ending not in ENDINGS:
+    if ending not in NO_DATES:
         raise InvalidInputError(
-            f"{place(path)}: the name of a figure must end in {', '.join(ENDINGS)}; received "
+            f"{place(path)}: the name of a figure must end in {', '.join(NO_DATES)}; received "
             f"{shown(ending or 'no ending')}"
         )
     return ending

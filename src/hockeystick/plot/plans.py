@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from hockeystick.plan.plan import Plan, target_delta
-from hockeystick.plot.asked import ask, ask_beside_others, bracket_of, line_of
+from hockeystick.plot.asked import ask
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
 from hockeystick.questions.partly_run import partly_run
+from hockeystick.report.comparison import failure_of
 from hockeystick.values import domains
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 Say = Callable[[str], None]
 
@@ -102,14 +102,14 @@ def steps_panel(
     say("certified bounds")
     certified = [ask(part, "epsilon", target) for part in parts]
     lines = [_asked_line(name, x, "epsilon", parts, say, target) for name in accountants]
-    bracket = bracket_of(x, certified)
-    highest = bracket.upper[-1]
+    upper = [answer.value for answer in certified]
+    highest = upper[-1]
     alone = len(x) == 1 and not lines and 0 < highest < math.inf
     return Panel(
         ROUNDS,
         f"{EPSILON} at $\\delta$ = {plain(target)}",
         lines,
-        bracket,
+        Bracket(x, [answer.lower for answer in certified], upper),
         xlim=(0, max(x[-1], 2.0)),  # keeps the mark of a single round inside the axes
         ylim=(0, 1.25 * highest if alone else None),  # keeps the mark below the upper edge
         whole=True,
@@ -149,18 +149,35 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
 def _asked_line(
     name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, at: float | None = None
 ) -> Line:
+    """Answers of an accountant as a line, with its lower ends if it has any.
+
+    An unexpected exception, which is a bug of this library, leaves a gap, so that the other answers remain.
+
+    Raises:
+        HockeystickError: the question itself is invalid for every accountant.
+    """
     say(name)
-    answers = [
-        ask_beside_others(plan, quantity, place if at is None else at, name)
-        for plan, place in zip(plans, x, strict=True)
-    ]
-    line = line_of(name, x, answers)
-    if not line.answered:
-        return replace(line, label=f"{name} (no answer)", note=line.note or answers[0].reason)
-    if quantity == "delta" and all(answer.value >= 1 for answer in answers):
-        nothing = [math.nan] * len(answers)
-        return replace(line, y=nothing, lower=None, label=f"{name} (delta = 1 throughout)")
-    return line
+    nothing = [math.nan] * len(x)
+    lower, values = nothing.copy(), nothing.copy()
+    reasons: list[str] = []
+    failures: list[str] = []
+    for number, (plan, place) in enumerate(zip(plans, x, strict=True)):
+        try:
+            answer = ask(plan, quantity, place if at is None else at, name)
+        except HockeystickError:
+            raise
+        except Exception as error:
+            failures.append(failure_of(error))
+        else:
+            lower[number], values[number] = answer.lower, answer.value
+            reasons.append(answer.reason)
+    note = f"at {len(failures)} of {len(x)} points it {failures[0]}" if failures else ""
+    if not np.isfinite(values).any():
+        name, note = f"{name} (no answer)", note or reasons[0]
+    elif quantity == "delta" and all(value >= 1 for value in values):
+        name, values, lower = f"{name} (delta = 1 throughout)", nothing, nothing
+    ends = None if np.isnan(lower).all() else lower
+    return Line(name, x, values, ends, note=note, failed=bool(failures))
 
 
 def reach(plan: Plan) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.plot.draw import plain
+from hockeystick.plot.draw import plain, set_log_ticks, thousands
 from hockeystick.plot.files import blank
 from hockeystick.plot.shown import figure_by_name, literal
 from hockeystick.plot.style import BLACK, BLUE, GREY
@@ -34,11 +33,7 @@ NUMBERED = 12  # fields of the map show their numbers if each axis has at most t
 
 DIGITS = 3  # significant digits of such a number, rounded up
 
-TICKS = 8  # largest number of ticks of an axis
-
-WHOLE = 1e6  # whole numbers below this are written out, with commas
-
-EVEN = 1.5  # steps of an axis count as even if the largest is at most this many times the smallest
+TICKS = 8  # largest number of ticks of an axis, and of labels of a front
 
 DECADES = 1.5  # colours are logarithmic if the numbers span at least this many decades
 
@@ -95,10 +90,11 @@ def heat_map(
     with blank(width, height) as figure:
         axes = figure.add_subplot()
         axes.grid(visible=False)
-        x_places, y_places = _Places.of(sweep.axes[across]), _Places.of(sweep.axes[up])
-        _draw_map(figure, axes, sweep, values, x_places, y_places)
-        for axis, name, places in ((axes.xaxis, across, x_places), (axes.yaxis, up, y_places)):
-            places.say(axis)
+        _draw_map(figure, axes, sweep, values)
+        for axis, name in ((axes.xaxis, across), (axes.yaxis, up)):
+            values_of = sweep.axes[name]
+            marked = _few(len(values_of))
+            axis.set_ticks(marked, [_value(float(values_of[place])) for place in marked])
             axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
         axes.set_title(literal(title), pad=4)
     return figure
@@ -143,7 +139,7 @@ def pareto(
         axes.set_title(literal(title), pad=4)
         axes.margins(x=0.36, y=0.14)  # leaves room for labels on the left, where no row is better
         for axis in (axes.xaxis, axes.yaxis):
-            _say_ticks(axis, *axis.get_view_interval())
+            set_log_ticks(axis, *axis.get_view_interval())
         names = [name for name, values in sweep.axes.items() if len(values) > 1]
         for place in _few(len(front[NOISE])):
             said = ", ".join(f"{LABELS.get(name, name)} {front[name][place]:,g}" for name in names)
@@ -223,31 +219,33 @@ def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array
     return found
 
 
-def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array, x: _Places, y: _Places) -> None:
-    """Draw fields in the order of the grid, crossed out if there is no finite number."""
+def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array) -> None:
+    """Draw fields of equal size in the order of the grid, crossed out if there is no finite number."""
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patheffects import withStroke
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
     finite = values[np.isfinite(values)]
     low, high = float(finite.min()), float(finite.max())
     logarithmic = low > 0 and math.log10(high / low) > DECADES
     norm = LogNorm(low, high) if logarithmic else Normalize(low, high if high > low else low + 1)
     shown_values = np.where(np.isfinite(values), values, np.nan)
-    image = axes.pcolormesh(x.edges, y.edges, shown_values, cmap=COLOURS, norm=norm, rasterized=True)
+    places = [np.arange(many) for many in reversed(values.shape)]  # the middles of the fields, by columns and by rows
+    image = axes.pcolormesh(*places, shown_values, cmap=COLOURS, norm=norm, rasterized=True)
     for row, column in np.argwhere(~np.isfinite(values)):
-        axes.plot([x.places[column]], [y.places[row]], "x", color=GREY, markersize=4)
+        axes.plot([column], [row], "x", color=GREY, markersize=4)
     if max(values.shape) <= NUMBERED:
         for (row, column), value in np.ndenumerate(values):
             if math.isfinite(value):
                 dark = float(norm(value)) > 0.5
                 said = round_up(float(value), DIGITS)
                 axes.text(
-                    x.places[column], y.places[row], said, ha="center", va="center", fontsize=6.5,
+                    column, row, said, ha="center", va="center", fontsize=6.5,
                     color="white" if dark else BLACK,
                 )  # fmt: skip
     elif min(values.shape) > 2 and high > low:
-        levels = _round_levels(low, high, logarithmic)
-        lines = axes.contour(x.places, y.places, shown_values, levels=levels, colors="white", linewidths=0.9)
+        round_numbers = LogLocator(subs=(1, 2, 5)) if logarithmic else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
+        lines = axes.contour(*places, shown_values, locator=round_numbers, colors="white", linewidths=0.9)
         edge: list[Any] = [withStroke(linewidth=1.8, foreground="0.2")]
         lines.set_path_effects(edge)
         for text in axes.clabel(lines, fmt=plain, fontsize=6.5):
@@ -255,91 +253,16 @@ def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array, x: _Place
     bar = figure.colorbar(image, ax=axes, pad=0.02)
     bar.outline.set_linewidth(0.4)
     if logarithmic:
-        _say_ticks(bar.ax.yaxis, low, high)
+        set_log_ticks(bar.ax.yaxis, low, high)
     named = sweep.calibrated or sweep.quantity
     bar.set_label(LABELS.get(named, named.replace("_", " ")) + ("" if sweep.calibrated else ", upper end"))
 
 
-def _round_levels(low: float, high: float, logarithmic: bool) -> list[float]:
-    """Round numbers between two ends: 1, 2 and 5 times powers of ten, or equal steps."""
-    from matplotlib.ticker import MaxNLocator
-
-    if not logarithmic:
-        return [float(level) for level in MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [mantissa * 10.0**power for power in powers for mantissa in (1, 2, 5)]
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Places of a parameter's values along an axis.
-
-    Attributes:
-        values: values of the parameter.
-        scale: ``"linear"`` or ``"log"`` for many evenly spaced values; else ``None``: fields of equal width then stand
-            side by side in the order of the grid.
-    """
-
-    values: Array
-    scale: Literal["linear", "log"] | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> _Places:
-        """Return the places of these values."""
-        found = np.array(values, dtype=np.float64)
-        if len(found) > NUMBERED and (np.diff(found) > 0).all():
-            if _even(np.diff(found)):
-                return cls(found, "linear")
-            if found[0] > 0 and _even(np.diff(np.log(found))):
-                return cls(found, "log")
-        return cls(found, None)
-
-    @property
-    def places(self) -> Array:
-        """Middle of each field."""
-        return np.arange(len(self.values), dtype=np.float64) if self.scale is None else self.values
-
-    @property
-    def edges(self) -> Array:
-        """Ends of the fields, one more than there are fields."""
-        at = np.log(self.places) if self.scale == "log" else self.places
-        inner = 0.5 * (at[1:] + at[:-1])
-        first, last = (1.5 * at[0] - 0.5 * at[1], 1.5 * at[-1] - 0.5 * at[-2])
-        found = np.concatenate([[first], inner, [last]])
-        return np.exp(found) if self.scale == "log" else found
-
-    def say(self, axis: Any) -> None:
-        """Set the ticks of an axis: some of the values, or round numbers if there is a scale."""
-        if self.scale is None:
-            at = _few(len(self.values), TICKS)
-            axis.set_ticks(at, [_value(float(self.values[place])) for place in at])
-        elif self.scale == "log":
-            low, high = self.edges[[0, -1]]
-            (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
-            _say_ticks(axis, low, high)
-
-
-def _even(steps: Array) -> bool:
-    """True if steps are even, up to rounding to whole numbers."""
-    return bool(steps.max() <= EVEN * steps.min())
-
-
 def _value(value: float) -> str:
-    """Value of the grid as a tick, rounded to three digits."""
-    return f"{value:,.0f}" if value.is_integer() and value < WHOLE else plain(float(f"{value:.3g}"))
+    """Value of the grid as a tick, rounded to three digits unless it is a whole number."""
+    return thousands(value, value) if value.is_integer() else plain(float(f"{value:.3g}"))
 
 
-def _few(many: int, most: int = 6) -> list[int]:
-    """At most ``most`` of the indices below ``many``, evenly spread, including the first and the last."""
-    if many <= most:
-        return list(range(many))
-    return sorted({round(place * (many - 1) / (most - 1)) for place in range(most)})
-
-
-def _say_ticks(axis: Any, low: float, high: float) -> None:
-    """Set round numbers as ticks of a logarithmic axis, few enough not to overlap."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1.0,) if math.log10(high / low) >= 2 else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-    axis.set_minor_formatter(NullFormatter())
+def _few(many: int) -> range:
+    """At most ``TICKS`` of the indices below ``many``, evenly spread from the first on."""
+    return range(0, many, math.ceil(many / TICKS))
