@@ -12,7 +12,7 @@ from typing import Any
 
 from hockeystick.integrations.dp_events import (
     DEFAULT_RELATION,
-    Item,
+    PROBABILITY,
     NonPrivate,
     UnsupportedEventError,
     adjacency_of,
@@ -24,7 +24,7 @@ from hockeystick.integrations.needed import missing
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.stepper import Accountant
 from hockeystick.values import domains
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import InvalidInputError
 
 try:
     from dp_accounting import PrivacyAccountant
@@ -51,16 +51,13 @@ class HockeystickAccountant(PrivacyAccountant):
         if accountant not in NAMES:
             raise InvalidInputError(domains.choice("accountant", accountant, NAMES), "accountant")
         self._accountant = accountant
-        self._adjacency = adjacency_of(neighboring_relation)
-        self._steps = Accountant(self._adjacency)
+        self._steps = Accountant(adjacency_of(neighboring_relation))
         self._non_private = False
         super().__init__(neighboring_relation)
 
     def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
         try:
             found = list(items(event, self.neighboring_relation))
-            for item in found:
-                self._check(event, item)
         except UnsupportedEventError as error:
             return self.CompositionErrorDetails(invalid_event=error.event, error_message=str(error))
         if do_compose:
@@ -71,20 +68,6 @@ class HockeystickAccountant(PrivacyAccountant):
                     self._steps.step(item, count=count)
         return None
 
-    def _check(self, event: Any, item: Item) -> None:
-        """Refuse a round that the accountant cannot treat.
-
-        Raises:
-            UnsupportedEventError: the accountant cannot treat the round.
-        """
-        if isinstance(item, NonPrivate):
-            return
-        try:
-            for direction in self._adjacency.directions:
-                item.curve(direction)
-        except UnsupportedError as error:
-            raise UnsupportedEventError(str(error), event) from error
-
     @property
     def plan(self) -> Plan:
         """Plan of all composed events; events without data access add nothing to it."""
@@ -94,12 +77,12 @@ class HockeystickAccountant(PrivacyAccountant):
         """Return the certified upper end of epsilon.
 
         Args:
-            target_delta: delta in [0, 1].
+            target_delta: delta in [0, 1]; at delta 1, epsilon is 0.
 
         Raises:
             InvalidInputError: delta is outside [0, 1].
         """
-        delta = PROBABILITY.check(target_delta, "target_delta")
+        delta = PROBABILITY.of("the target delta").check(target_delta, "target_delta")
         if self._non_private:
             return math.inf
         return 0.0 if delta == 1 else self.plan.epsilon(delta, accountant=self._accountant).quoted
@@ -123,6 +106,3 @@ class HockeystickAccountant(PrivacyAccountant):
 
 NAMES = ("auto", "rdp")
 """Accountants with an upper bound for every round that has a Renyi curve, as all dominating pairs do."""
-
-PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")
-"""Domain of a target delta, both ends included: epsilon is 0 at delta 1."""

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from hockeystick.integrations.needed import missing
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
 from hockeystick.plan.mechanisms.gaussian import Gaussian
@@ -53,9 +52,6 @@ ADJACENCIES: Mapping[Any, Adjacency] = {
     NeighboringRelation.REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # replacement by a record that contributes nothing
 }
 """Adjacency of a plan for each relation."""
-
-REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPECIAL)
-"""Relations in which a record is replaced, by another or by one that contributes nothing."""
 
 PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})  # sample rate, or rate of random answers
 FINITE = Domain("a finite number", {})  # sensitivity, of either sign
@@ -164,18 +160,13 @@ def _non_private(event: Any, relation: Any) -> Iterator[Item]:
     yield NonPrivate(event)
 
 
-def _gaussian(event: Any, relation: Any) -> Iterator[Item]:
-    """Round for noise relative to the norm bound of one record: replacement moves the sum by twice the bound."""
-    yield _noisy(event, Gaussian, event.noise_multiplier)
+def _noisy(event: Any, relation: Any) -> Iterator[Item]:
+    """Round for noise relative to the norm bound of one record, L2 for Gaussian noise and L1 for Laplace noise.
 
-
-def _laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """Round for noise relative to the L1 bound of one record: replacement moves the sum by twice the bound."""
-    yield _noisy(event, Laplace, event.noise_multiplier)
-
-
-def _noisy(event: Any, mechanism: Callable[[float], Mechanism], noise: float) -> Item:
-    return NonPrivate(event) if noise == 0 else Round(mechanism(noise))
+    Replacement moves the sum by twice the bound.
+    """
+    mechanism = Gaussian if isinstance(event, events.GaussianDpEvent) else Laplace
+    yield NonPrivate(event) if event.noise_multiplier == 0 else Round(mechanism(event.noise_multiplier))
 
 
 def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
@@ -198,9 +189,9 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
     sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
     parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
     if relation is NeighboringRelation.REPLACE_SPECIAL or sensitivity > 1:
-        yield Round(DiscreteLaplace(_rounded_down(1 / _exact(parameter)), int(sensitivity)))
+        yield Round(DiscreteLaplace(_rounded_down(1 / decimal(parameter)), int(sensitivity)))
     else:
-        yield Round(RandomizedResponse(_rounded_up(_exact(parameter))))
+        yield Round(RandomizedResponse(_rounded_up(decimal(parameter))))
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
@@ -211,7 +202,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     REPLACE_SPECIAL: the answer of the special record is uniform, so the likelihood ratios are k (1 - p) + p and 1/p.
     The result is a pure epsilon under the plan's own adjacency.
     """
-    if relation not in REPLACEMENTS:
+    if relation is NeighboringRelation.ADD_OR_REMOVE_ONE:
         raise UnsupportedEventError(
             "neighboring_relation must be REPLACE_ONE or REPLACE_SPECIAL; received ADD_OR_REMOVE_ONE", event
         )
@@ -222,13 +213,11 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     if noise == 0:
         yield NonPrivate(event)
         return
-    exact = min(Fraction(noise), _exact(noise))  # near 1 the binary value and the decimal give different odds
-    ratios = [buckets * (1 - exact) / exact + 1]
+    exact = min(Fraction(noise), decimal(noise))  # near 1 the binary value and the decimal give different odds
     if relation is NeighboringRelation.REPLACE_SPECIAL:
-        ratios = [buckets * (1 - exact) + exact, 1 / exact]
-        yield Round(ApproximateDP(_log_up(max(ratios)), 0.0))
+        yield Round(ApproximateDP(_log_up(max(buckets * (1 - exact) + exact, 1 / exact)), 0.0))
     else:
-        yield Round(RandomizedResponse(_log_up(max(ratios)), buckets))
+        yield Round(RandomizedResponse(_log_up(buckets * (1 - exact) / exact + 1), buckets))
 
 
 def _composed(event: Any, relation: Any) -> Iterator[Item]:
@@ -239,10 +228,10 @@ def _composed(event: Any, relation: Any) -> Iterator[Item]:
 
 def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
     """Rounds of one event, each repeated."""
-    count = COUNT.check(event.count, "count")
+    count = int(COUNT.check(event.count, "count"))
     for item in items(event.event, relation):
         if count:
-            yield item if isinstance(item, NonPrivate) else item * int(count)
+            yield item if isinstance(item, NonPrivate) else item * count
 
 
 def _poisson(event: Any, relation: Any) -> Iterator[Item]:
@@ -261,36 +250,25 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
     for part in _parts(event.event):
         if type(part) not in SAMPLED:
             raise UnsupportedEventError("no pair is proven for it with sampling", part)
-    for item in inner:
-        if isinstance(item, NonPrivate):
-            yield item
-            return
-    item = _one_round(event, relation, [item for item in inner if isinstance(item, Round)])
+    item = _one_round(event, relation, inner)
+    if isinstance(item, NonPrivate):
+        yield item
+        return
     outer = getattr(item.sampling, "sample_rate", None)
-    yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(_exact(rate) * _exact(outer))))
+    yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(decimal(rate) * decimal(outer))))
 
 
-def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of one mechanism on a batch of fixed size.
+def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
+    """Round of one mechanism on a fixed number of records of the dataset, drawn without or with replacement.
 
     If records are added or removed, the event's dataset size is taken as the size of the larger dataset. If it means
-    the smaller one, the added record is in a batch less often, and the pairs of Poisson sampling get no worse.
+    the smaller one, the added record is in a batch less often, and the pairs of Poisson sampling get no worse; with
+    replacement, the number of draws of a record grows stochastically as the dataset gets smaller.
     """
-    yield from _fixed_size(event, relation, lambda size, records: WithoutReplacement(size, records))
-
-
-def _with_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of one mechanism on independent draws; the sizes mean the same as for batches without replacement.
-
-    The number of draws of a record grows stochastically as the dataset gets smaller.
-    """
-    yield from _fixed_size(event, relation, lambda size, records: WithReplacement(size, records))
-
-
-def _fixed_size(event: Any, relation: Any, sampling: Callable[[int, int], Sampling]) -> Iterator[Item]:
-    """Round of one mechanism on a fixed number of records of the dataset."""
+    again = isinstance(event, events.SampledWithReplacementDpEvent)
+    scheme: Callable[[int, int], Sampling] = WithReplacement if again else WithoutReplacement
     size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))
-    yield from _one_sampled(event, relation, lambda: sampling(int(size), int(records)) if size else None)
+    yield from _one_sampled(event, relation, lambda: scheme(int(size), int(records)) if size else None)
 
 
 def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
@@ -329,27 +307,31 @@ def _parts(event: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
-    """One round that represents several on the same sample.
+def _one_round(event: Any, relation: Any, inner: Sequence[Item]) -> Item:
+    """One round that represents several on the same sample, or the first event without privacy.
 
     The dominating pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``,
     since the privacy losses of independent rounds add up and a sum of normal losses is normal. The noise is rounded
     down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). A
     replacement under sampling involves three laws, about which a pair of two laws says nothing.
     """
-    if len(inner) == 1 and inner[0].count == 1:
-        return inner[0]
-    squares = Fraction(0)
+    rounds = []
     for item in inner:
-        gaussian = isinstance(item.mechanism, Gaussian) and isinstance(item.sampling, NoSampling)
-        if not gaussian or relation is NeighboringRelation.REPLACE_ONE:
+        if isinstance(item, NonPrivate):
+            return item
+        rounds.append(item)
+    if len(rounds) == 1 and rounds[0].count == 1:
+        return rounds[0]
+    squares = Fraction(0)
+    for item in rounds:
+        mechanism, sampled = item.mechanism, not isinstance(item.sampling, NoSampling)
+        if not isinstance(mechanism, Gaussian) or sampled or relation is NeighboringRelation.REPLACE_ONE:
             raise UnsupportedEventError(
                 "each sample must run a single mechanism, or, under add-or-remove, several unsampled Gaussian "
                 "mechanisms; if every mechanism gets its own sample, sample for each",
                 event,
             )
-        assert isinstance(item.mechanism, Gaussian)
-        squares += item.count / _exact(item.mechanism.noise_multiplier) ** 2
+        squares += item.count / decimal(mechanism.noise_multiplier) ** 2
     return Round(Gaussian(_root_down(1 / squares)))
 
 
@@ -369,7 +351,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
     for sensitivity, probability in zip(event.sensitivities, event.sampling_probs, strict=True):
         distance, rate = FINITE.check(sensitivity, "sensitivities"), PROBABILITY.check(probability, "sampling_probs")
         if distance and rate:
-            moved[distance] = moved.get(distance, Fraction(0)) + _exact(rate)
+            moved[distance] = moved.get(distance, Fraction(0)) + decimal(rate)
     if not math.isclose(sum(event.sampling_probs), 1, rel_tol=1e-9):
         raise UnsupportedEventError(f"sampling_probs must add up to 1; received {shown(event.sampling_probs)}", event)
     if not moved:
@@ -384,7 +366,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
         yield Round(MixtureGaussian(tuple(map(abs, event.sensitivities)), tuple(event.sampling_probs), deviation))
         return
     ((only, mass),) = moved.items()
-    noise = _rounded_down(_exact(deviation) / abs(_exact(only)))
+    noise = _rounded_down(decimal(deviation) / abs(decimal(only)))
     yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(_rounded_up(mass)))
 
 
@@ -415,7 +397,7 @@ def _tree(event: Any, relation: Any) -> Iterator[Item]:
         yield NonPrivate(event)
         return
     noise = POSITIVE.check(event.noise_multiplier, "noise_multiplier")
-    yield Round(Gaussian(_root_down(_exact(noise) ** 2 / depth)))
+    yield Round(Gaussian(_root_down(decimal(noise) ** 2 / depth)))
 
 
 def _truncated(event: Any, relation: Any) -> Iterator[Item]:
@@ -443,7 +425,7 @@ def _truncated(event: Any, relation: Any) -> Iterator[Item]:
         yield from _poisson(events.PoissonSampledDpEvent(event.sampling_probability, gaussian), relation)
         return
     rate = PROBABILITY.check(event.sampling_probability, "sampling_probability")
-    for item in _gaussian(gaussian, relation):
+    for item in _noisy(gaussian, relation):
         if isinstance(item, NonPrivate):
             yield NonPrivate(event)
         else:
@@ -454,15 +436,15 @@ def _truncated(event: Any, relation: Any) -> Iterator[Item]:
 RULES: Mapping[type, Rule] = {
     events.NoOpDpEvent: _nothing,
     events.NonPrivateDpEvent: _non_private,
-    events.GaussianDpEvent: _gaussian,
-    events.LaplaceDpEvent: _laplace,
+    events.GaussianDpEvent: _noisy,
+    events.LaplaceDpEvent: _noisy,
     events.DiscreteLaplaceDpEvent: _discrete_laplace,
     events.RandomizedResponseDpEvent: _randomized_response,
     events.ComposedDpEvent: _composed,
     events.SelfComposedDpEvent: _self_composed,
     events.PoissonSampledDpEvent: _poisson,
-    events.SampledWithoutReplacementDpEvent: _without_replacement,
-    events.SampledWithReplacementDpEvent: _with_replacement,
+    events.SampledWithoutReplacementDpEvent: _fixed_size,
+    events.SampledWithReplacementDpEvent: _fixed_size,
     events.MixtureOfGaussiansDpEvent: _mixture,
     events.SingleEpochTreeAggregationDpEvent: _tree,
     events.TruncatedSubsampledGaussianDpEvent: _truncated,
@@ -483,26 +465,22 @@ UNSUPPORTED: Mapping[type, str] = {
 """Reasons for refusing the other events."""
 
 
-def _exact(number: float) -> Fraction:
-    return decimal(number)
-
-
 def _rounded_up(exact: Fraction) -> float:
     """The smallest double whose decimal is at least a number."""
     near = float(exact)
-    return near if _exact(near) >= exact else next_up(near)
+    return near if decimal(near) >= exact else next_up(near)
 
 
 def _rounded_down(exact: Fraction) -> float:
     """The largest double whose decimal is at most a number."""
     near = float(exact)
-    return near if _exact(near) <= exact else next_down(near)
+    return near if decimal(near) <= exact else next_down(near)
 
 
 def _root_down(exact: Fraction) -> float:
     """A double whose decimal is at most the square root, and within two roundings of it."""
     near = math.sqrt(float(exact))
-    while _exact(near) ** 2 > exact:
+    while decimal(near) ** 2 > exact:
         near = next_down(near)
     return near
 
