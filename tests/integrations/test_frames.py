@@ -81,7 +81,7 @@ def test_equal_rows_are_computed_once(kind: Kind, monkeypatch: pytest.MonkeyPatc
         asked.append(args)
         return hs.dp_sgd(*args, **kwargs)
 
-    monkeypatch.setattr("hockeystick.integrations.frames.dp_sgd", counted)
+    monkeypatch.setattr("hockeystick.integrations.rows.dp_sgd", counted)
     frame = kind({key: values * 50 for key, values in COLUMNS.items()})
     assert len(frames.epsilon(frame)) == 200
     assert len(asked) == 3

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hockeystick.integrations.columns import is_missing
 from hockeystick.integrations.needed import missing
-from hockeystick.integrations.rows import ENDS, KEYS, Errors, Row, checked_errors, checked_key
+from hockeystick.integrations.rows import ENDS, KEYS, Answer, Errors, Row, checked_errors, checked_key
 from hockeystick.questions.histories.answers import History, answered, answers, canonical
 from hockeystick.questions.histories.entries import refusal
 from hockeystick.values import domains
@@ -22,8 +22,6 @@ try:
     import apache_beam as beam
 except ModuleNotFoundError as error:
     raise missing(error) from None
-
-__all__ = ["Epsilon", "Epsilons", "UserEpsilons"]
 
 RIGHT, WRONG = "right", "wrong"
 """Tags of outputs with an answer and of outputs with a reason instead."""
@@ -127,7 +125,7 @@ class UserEpsilons(beam.PTransform):
 
     def expand(self, rows: Any) -> Any:
         """The steps of the pipeline."""
-        histories = rows | "rows" >> beam.Map(_entry) | "histories" >> beam.CombinePerKey(_Together())
+        histories = rows | "rows" >> beam.Map(_entry) | "histories" >> beam.CombinePerKey(_added)
         known = (
             histories
             | "each" >> beam.Values()
@@ -168,21 +166,20 @@ class _Each(beam.DoFn):
         twice = next((key for key in said if key in self._constants), None)
         absent = next((key for key, name in self._called.items() if name not in element), None)
         if twice is not None:
-            wrong: str | None = f"{twice} is both a key and an argument; leave out one of the two"
+            found: Answer | str = f"{twice} is both a key and an argument; leave out one of the two"
         elif absent is not None:
-            wrong = f"columns maps {absent} to {self._called[absent]!r}, but the element has no such key"
+            found = f"columns maps {absent} to {self._called[absent]!r}, but the element has no such key"
         else:
-            wrong = self._row.refused(said)
-        if wrong is None:
-            ends, reason = self._row.answer(said)
-            new = dict(zip((f"{self._prefix}_{end}" for end in (*ENDS, "reason")), (*ends, reason), strict=True))
+            found = self._row.answer(said)
+        if not isinstance(found, str):
+            new = dict(zip((f"{self._prefix}_{end}" for end in (*ENDS, "reason")), found, strict=True))
             yield {**element, **new}
         elif self._stop:
             named = "an element" if self._key is None else self._key
             value = element if self._key is None else element.get(self._key)
-            raise InvalidInputError(f"{named} {domains.shown(value)}: {wrong}", "elements")
+            raise InvalidInputError(f"{named} {domains.shown(value)}: {found}", "elements")
         else:
-            yield beam.pvalue.TaggedOutput(WRONG, (element, wrong))
+            yield beam.pvalue.TaggedOutput(WRONG, (element, found))
 
 
 Found = History | str
@@ -211,26 +208,11 @@ def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
     return user, ((float(noise), float(rate), int(steps)),) if wrong is None else wrong
 
 
-class _Together(beam.CombineFn):
-    """Sum of the parts of a user's history, exact in whole numbers."""
-
-    def create_accumulator(self) -> Found:
-        """A history without rows."""
-        return ()
-
-    def add_input(self, found: Found, part: Found) -> Found:
-        """Return the history with a further part."""
-        return self.merge_accumulators((found, part))
-
-    def merge_accumulators(self, parts: Iterable[Found]) -> Found:
-        """Return the history of several parts, or the first of their errors."""
-        parts = list(parts)
-        wrong = [part for part in parts if isinstance(part, str)]
-        return min(wrong) if wrong else canonical(step for part in parts if not isinstance(part, str) for step in part)
-
-    def extract_output(self, found: Found) -> Found:
-        """Return the history, or its error."""
-        return found
+def _added(parts: Iterable[Found]) -> Found:
+    """History of several parts, exact in whole numbers, or the first of their errors."""
+    parts = list(parts)
+    wrong = [part for part in parts if isinstance(part, str)]
+    return min(wrong) if wrong else canonical(step for part in parts if not isinstance(part, str) for step in part)
 
 
 def _answered(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,6 @@ from hockeystick.values.errors import InvalidInputError
 
 Numbers = npt.NDArray[np.int64]
 
-BLOCK = 1 << 20
-"""Number of values processed together in Python."""
-
 TIMES = "mM"
 """NumPy's kinds of times and time spans, which are whole numbers of a unit."""
 
@@ -26,11 +24,6 @@ ACCEPTED = "a pandas or Polars DataFrame, or a dict of arrays"
 def is_frame(value: object) -> bool:
     """Return True for a pandas or Polars frame, or a dict."""
     return isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__"))
-
-
-def names_of(frame: Any) -> list[str]:
-    """Return the names of the columns."""
-    return list(frame) if isinstance(frame, Mapping) else list(frame.columns)
 
 
 def rows_of(frame: Any) -> int:
@@ -54,7 +47,7 @@ def column_of(frame: Any, name: str, key: str) -> Any:
     Raises:
         InvalidInputError: there is no such column; the message names the key that needs it.
     """
-    known = names_of(frame)
+    known = list(frame if isinstance(frame, Mapping) else frame.columns)
     if name not in known:
         raise InvalidInputError(
             f"{key} must be a column; received {name!r}, but the frame has the columns {listed(map(str, known))}", key
@@ -82,21 +75,17 @@ def as_doubles(column: Any) -> npt.NDArray[np.float64]:
     found = as_array(column)
     if found.dtype.kind in "iuf":
         return found.astype(np.float64, copy=False)
-    known: dict[Any, float] = {}
-    values = found.astype(object)
-    return np.array([_double(value, known) for value in values], dtype=np.float64)
+    return np.array([_double(value) for value in found.astype(object)], dtype=np.float64)
 
 
-def _double(value: Any, known: dict[Any, float]) -> float:
-    """One value of an object column, converted once for each distinct value."""
+def _double(value: Any) -> float:
+    """One value of an object column."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return np.nan
-    if value not in known:
-        try:
-            known[value] = float(value)
-        except OverflowError:
-            known[value] = np.inf
-    return known[value]
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 class Users:
@@ -141,23 +130,19 @@ class Users:
             found = found.astype(np.float64, copy=False) + 0.0  # turns -0.0 into 0.0
             self._refuse_missing(np.isnan(found), key, first_row)
             return found.view(np.int64)
-        values = found.astype(object)
-        out = np.empty(len(values), dtype=np.int64)
-        named = self._named
-        for start in range(0, len(values), BLOCK):
-            before = len(named)
-            block = values[start : start + BLOCK].tolist()
+        named, before = self._named, len(self._named)
+
+        def number_of(value: Any) -> int:
             try:
-                out[start : start + BLOCK] = [named.setdefault(value, len(named)) for value in block]
+                return named.setdefault(value, len(named))
             except TypeError:
                 raise InvalidInputError(
-                    f"{key} must contain numbers, text or dates; received {shown(_unhashable(block))}", key
+                    f"{key} must contain numbers, text or dates; received {shown(value)}", key
                 ) from None
-            new = list(named)[before:] if len(named) > before else []
-            missing = {named[value] for value in new if is_missing(value)}
-            if missing:
-                gone = np.isin(out[start : start + BLOCK], list(missing))
-                self._refuse_missing(gone, key, first_row + start)
+
+        out = np.fromiter(map(number_of, found.astype(object)), dtype=np.int64, count=len(found))
+        missing = [named[value] for value in itertools.islice(named, before, None) if is_missing(value)]
+        self._refuse_missing(np.isin(out, missing), key, first_row)
         return out
 
     def values(self, numbers: Numbers) -> npt.NDArray[Any]:
@@ -200,16 +185,6 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
-def _unhashable(values: Iterable[Any]) -> Any:
-    """First unhashable value."""
-    for value in values:
-        try:
-            hash(value)
-        except TypeError:
-            return value
-    raise AssertionError("every value is hashable")
-
-
 def like(frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
     """Return a new frame with these columns, of the same kind as ``frame``; NaN doubles become missing values.
 
@@ -232,17 +207,3 @@ def like(frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
         for name, values in columns.items()
     }
     return polars.DataFrame(made).with_columns(polars.selectors.float().fill_nan(None))
-
-
-__all__ = [
-    "ACCEPTED",
-    "Users",
-    "as_array",
-    "as_doubles",
-    "column_of",
-    "is_frame",
-    "is_missing",
-    "like",
-    "names_of",
-    "rows_of",
-]

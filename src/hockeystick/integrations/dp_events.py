@@ -34,7 +34,7 @@ from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
-from hockeystick.values.exact import decimal
+from hockeystick.values.exact import decimal, towards
 
 try:
     import dp_accounting
@@ -189,9 +189,9 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
     sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
     parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
     if relation is NeighboringRelation.REPLACE_SPECIAL or sensitivity > 1:
-        yield Round(DiscreteLaplace(_rounded_down(1 / decimal(parameter)), int(sensitivity)))
+        yield Round(DiscreteLaplace(towards(1 / decimal(parameter), up=False), int(sensitivity)))
     else:
-        yield Round(RandomizedResponse(_rounded_up(decimal(parameter))))
+        yield Round(RandomizedResponse(towards(decimal(parameter), up=True)))
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
@@ -255,7 +255,7 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
         yield item
         return
     outer = getattr(item.sampling, "sample_rate", None)
-    yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(decimal(rate) * decimal(outer))))
+    yield Round(item.mechanism, Poisson(rate if outer is None else towards(decimal(rate) * decimal(outer), up=True)))
 
 
 def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
@@ -366,8 +366,8 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
         yield Round(MixtureGaussian(tuple(map(abs, event.sensitivities)), tuple(event.sampling_probs), deviation))
         return
     ((only, mass),) = moved.items()
-    noise = _rounded_down(decimal(deviation) / abs(decimal(only)))
-    yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(_rounded_up(mass)))
+    noise = towards(decimal(deviation) / abs(decimal(only)), up=False)
+    yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(towards(mass, up=True)))
 
 
 def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
@@ -465,18 +465,6 @@ UNSUPPORTED: Mapping[type, str] = {
 """Reasons for refusing the other events."""
 
 
-def _rounded_up(exact: Fraction) -> float:
-    """The smallest double whose decimal is at least a number."""
-    near = float(exact)
-    return near if decimal(near) >= exact else next_up(near)
-
-
-def _rounded_down(exact: Fraction) -> float:
-    """The largest double whose decimal is at most a number."""
-    near = float(exact)
-    return near if decimal(near) <= exact else next_down(near)
-
-
 def _root_down(exact: Fraction) -> float:
     """A double whose decimal is at most the square root, and within two roundings of it."""
     near = math.sqrt(float(exact))
@@ -491,4 +479,4 @@ def _log_up(exact: Fraction) -> float:
     ``log1p`` of a double errs by at most 4 roundings (docs/certified.md), its argument by half a one, and the condition
     number of log1p is at most 1.
     """
-    return next_up(math.log1p(_rounded_up(exact - 1)), 8)
+    return next_up(math.log1p(towards(exact - 1, up=True)), 8)

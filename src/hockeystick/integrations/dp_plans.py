@@ -89,28 +89,19 @@ def _event_of(item: Round) -> Any:
         return events.TruncatedSubsampledGaussianDpEvent(
             own.dataset_size, own.sample_rate, own.max_batch_size, item.mechanism.noise_multiplier
         )
-    event = EVENTS[type(item.mechanism)](item.mechanism) if type(item.mechanism) in EVENTS else None
-    if event is None:
+    if type(item.mechanism) not in EVENTS:
         raise UnsupportedError(
             f"mechanism {item.mechanism.name!r} has no event in dp_accounting; only "
             f"{', '.join(repr(known.name) for known in EVENTS)} have one"
         )
     if type(item.sampling) not in SAMPLES:
         raise UnsupportedError(f"sampling {item.sampling.name!r} has no event in dp_accounting")
-    return SAMPLES[type(item.sampling)](item.sampling, event)
+    return SAMPLES[type(item.sampling)](item.sampling, EVENTS[type(item.mechanism)](item.mechanism))
 
 
-def _of_gaussian(mechanism: Gaussian) -> Any:
-    return events.GaussianDpEvent(_relative_to_one_record(mechanism.noise_multiplier, mechanism.replace_one_distance))
-
-
-def _of_laplace(mechanism: Laplace) -> Any:
-    return events.LaplaceDpEvent(_relative_to_one_record(mechanism.scale, mechanism.replace_one_distance))
-
-
-def _relative_to_one_record(noise: float, replace_one_distance: float) -> float:
+def _at_two(noise: float, mechanism: Gaussian | Laplace) -> float:
     """Noise relative to distance 2, as in all events: noise s over distance 1 is noise 2s over distance 2."""
-    return noise * (2 / replace_one_distance)
+    return noise * (2 / mechanism.replace_one_distance)
 
 
 def _of_response(mechanism: RandomizedResponse) -> Any:
@@ -152,8 +143,8 @@ def _allocation(sampling: RandomAllocation, event: Any) -> Any:
 
 
 EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
-    Gaussian: _of_gaussian,
-    Laplace: _of_laplace,
+    Gaussian: lambda mechanism: events.GaussianDpEvent(_at_two(mechanism.noise_multiplier, mechanism)),
+    Laplace: lambda mechanism: events.LaplaceDpEvent(_at_two(mechanism.scale, mechanism)),
     RandomizedResponse: _of_response,
 }
 """Event of each mechanism that dp_accounting has."""

@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.integrations.history import plan_from_history
-from hockeystick.integrations.rows import remedied, sources_of
-from hockeystick.plan.dp_sgd import dp_sgd
-from hockeystick.plan.plan import Plan
+from hockeystick.integrations.rows import plan_of, remedied, sources_of
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.tables.table import checked_accuracy
 from hockeystick.values.bounds import Answer
@@ -82,15 +80,6 @@ class Row:
     said: Mapping[str, Any]
     columns: Collection[str]
 
-    def plan(self) -> Plan:
-        """Return the plan of the row, without a delta.
-
-        Raises:
-            InvalidInputError: the row is no plan.
-        """
-        given = {key: value for key, value in self.said.items() if key != "delta" and value is not None}
-        return dp_sgd(given.pop("noise_multiplier", None), **given)
-
     @contextmanager
     def named(self) -> Iterator[None]:
         """Context manager that prefixes errors raised in its block with the number of the row."""
@@ -111,7 +100,7 @@ def _together(rows: list[Row], accuracy: float, prefix: str) -> tuple[dict[str, 
     plans, deltas = [], []
     for row in rows:
         with row.named():
-            plans.append(row.plan())
+            plans.append(plan_of(row.said))
             if row.said.get("delta") is None:
                 raise InvalidInputError("no delta: give a column or the argument delta", "delta")
             deltas.append(DELTA.of("the target delta").check(row.said["delta"], "delta"))
@@ -181,7 +170,7 @@ def _answers(rows: list[Row], accountant: str, gap: float | None) -> list[Answer
     found = []
     for row in rows:
         with row.named():
-            found.append(row.plan().epsilon(row.said.get("delta"), accountant=accountant, gap=gap))
+            found.append(plan_of(row.said).epsilon(row.said.get("delta"), accountant=accountant, gap=gap))
     return found
 
 

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from hockeystick.plan.dp_sgd import MISPLACED, dp_sgd
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.histories.entries import DOMAINS
 from hockeystick.values import domains
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
@@ -27,7 +29,8 @@ Errors = Literal["stop", "row"]
 MOST_SEEN = 1 << 16
 """Largest number of cached answers in a worker, some 10 MB."""
 
-Ends = tuple[float | None, float | None, float | None]
+Answer = tuple[float | None, float | None, float | None, str | None]
+"""Ends of a row's epsilon, and the reason for an infinite end or a wide interval."""
 
 
 class Row:
@@ -41,10 +44,10 @@ class Row:
         InvalidInputError: a key is unknown.
 
     >>> row = Row({"sample_rate": 0.01, "steps": 1000, "delta": 1e-5})
-    >>> ends, reason = row.answer({"noise_multiplier": 1.0})
-    >>> round(ends[2], 4), reason
+    >>> lower, estimate, upper, reason = row.answer({"noise_multiplier": 1.0})
+    >>> round(upper, 4), reason
     (1.8282, None)
-    >>> row.refused({"noise_multiplier": 1.0, "steps": -5})
+    >>> row.answer({"noise_multiplier": 1.0, "steps": -5})
     'steps must be a whole number from 0 to 1e12 (number of optimiser steps); received -5'
     """
 
@@ -52,45 +55,37 @@ class Row:
         for key in constants:
             checked_key(key)
         self._constants, self._gap = dict(constants), gap
-        self._seen: dict[str, tuple[Ends, str | None] | HockeystickError] = {}
+        self._seen: dict[str, Answer | str] = {}
 
-    def answer(self, row: Mapping[str, Any]) -> tuple[Ends, str | None]:
-        """Return the ends of a row's epsilon, and the reason for an infinite end or a wide interval.
+    def answer(self, row: Mapping[str, Any]) -> Answer | str:
+        """Return the answer of a row; for a row without an answer, its error in one line.
 
         Args:
             row: values by key; None for a missing one.
-
-        Raises:
-            InvalidInputError: the row does not describe a plan, or has no delta.
-            UnsupportedError: the plan has no answer.
         """
-        found = self._found(row)
-        if isinstance(found, HockeystickError):
-            raise found
-        return found
-
-    def refused(self, row: Mapping[str, Any]) -> str | None:
-        """Return the error of a row in one line; ``None`` if it has an answer."""
-        found = self._found(row)
-        return str(found) if isinstance(found, HockeystickError) else None
-
-    def _found(self, row: Mapping[str, Any]) -> tuple[Ends, str | None] | HockeystickError:
-        given = {key: value for key, value in {**self._constants, **row}.items() if value is not None}
-        said = repr(sorted(given.items()))
+        given = {**self._constants, **row}
+        said = repr(sorted((key, value) for key, value in given.items() if value is not None))
         if said not in self._seen:
             if len(self._seen) >= MOST_SEEN:
                 self._seen.clear()
-            found = self._computed(given)
-            self._seen[said] = remedied(found, row) if isinstance(found, HockeystickError) else found
+            try:
+                found = plan_of(given).epsilon(given.get("delta"), gap=self._gap)
+            except HockeystickError as error:
+                self._seen[said] = str(remedied(error, row))
+            else:
+                ends = found.ends
+                self._seen[said] = ends.get("lower"), ends.get("estimate"), ends["upper"], found.reason
         return self._seen[said]
 
-    def _computed(self, given: dict[str, Any]) -> tuple[Ends, str | None] | HockeystickError:
-        noise, delta = given.pop("noise_multiplier", None), given.pop("delta", None)
-        try:
-            found = dp_sgd(noise, **given).epsilon(delta, gap=self._gap)
-        except HockeystickError as error:
-            return error
-        return (found.ends.get("lower"), found.ends.get("estimate"), found.ends["upper"]), found.reason
+
+def plan_of(row: Mapping[str, Any]) -> Plan:
+    """Return the plan of a row, without a delta.
+
+    Raises:
+        InvalidInputError: the row is no plan.
+    """
+    given = {key: value for key, value in row.items() if key != "delta" and value is not None}
+    return dp_sgd(given.pop("noise_multiplier", None), **given)
 
 
 def remedied(error: HockeystickError, columns: Collection[str]) -> HockeystickError:
@@ -124,6 +119,15 @@ def checked_errors(errors: str) -> None:
     """
     if errors not in ERRORS:
         raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
+
+
+def constant(source: Any, key: str) -> float:
+    """Return the number that a caller gives for all rows in place of a column.
+
+    Raises:
+        InvalidInputError: the number is outside its domain.
+    """
+    return float(DOMAINS[key].check(source, f"{key}, a number rather than the name of a column,"))
 
 
 def new_columns(user: str, prefix: str) -> list[str]:
@@ -192,18 +196,3 @@ def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapp
             "noise_multiplier",
         )
     return found
-
-
-__all__ = [
-    "ENDS",
-    "ERRORS",
-    "KEYS",
-    "Errors",
-    "Row",
-    "checked_cut",
-    "checked_errors",
-    "checked_key",
-    "new_columns",
-    "remedied",
-    "sources_of",
-]

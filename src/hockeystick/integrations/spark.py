@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from hockeystick.integrations.needed import missing
-from hockeystick.integrations.rows import ENDS, Errors, Row, checked_cut, checked_errors, new_columns, sources_of
+from hockeystick.integrations.rows import (
+    ENDS,
+    Errors,
+    Row,
+    checked_cut,
+    checked_errors,
+    constant,
+    new_columns,
+    sources_of,
+)
 from hockeystick.questions.histories.answers import answered, answers
 from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal, sound
 from hockeystick.values import domains
@@ -31,8 +40,6 @@ try:
     import pyarrow.compute as pc  # isort: skip
 except ModuleNotFoundError as error:
     raise missing(error) from None
-
-__all__ = ["epsilon", "users"]
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -84,32 +91,29 @@ def epsilon(
     if key is not None:
         _checked_column(df, key, "key")
     row = Row(constants, gap)
+    ends, reason = [f"{prefix}_{end}" for end in ENDS], f"{prefix}_reason"
 
     def added(batches: Iterable[Any]) -> Iterator[Any]:
+        import pandas
+
         for batch in batches:
             said = batch[list(sources.values())].astype(object)
             said = said.where(said.notna(), None).to_numpy().tolist()
-            found: dict[str, list[Any]] = {name: [] for name in (*ENDS, "reason")}
+            found = []
             for number, values in enumerate(said):
                 mapping = dict(zip(sources, values, strict=True))
-                wrong = row.refused(mapping)
-                if wrong is None:
-                    ends, reason = row.answer(mapping)
-                elif errors == "row":
-                    ends, reason = (None, None, None), wrong
-                else:
-                    place = f"a row {mapping}" if key is None else f"{key} {domains.shown(batch[key].iloc[number])}"
-                    raise InvalidInputError(f"{place}: {wrong}", "df")
-                for name, value in zip(found, (*ends, reason), strict=True):
-                    found[name].append(value)
-            yield batch.assign(
-                **{f"{prefix}_{name}": _doubles(found[name]) for name in ENDS},
-                **{f"{prefix}_reason": _texts(found["reason"])},
-            )
+                answer = row.answer(mapping)
+                if isinstance(answer, str):
+                    if errors == "stop":
+                        place = f"a row {mapping}" if key is None else f"{key} {domains.shown(batch[key].iloc[number])}"
+                        raise InvalidInputError(f"{place}: {answer}", "df")
+                    answer = (None, None, None, answer)
+                found.append(answer)
+            new = pandas.DataFrame(found, columns=[*ends, reason], index=batch.index, dtype=object)
+            yield batch.assign(**new.astype(dict.fromkeys(ends, "Float64")))  # None becomes null, not NaN
 
-    fields = [T.StructField(f"{prefix}_{name}", T.DoubleType()) for name in ENDS]
-    schema = T.StructType([*df.schema.fields, *fields, T.StructField(f"{prefix}_reason", T.StringType())])
-    return df.mapInPandas(added, schema)
+    fields = [*(T.StructField(end, T.DoubleType()) for end in ends), T.StructField(reason, T.StringType())]
+    return df.mapInPandas(added, T.StructType([*df.schema.fields, *fields]))
 
 
 def users(
@@ -256,15 +260,6 @@ def _answering(
     return told
 
 
-def _constant(source: float, key: str) -> float:
-    """Number for all rows.
-
-    Raises:
-        InvalidInputError: the number is outside its domain.
-    """
-    return float(DOMAINS[key].check(source, f"{key}, a number rather than the name of a column,"))
-
-
 def _named(name: str) -> Any:
     """Column by name, whatever characters the name has."""
     return F.col("`" + name.replace("`", "``") + "`")
@@ -297,7 +292,7 @@ def _number(df: Any, source: str | float, key: str) -> Any:
         InvalidInputError: the column is missing or of another type, or the number is outside its domain.
     """
     if not isinstance(source, str):
-        return F.lit(_constant(source, key)).alias(key)
+        return F.lit(constant(source, key)).alias(key)
     _checked_column(df, source, key)
     kind = df.schema[source].dataType
     if not isinstance(kind, T.NumericType):
@@ -340,15 +335,3 @@ def _checked_column(df: Any, name: str, key: str) -> None:
             f"{key} must be a column; received {name!r}, but the columns are {domains.listed(df.columns)}",
             key,
         )
-
-
-def _doubles(values: list[Any]) -> Any:
-    import pandas
-
-    return pandas.array(values, dtype="Float64")
-
-
-def _texts(values: list[Any]) -> Any:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found

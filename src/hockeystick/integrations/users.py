@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.integrations import columns as cols
-from hockeystick.integrations.rows import Errors, checked_cut, checked_errors, new_columns
+from hockeystick.integrations.rows import Errors, checked_cut, checked_errors, constant, new_columns
 from hockeystick.questions.histories.answers import answers
-from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal
+from hockeystick.questions.histories.entries import Entries, refusal
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
@@ -106,8 +106,7 @@ def users(
     totals[np.isnan(found.upper)] = np.nan
     known_of = (totals, found.lower, found.estimate, found.upper, reasons)
     made = {name: column[grouped.history] for name, column in zip(new, known_of, strict=True)}
-    if grouped.wrong:
-        _without_numbers(made, grouped.users, grouped.wrong)
+    _without_numbers(made, grouped.users, grouped.wrong)
     return cols.like(first, {user: known.values(grouped.users), **made})
 
 
@@ -149,7 +148,7 @@ def _take(
     rows = cols.rows_of(piece)
     numbers = known.numbers(cols.column_of(piece, user, "user"), "user", first_row)
     raw = {
-        key: cols.column_of(piece, source, key) if isinstance(source, str) else _constant(source, key)
+        key: cols.column_of(piece, source, key) if isinstance(source, str) else constant(source, key)
         for key, source in sources.items()
     }
     doubles = [
@@ -171,15 +170,6 @@ def _take(
 
     entries.add(numbers, *doubles, counted=counted, wrong=undated, said=said)
     return rows
-
-
-def _constant(source: Any, key: str) -> float:
-    """Number for all rows.
-
-    Raises:
-        InvalidInputError: the number is outside its domain.
-    """
-    return float(DOMAINS[key].check(source, f"{key}, a number rather than the name of a column,"))
 
 
 def _value(column: Any, row: int) -> Any:
@@ -215,11 +205,7 @@ def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt
 
 def _without_numbers(made: dict[str, npt.NDArray[Any]], numbers: npt.NDArray[np.int64], wrong: dict[int, str]) -> None:
     """Remove the numbers of users with an invalid row, and add the reason."""
-    of = np.fromiter(wrong, dtype=np.int64, count=len(wrong))
-    order = np.argsort(of)
-    rank = np.minimum(np.searchsorted(of[order], numbers), len(of) - 1)
-    places = np.flatnonzero(of[order][rank] == numbers)
-    texts = np.empty(len(of), dtype=object)
-    texts[:] = list(wrong.values())
+    places = np.flatnonzero(np.isin(numbers, list(wrong)))
+    texts = [wrong[number] for number in numbers[places].tolist()]
     for column in made.values():
-        column[places] = texts[order[rank[places]]] if column.dtype == object else np.nan
+        column[places] = texts if column.dtype == object else np.nan
