@@ -50,44 +50,23 @@ STATE_KEYS = ("step", "generator", "drawn")
 """Keys of a sampler's state."""
 
 
-class Generator(ABC):
-    """Source of independent uniform words of 64 bits."""
+class Generator:
+    """Independent uniform words of 64 bits, the operating system's random numbers, which cannot be drawn again."""
 
-    @abstractmethod
     def words(self, count: int) -> Words:
         """Return ``count`` words, shape (count,)."""
-
-    @property
-    @abstractmethod
-    def state(self) -> Any:
-        """State that determines the words to come, in JSON types; ``None`` if nothing determines them."""
-
-    @abstractmethod
-    def restore(self, state: Any) -> None:
-        """Continue from a state.
-
-        Raises:
-            InvalidInputError: the state does not belong to such a generator.
-        """
-
-
-class SecureGenerator(Generator):
-    """The operating system's random numbers, which cannot be drawn again."""
-
-    def words(self, count: int) -> Words:
-        """Return ``count`` words of ``os.urandom``."""
         return np.frombuffer(os.urandom(count * BITS // 8), dtype=np.uint64)
 
     @property
-    def state(self) -> None:
-        """``None``, since no state determines the words to come."""
+    def state(self) -> Any:
+        """State that determines the words to come, in JSON types; ``None`` if nothing determines them."""
         return None
 
     def restore(self, state: Any) -> None:
-        """Accept only the empty state.
+        """Continue from a state; here, from the empty one only.
 
         Raises:
-            InvalidInputError: the state is that of a seeded generator.
+            InvalidInputError: the state does not belong to such a generator.
         """
         if state is not None:
             raise InvalidInputError(
@@ -168,7 +147,7 @@ class Batches(ABC):
         self.sampling = sampling
         self.dataset_size = domains.whole(dataset_size, "dataset_size", "number of records", least=1)
         self._steps = domains.whole(steps, "steps", "number of batches per epoch", least=1)
-        self.generator: Generator = SecureGenerator() if seed is None else SeededGenerator(seed)
+        self.generator = Generator() if seed is None else SeededGenerator(seed)
         self._step = 0
         self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes that draw once per epoch
 
@@ -409,19 +388,16 @@ def coins(generator: Generator, among: int, rate: Fraction) -> Indices:
 
 def subset(generator: Generator, among: int, size: int) -> Indices:
     """Return, in increasing order, a uniformly random subset of ``size`` numbers below ``among``."""
-    while True:
+    words = generator.words(among)
+    while np.unique(words).size < among:  # a tie would favour the smaller index
         words = generator.words(among)
-        if np.unique(words).size == among:  # a tie would favour the smaller index
-            return np.sort(np.argpartition(words, size - 1)[:size] if size < among else np.arange(among))
+    return np.sort(np.argpartition(words, size - 1)[:size])
 
 
 def uniform(generator: Generator, below: int, count: int) -> Indices:
     """Return ``count`` independent uniform whole numbers from 0 to ``below - 1``."""
     blocks = (1 << BITS) // below * below  # larger words are drawn again
     words = generator.words(count).copy()
-    while blocks < 1 << BITS:
-        again = np.flatnonzero(words >= np.uint64(blocks))
-        if not again.size:
-            break
+    while (again := np.flatnonzero(words > np.uint64(blocks - 1))).size:
         words[again] = generator.words(again.size)
     return (words % np.uint64(below)).astype(np.int64)

@@ -120,49 +120,16 @@ def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) 
         raise InvalidInputError("frame must be a DataFrame; received a lazy one; call collect() first", "frame")
     if not (hasattr(frame, "columns") and (_is_pandas(frame) or hasattr(frame, "with_columns"))):
         raise InvalidInputError(f"frame must be a pandas or Polars DataFrame; received {shown(frame)}", "frame")
-    found = {key: frame[name] for key, name in sources_of(frame.columns, columns, constants).items()}
-    first, of = _different(list(found.values()), len(frame))
-    values = [_values(_taken(column, first)) for column in found.values()]
-    said = zip(*values, strict=True) if values else [()] * len(first)
-    return [
-        Row(number, {**constants, **dict(zip(found, row, strict=True))}, tuple(found))
-        for number, row in zip(first.tolist(), said, strict=True)
-    ], of
-
-
-def _different(columns: list[Any], many: int) -> tuple[Places, Places]:
-    """The index of the first row of each group of equal rows, in the order of the frame, and the group of each row."""
-    of = np.zeros(many, dtype=np.intp)
-    for column in columns:
-        codes = _codes(column)
-        of = np.unique(of * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1].reshape(-1)
-    first = np.unique(of, return_index=True)[1]
-    order = np.argsort(first)
-    place = np.empty(len(first), dtype=np.intp)
-    place[order] = np.arange(len(first))
-    return first[order], place[of]
-
-
-def _codes(column: Any) -> Places:
-    """A code for each value of a column, equal for equal values.
-
-    Numbers without missing values are sorted. Other values are compared as text, because 1 and True are equal but have
-    different meanings here.
-    """
-    numbers = None
-    if hasattr(column, "to_numpy") and not (hasattr(column, "null_count") and column.null_count()):
-        numbers = column.to_numpy()
-    if numbers is not None and numbers.dtype.kind in "iuf":
-        return np.unique(numbers, return_inverse=True)[1].reshape(-1)
-    seen: dict[str, int] = {}
-    return np.array([seen.setdefault(repr(value), len(seen)) for value in _values(column)], dtype=np.intp)
-
-
-def _taken(column: Any, rows: Places) -> Any:
-    """Some values of a column, as a column."""
-    if hasattr(column, "iloc"):
-        return column.iloc[rows]
-    return column[rows] if hasattr(column, "to_numpy") else type(column)([column[row] for row in rows.tolist()])
+    sources = sources_of(frame.columns, columns, constants)
+    values = [_values(frame[name]) for name in sources.values()]
+    distinct: list[Row] = []
+    places: dict[str, int] = {}  # by the text of a row, because 1 and True are equal but have different meanings here
+    of = np.empty(len(frame), dtype=np.intp)
+    for number, said in enumerate(zip(*values, strict=True) if values else [()] * len(frame)):
+        of[number] = places.setdefault(repr(said), len(distinct))
+        if of[number] == len(distinct):
+            distinct.append(Row(number, {**constants, **dict(zip(sources, said, strict=True))}, tuple(sources)))
+    return distinct, of
 
 
 def _answers(rows: list[Row], accountant: str, gap: float | None) -> list[Answer]:

@@ -25,7 +25,7 @@ from hockeystick.integrations.draws import Draws, check_accumulated, drawn
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.noise import least_noise_multiplier
-from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, number, replaced
+from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, replaced
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING
@@ -99,8 +99,8 @@ class HockeystickAccountant(IAccountant):
         Raises:
             InvalidInputError: the noise multiplier is below 0, or the sample rate outside (0, 1].
         """
-        noise = NOISE.check(number(noise_multiplier), "noise_multiplier")
-        self._append(noise, RATE.check(number(sample_rate), "sample_rate"), 1)
+        noise = NOISE.check(noise_multiplier, "noise_multiplier")
+        self._append(noise, RATE.check(sample_rate, "sample_rate"), 1)
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
         """Return the hook that records each step of an Opacus optimiser as a step on one batch at this sample rate.

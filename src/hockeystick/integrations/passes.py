@@ -19,7 +19,7 @@ full, the number of steps changes and reveals the record. The bound for that cas
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from hockeystick.integrations.draws import check_accumulated, check_begin
 from hockeystick.integrations.history import NOISE
@@ -51,16 +51,6 @@ LEAVE_OUT = "; leave poisson_sampling=False out"
 """Remedy at the end of each refusal of a loader."""
 
 
-class Recorder(Protocol):
-    """Accountant that records passes."""
-
-    def step_of_pass(self, noise: float, begun: int) -> None:
-        """Record passes at their first step; each pass then costs a round with this noise multiplier."""
-
-    def lower(self, noise: float, lower: float, begun: int) -> None:
-        """Record a later step with less noise than the passes were recorded with; it determines their cost."""
-
-
 class Passes(BatchSampler):
     """Batch sampler that counts the passes begun; it also provides the matching step hook for the optimiser.
 
@@ -70,10 +60,10 @@ class Passes(BatchSampler):
     Args:
         batches: batch sampler of a loader accepted by :func:`check_loader`.
         optimizer: Opacus optimiser.
-        recorder: accountant that records the steps.
+        recorder: ``HockeystickAccountant`` that records the steps.
     """
 
-    def __init__(self, batches: Any, optimizer: Any, recorder: Recorder) -> None:
+    def __init__(self, batches: Any, optimizer: Any, recorder: Any) -> None:
         super().__init__(batches.sampler, batches.batch_size, batches.drop_last)
         self._optimizer, self._recorder = optimizer, recorder
         self._begun, self._drawn, self._taken = 0, 0, 0
@@ -107,7 +97,7 @@ class Passes(BatchSampler):
                 "counted; train on that loader, one step per batch"
             )
         self._taken += 1
-        noise = NOISE.check(number(optimizer.noise_multiplier), "noise_multiplier")
+        noise = NOISE.check(optimizer.noise_multiplier, "noise_multiplier")
         if self._begun > self._recorded:
             self._last, self._noise = self._begun - self._recorded, noise
             self._recorded = self._begun
@@ -176,11 +166,6 @@ def replaced(loader: Any) -> str | None:
         not sampler.replacement and sampler.num_samples == len(sampler.data_source)
     )
     return None if type(sampler) in known and all_once else type(sampler).__name__
-
-
-def number(value: Any) -> Any:
-    """Return a scheduled value as a plain number if it is a tensor."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def _at_most_once(sampler: Sampler[int]) -> bool:

@@ -16,7 +16,7 @@ Poisson(sample_rate=0.1, batch_size=10, dataset_size=100)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -37,7 +37,6 @@ try:
         DistributedSampler,
         IterableDataset,
         RandomSampler,
-        Sampler,
         SequentialSampler,
         SubsetRandomSampler,
         WeightedRandomSampler,
@@ -48,26 +47,6 @@ except ModuleNotFoundError as error:
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
 """Classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their names say."""
-
-
-class BatchesSampler(Sampler[list[int]]):
-    """torch sampler over the batches of one scheme, for ``DataLoader(batch_sampler=...)``.
-
-    Args:
-        batches: source of the batches, whose state belongs in a checkpoint.
-    """
-
-    def __init__(self, batches: Batches) -> None:
-        super().__init__()
-        self.batches = batches
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """Return an iterator over the batches of an epoch."""
-        return iter(self.batches)
-
-    def __len__(self) -> int:
-        """Return the number of batches of an epoch."""
-        return len(self.batches)
 
 
 def loader(
@@ -83,7 +62,7 @@ def loader(
 
     Args:
         dataset: dataset with an index and the length of the batches' dataset.
-        batches: sampler of the batches.
+        batches: sampler of the batches, whose state belongs in a checkpoint.
         collate_fn: function that makes tensors from the records of a non-empty batch; by default torch's own.
         options: other arguments of ``DataLoader``, except batch_size, shuffle, sampler, batch_sampler and drop_last.
 
@@ -98,7 +77,7 @@ def loader(
             "dataset",
         )
     collate = _Collate(dataset, collate_fn or default_collate)
-    return DataLoader(dataset, batch_sampler=BatchesSampler(batches), collate_fn=collate, **options)
+    return DataLoader(dataset, batch_sampler=batches, collate_fn=collate, **options)
 
 
 class _Collate:
@@ -160,9 +139,9 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
     if isinstance(of.dataset, IterableDataset):
         return _unknown("the dataset is iterable and determines the order of its records itself")
     batches = of.batch_sampler
-    if isinstance(batches, BatchesSampler):
-        sampling = batches.batches.sampling
-        return Recognised(sampling.name, sampling.keys(), f"drawn by {batches.batches!r}", sampling)
+    if isinstance(batches, Batches):
+        sampling = batches.sampling
+        return Recognised(sampling.name, sampling.keys(), f"drawn by {batches!r}", sampling)
     if type(batches).__name__ in POISSON_OF_OPACUS and type(batches).__module__.startswith("opacus."):
         rate = drawn(float(cast(Any, batches).sample_rate))
         why = "Opacus' sampler includes each record independently in every step: these are Poisson batches"
