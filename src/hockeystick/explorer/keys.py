@@ -159,10 +159,9 @@ def keys_of(plan: Plan) -> dict[str, str] | None:
     often = {"steps": item.steps} if item.epochs is None else {"epochs": item.epochs}
     found = {"noise_multiplier": item.mechanism.noise_multiplier, "delta": plan.delta_target, **often}
     for ways in SCHEMES[item.sampling.name]:
-        sizes: dict[str, Any] = {key: getattr(item.sampling, key, None) for key in ways}
-        if None in sizes.values():
+        values: dict[str, Any] = {**found, **{key: getattr(item.sampling, key, None) for key in ways}}
+        if None in values.values():
             continue
-        values: dict[str, Any] = {**found, **sizes}
         texts = {key: exact(value) for key, value in values.items()}
         texts |= {"sampling": item.sampling.name, "adjacency": plan.adjacency.value}
         try:

@@ -11,7 +11,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 from typing import Any
 
 from hockeystick.explorer.curves import Check
@@ -37,7 +36,6 @@ class Lanes:
     def __init__(self) -> None:
         self._threads = {quick: ThreadPoolExecutor(1, "hockeystick-explorer") for quick in (True, False)}
         self._newest: OrderedDict[tuple[str, ...], int] = OrderedDict()
-        self._lock = Lock()
         self._waiting = 0
 
     async def answer(self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Check], Any]) -> Any:
@@ -54,18 +52,16 @@ class Lanes:
             OvertakenError: a newer question of this origin arrived before this one was answered.
             BusyError: too many questions are waiting.
         """
-        with self._lock:
-            if self._waiting >= MOST_WAITING:
-                raise BusyError
-            self._newest[place] = max(serial, self._newest.pop(place, serial))
-            if len(self._newest) > MOST_PLACES:
-                self._newest.popitem(last=False)
-            self._waiting += 1
+        if self._waiting >= MOST_WAITING:
+            raise BusyError
+        self._newest[place] = max(serial, self._newest.pop(place, serial))
+        if len(self._newest) > MOST_PLACES:
+            self._newest.popitem(last=False)
+        self._waiting += 1
 
-        def check() -> None:
-            with self._lock:
-                if self._newest.get(place, serial) > serial:
-                    raise OvertakenError
+        def check() -> None:  # on the other thread, which only reads: a change that one check misses, the next one sees
+            if self._newest.get(place, serial) > serial:
+                raise OvertakenError
 
         def begun() -> Any:
             check()
@@ -74,8 +70,7 @@ class Lanes:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads[quick], begun)
         finally:
-            with self._lock:
-                self._waiting -= 1
+            self._waiting -= 1
 
     def close(self) -> None:
         """Begin no more questions; a running computation finishes by itself."""

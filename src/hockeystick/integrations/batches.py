@@ -111,12 +111,10 @@ class SeededGenerator(Generator):
         try:
             counter, key = (np.array(state[name], dtype=np.uint64) for name in ("counter", "key"))
             self._philox.state = {
-                "bit_generator": "Philox",
+                **self._philox.state,
                 "state": {"counter": counter, "key": key},
                 "buffer": np.array(state["buffer"], dtype=np.uint64),
                 "buffer_pos": int(state["buffer_pos"]),
-                "has_uint32": 0,
-                "uinteger": 0,
             }
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInputError(

@@ -78,14 +78,15 @@ class Epsilons(beam.PTransform):
     ) -> None:
         super().__init__()
         checked_errors(errors)
-        for name in (*(columns or {}), *constants):
+        for name in columns or {}:
             checked_key(name)
-        self._errors, self._each = errors, _Each(dict(columns or {}), prefix, gap, errors == "stop", key, constants)
+        self._stop = errors == "stop"
+        self._asked = Row(constants, gap), constants, dict(columns or {}), prefix, self._stop, key
 
     def expand(self, elements: Any) -> Any:
         """Apply the steps of the pipeline."""
-        found = elements | beam.ParDo(self._each).with_outputs(WRONG, main=RIGHT)
-        return found[RIGHT] if self._errors == "stop" else (found[RIGHT], found[WRONG])
+        found = elements | beam.FlatMap(_each, *self._asked).with_outputs(WRONG, main=RIGHT)
+        return found[RIGHT] if self._stop else (found[RIGHT], found[WRONG])
 
 
 class UserEpsilons(beam.PTransform):
@@ -121,7 +122,7 @@ class UserEpsilons(beam.PTransform):
         checked_errors(errors)
         answers([], delta, adjacency, gap)  # refuses an invalid question before the pipeline runs
         self._question = delta, str(getattr(adjacency, "value", adjacency)), gap
-        self._errors = errors
+        self._stop = errors == "stop"
 
     def expand(self, rows: Any) -> Any:
         """The steps of the pipeline."""
@@ -133,53 +134,39 @@ class UserEpsilons(beam.PTransform):
             | "together" >> beam.BatchElements(min_batch_size=1, max_batch_size=MOST_TOGETHER)
             | "answers" >> beam.FlatMap(_answered, *self._question)
         )
-        stop = self._errors == "stop"
-        found = histories | "users" >> beam.FlatMap(_told, beam.pvalue.AsDict(known), stop).with_outputs(
-            WRONG, main=RIGHT
-        )
-        return found[RIGHT] if stop else (found[RIGHT], found[WRONG])
+        told = beam.FlatMap(_told, beam.pvalue.AsDict(known), self._stop).with_outputs(WRONG, main=RIGHT)
+        found = histories | "users" >> told
+        return found[RIGHT] if self._stop else (found[RIGHT], found[WRONG])
 
 
-class _Each(beam.DoFn):
-    """Answers each element."""
-
-    def __init__(
-        self,
-        columns: dict[str, str],
-        prefix: str,
-        gap: float | None,
-        stop: bool,
-        key: str | None,
-        constants: dict[str, Any],
-    ) -> None:
-        super().__init__()
-        self._names, self._called = {name: columns.get(name, name) for name in KEYS}, columns
-        self._prefix, self._gap, self._stop, self._key, self._constants = prefix, gap, stop, key, constants
-
-    def setup(self) -> None:
-        """Set up the cache of answers."""
-        self._row = Row(self._constants, self._gap)
-
-    def process(self, element: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield the answer or the error of one element, with the tag of the collection it belongs to."""
-        said = {key: element[name] for key, name in self._names.items() if name in element}
-        twice = next((key for key in said if key in self._constants), None)
-        absent = next((key for key, name in self._called.items() if name not in element), None)
-        if twice is not None:
-            found: Answer | str = f"{twice} is both a key and an argument; leave out one of the two"
-        elif absent is not None:
-            found = f"columns maps {absent} to {self._called[absent]!r}, but the element has no such key"
-        else:
-            found = self._row.answer(said)
-        if not isinstance(found, str):
-            new = dict(zip((f"{self._prefix}_{end}" for end in (*ENDS, "reason")), found, strict=True))
-            yield {**element, **new}
-        elif self._stop:
-            named = "an element" if self._key is None else self._key
-            value = element if self._key is None else element.get(self._key)
-            raise InvalidInputError(f"{named} {domains.shown(value)}: {found}", "elements")
-        else:
-            yield beam.pvalue.TaggedOutput(WRONG, (element, found))
+def _each(
+    element: Mapping[str, Any],
+    row: Row,
+    constants: Mapping[str, Any],
+    columns: Mapping[str, str],
+    prefix: str,
+    stop: bool,
+    key: str | None,
+) -> Iterator[Any]:
+    """The answer or the error of one element, with the tag of the collection it belongs to."""
+    said = {name: element[columns.get(name, name)] for name in KEYS if columns.get(name, name) in element}
+    twice = next((name for name in said if name in constants), None)
+    absent = next((name for name, called in columns.items() if called not in element), None)
+    if twice is not None:
+        found: Answer | str = f"{twice} is both a key and an argument; leave out one of the two"
+    elif absent is not None:
+        found = f"columns maps {absent} to {columns[absent]!r}, but the element has no such key"
+    else:
+        found = row.answer(said)
+    if not isinstance(found, str):
+        new = dict(zip((f"{prefix}_{end}" for end in (*ENDS, "reason")), found, strict=True))
+        yield {**element, **new}
+    elif stop:
+        named = "an element" if key is None else key
+        value = element if key is None else element.get(key)
+        raise InvalidInputError(f"{named} {domains.shown(value)}: {found}", "elements")
+    else:
+        yield beam.pvalue.TaggedOutput(WRONG, (element, found))
 
 
 Found = History | str

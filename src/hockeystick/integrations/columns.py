@@ -123,12 +123,10 @@ class Users:
             )
         if family == "whole":
             return found.astype(np.int64, copy=False)
-        if found.dtype.kind in TIMES:
-            self._refuse_missing(np.isnat(found), key, first_row)
-            return found.view(np.int64)
         if family == "float":
             found = found.astype(np.float64, copy=False) + 0.0  # turns -0.0 into 0.0
-            self._refuse_missing(np.isnan(found), key, first_row)
+        if family != "object":
+            self._refuse_missing(found != found, key, first_row)
             return found.view(np.int64)
         named, before = self._named, len(self._named)
 
@@ -200,10 +198,16 @@ def like(frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
         return pandas.DataFrame(dict(columns))
     import polars
 
-    made = {
-        name: polars.Series(name, values.tolist(), dtype=polars.String)
+    return polars.DataFrame(polars_series(columns)).with_columns(polars.selectors.float().fill_nan(None))
+
+
+def polars_series(columns: Mapping[str, npt.NDArray[Any]]) -> list[Any]:
+    """Return the columns as series of Polars, reasons as text even if all of them are missing."""
+    import polars
+
+    return [
+        polars.Series(name, values.tolist(), dtype=polars.String)
         if name.endswith("_reason")
         else polars.Series(name, values.tolist() if values.dtype == object else values)
         for name, values in columns.items()
-    }
-    return polars.DataFrame(made).with_columns(polars.selectors.float().fill_nan(None))
+    ]

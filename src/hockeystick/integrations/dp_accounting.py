@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from hockeystick.integrations.dp_events import (
-    DEFAULT_RELATION,
+    ADD_OR_REMOVE_ONE,
     PROBABILITY,
     NonPrivate,
     UnsupportedEventError,
@@ -47,7 +47,7 @@ class HockeystickAccountant(PrivacyAccountant):
         InvalidInputError: the relation or the accountant is unknown.
     """
 
-    def __init__(self, neighboring_relation: Any = DEFAULT_RELATION, accountant: str = "auto") -> None:
+    def __init__(self, neighboring_relation: Any = ADD_OR_REMOVE_ONE, accountant: str = "auto") -> None:
         if accountant not in NAMES:
             raise InvalidInputError(domains.choice("accountant", accountant, NAMES), "accountant")
         self._accountant = accountant

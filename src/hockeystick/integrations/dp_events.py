@@ -43,13 +43,17 @@ try:
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
-DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
-"""Default relation, as in dp_accounting."""
+ADD_OR_REMOVE_ONE, REPLACE_ONE, REPLACE_SPECIAL = (
+    NeighboringRelation.ADD_OR_REMOVE_ONE,
+    NeighboringRelation.REPLACE_ONE,
+    NeighboringRelation.REPLACE_SPECIAL,
+)
+"""Relations of dp_accounting; the first is the default, as there."""
 
 ADJACENCIES: Mapping[Any, Adjacency] = {
-    NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
-    NeighboringRelation.REPLACE_ONE: Adjacency.REPLACE_ONE,
-    NeighboringRelation.REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # replacement by a record that contributes nothing
+    ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
+    REPLACE_ONE: Adjacency.REPLACE_ONE,
+    REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # replacement by a record that contributes nothing
 }
 """Adjacency of a plan for each relation."""
 
@@ -90,7 +94,7 @@ Item = Round | NonPrivate
 Rule = Callable[[Any, Any], Iterator[Item]]
 
 
-def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: float | None = None) -> Plan:
+def to_plan(event: Any, neighboring_relation: Any = ADD_OR_REMOVE_ONE, delta: float | None = None) -> Plan:
     """Return the plan of an event.
 
     Args:
@@ -152,6 +156,17 @@ def items(event: Any, relation: Any) -> Iterator[Item]:
         raise UnsupportedEventError(str(error), event) from error
 
 
+def _check_relation(event: Any, relation: Any, *allowed: Any) -> None:
+    """Refuse an event under a relation for which it has no round.
+
+    Raises:
+        UnsupportedEventError: the relation is none of those allowed.
+    """
+    if relation not in allowed:
+        names = " or ".join(each.name for each in allowed)
+        raise UnsupportedEventError(f"neighboring_relation must be {names}; received {relation.name}", event)
+
+
 def _nothing(event: Any, relation: Any) -> Iterator[Item]:
     yield from ()
 
@@ -176,10 +191,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
     With a larger integer sensitivity, or if a record is replaced by one that contributes nothing, the round is the
     noise itself, shifted by the sensitivity: a guarantee alone would not determine the effect of sampling.
     """
-    if relation is NeighboringRelation.REPLACE_ONE:
-        raise UnsupportedEventError(
-            "neighboring_relation must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL; received REPLACE_ONE", event
-        )
+    _check_relation(event, relation, ADD_OR_REMOVE_ONE, REPLACE_SPECIAL)
     if event.sensitivity == 0:
         return
     if event.noise_parameter == 0:
@@ -188,7 +200,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
         return
     sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
     parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
-    if relation is NeighboringRelation.REPLACE_SPECIAL or sensitivity > 1:
+    if relation is REPLACE_SPECIAL or sensitivity > 1:
         yield Round(DiscreteLaplace(towards(1 / decimal(parameter), up=False), int(sensitivity)))
     else:
         yield Round(RandomizedResponse(towards(decimal(parameter), up=True)))
@@ -202,10 +214,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     REPLACE_SPECIAL: the answer of the special record is uniform, so the likelihood ratios are k (1 - p) + p and 1/p.
     The result is a pure epsilon under the plan's own adjacency.
     """
-    if relation is NeighboringRelation.ADD_OR_REMOVE_ONE:
-        raise UnsupportedEventError(
-            "neighboring_relation must be REPLACE_ONE or REPLACE_SPECIAL; received ADD_OR_REMOVE_ONE", event
-        )
+    _check_relation(event, relation, REPLACE_ONE, REPLACE_SPECIAL)
     buckets = int(whole_numbers(least=1).check(event.num_buckets, "num_buckets"))
     noise = PROBABILITY.check(event.noise_parameter, "noise_parameter")
     if buckets == 1 or noise == 1:
@@ -214,7 +223,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
         yield NonPrivate(event)
         return
     exact = min(Fraction(noise), decimal(noise))  # near 1 the binary value and the decimal give different odds
-    if relation is NeighboringRelation.REPLACE_SPECIAL:
+    if relation is REPLACE_SPECIAL:
         yield Round(ApproximateDP(_log_up(max(buckets * (1 - exact) + exact, 1 / exact)), 0.0))
     else:
         yield Round(RandomizedResponse(_log_up(buckets * (1 - exact) / exact + 1), buckets))
@@ -268,7 +277,7 @@ def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
     again = isinstance(event, events.SampledWithReplacementDpEvent)
     scheme: Callable[[int, int], Sampling] = WithReplacement if again else WithoutReplacement
     size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))
-    yield from _one_sampled(event, relation, lambda: scheme(int(size), int(records)) if size else None)
+    yield from _one_sampled(event, relation, scheme(int(size), int(records)) if size else None)
 
 
 def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
@@ -277,16 +286,13 @@ def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
     The event is one draw; a composition of such events draws anew for each.
     """
     selected, steps = (whole_numbers(least=1).check(getattr(event, key), key) for key in ("num_selected", "num_steps"))
-    yield from _one_sampled(event, relation, lambda: RandomAllocation(int(steps), int(selected)))
+    yield from _one_sampled(event, relation, RandomAllocation(int(steps), int(selected)))
 
 
-def _one_sampled(event: Any, relation: Any, sampling: Callable[[], Sampling | None]) -> Iterator[Item]:
+def _one_sampled(event: Any, relation: Any, sampling: Sampling | None) -> Iterator[Item]:
     """Round of one unsampled mechanism under a sampling; nothing if the sample is empty."""
     inner = list(items(event.event, relation))
-    found = sampling()
-    if found is None or not inner:
-        return
-    for item in inner:
+    for item in inner if sampling is not None else ():
         if isinstance(item, NonPrivate):
             yield item
             return
@@ -296,7 +302,7 @@ def _one_sampled(event: Any, relation: Any, sampling: Callable[[], Sampling | No
                 "batch for each",
                 event,
             )
-        yield Round(item.mechanism, found)
+        yield Round(item.mechanism, sampling)
 
 
 def _parts(event: Any) -> Iterator[Any]:
@@ -325,7 +331,7 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Item]) -> Item:
     squares = Fraction(0)
     for item in rounds:
         mechanism, sampled = item.mechanism, not isinstance(item.sampling, NoSampling)
-        if not isinstance(mechanism, Gaussian) or sampled or relation is NeighboringRelation.REPLACE_ONE:
+        if not isinstance(mechanism, Gaussian) or sampled or relation is REPLACE_ONE:
             raise UnsupportedEventError(
                 "each sample must run a single mechanism, or, under add-or-remove, several unsampled Gaussian "
                 "mechanisms; if every mechanism gets its own sample, sample for each",
@@ -341,10 +347,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
     With more sensitivities, all of one sign, the round is the mixture itself, reflected if they are negative: the
     reflection has the same privacy. Sensitivities of probability 0 are dropped.
     """
-    if relation is NeighboringRelation.REPLACE_ONE:
-        raise UnsupportedEventError(
-            "neighboring_relation must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL; received REPLACE_ONE", event
-        )
+    _check_relation(event, relation, ADD_OR_REMOVE_ONE, REPLACE_SPECIAL)
     if len(event.sensitivities) != len(event.sampling_probs):
         raise UnsupportedEventError("sensitivities and sampling_probs must have the same length", event)
     moved: dict[float, Fraction] = {}
@@ -387,8 +390,7 @@ def _tree(event: Any, relation: Any) -> Iterator[Item]:
     Xu 2021 [KMS+21], appendix D). A tree over t steps has depth ``ceil(log2(t + 1))``, the number of binary digits of
     t.
     """
-    if relation is not NeighboringRelation.REPLACE_SPECIAL:
-        raise UnsupportedEventError(f"neighboring_relation must be REPLACE_SPECIAL; received {relation.name}", event)
+    _check_relation(event, relation, REPLACE_SPECIAL)
     counts = event.step_counts if isinstance(event.step_counts, Sequence) else [event.step_counts]
     depth = max((int(WHOLE.check(count, "step_counts")).bit_length() for count in counts), default=0)
     if depth == 0:
@@ -407,13 +409,13 @@ def _truncated(event: Any, relation: Any) -> Iterator[Item]:
     if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
         return
     room = event.truncated_batch_size - event.dataset_size
-    if relation is NeighboringRelation.REPLACE_ONE and room < 0:
+    if relation is REPLACE_ONE and room < 0:
         raise UnsupportedEventError(
             f"neighboring_relation must be REPLACE_SPECIAL; received {relation.name}; no pair is proven for "
             "replacing a record in truncated batches",
             event,
         )
-    if relation is NeighboringRelation.ADD_OR_REMOVE_ONE and room <= 0:
+    if relation is ADD_OR_REMOVE_ONE and room <= 0:
         raise UnsupportedEventError(
             "truncated_batch_size must exceed dataset_size under ADD_OR_REMOVE_ONE, because the event does not say "
             f"which dataset has that size; received {event.truncated_batch_size} and {event.dataset_size}; use "

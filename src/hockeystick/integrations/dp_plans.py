@@ -52,16 +52,17 @@ def to_event(plan: Plan) -> Any:
     builder = dp_accounting.DpEventBuilder()
     for item in plan.rounds:
         if item.count:
-            _refuse_response(plan, item)
-            _refuse_truncation(plan, item)
-            builder.compose(_event_of(item), item.count)
+            builder.compose(_event_of(plan, item), item.count)
     return builder.build()
 
 
-def _refuse_response(plan: Plan, item: Round) -> None:
-    """Refuse randomised response in a plan that adds, removes or samples records.
+def _event_of(plan: Plan, item: Round) -> Any:
+    """Event of a round of a plan.
 
-    dp_accounting's randomised response describes the answer of one record that is always present.
+    dp_accounting's randomised response describes the answer of one record that is always present, so it is refused in a
+    plan that adds, removes or samples records. Truncated batches are refused unless the adjacency is ``zero-out``: the
+    event's size might mean either dataset. In a plan, ``dataset_size`` means the larger dataset if a record is added or
+    removed.
     """
     replaced = plan.adjacency is Adjacency.REPLACE_ONE
     if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
@@ -69,21 +70,12 @@ def _refuse_response(plan: Plan, item: Round) -> None:
             f"mechanism {item.mechanism.name!r} has an event only for unsampled rounds under replacement; received "
             f"adjacency {plan.adjacency.value!r} and sampling {item.sampling.name!r}"
         )
-
-
-def _refuse_truncation(plan: Plan, item: Round) -> None:
-    """Refuse truncated batches unless the adjacency is ``zero-out``: the event's size might mean either dataset.
-
-    In a plan, ``dataset_size`` means the larger dataset if a record is added or removed.
-    """
     if isinstance(item.sampling, TruncatedPoisson) and plan.adjacency is not Adjacency.ZERO_OUT:
         raise UnsupportedError(
             "sampling 'truncated-poisson' has an event only for adjacency 'zero-out'; received "
             f"{plan.adjacency.value!r}"
         )
 
-
-def _event_of(item: Round) -> Any:
     if isinstance(item.mechanism, Gaussian) and isinstance(item.sampling, TruncatedPoisson):
         own = item.sampling
         return events.TruncatedSubsampledGaussianDpEvent(

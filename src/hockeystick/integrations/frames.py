@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.integrations.columns import polars_series
 from hockeystick.integrations.history import plan_from_history
 from hockeystick.integrations.rows import plan_of, remedied, sources_of
 from hockeystick.questions.many import epsilons
@@ -154,12 +155,6 @@ def _is_pandas(frame: Any) -> bool:
 
 def _with_columns(frame: Any, numbers: Mapping[str, Any], texts: Mapping[str, Any], of: Places) -> Any:
     """A copy of the frame with new columns (numbers as doubles), expanded from the values of the distinct rows."""
-    doubles = {name: np.array(values, dtype=float)[of] for name, values in numbers.items()}
-    objects = {name: np.array([*values, None], dtype=object)[of] for name, values in texts.items()}
-    if _is_pandas(frame):
-        return frame.assign(**doubles, **objects)
-    import polars
-
-    series = [polars.Series(name, values, dtype=polars.Float64) for name, values in doubles.items()]
-    series += [polars.Series(name, values.tolist(), dtype=polars.String) for name, values in objects.items()]
-    return frame.with_columns(series)
+    new = {name: np.array(values, dtype=float)[of] for name, values in numbers.items()}
+    new |= {name: np.array(values, dtype=object)[of] for name, values in texts.items()}
+    return frame.assign(**new) if _is_pandas(frame) else frame.with_columns(polars_series(new))

@@ -9,7 +9,8 @@ process. Workers need hockeystick, pandas and pyarrow. Nothing is computed befor
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,12 +164,13 @@ def users(
     listed = T.StructType([T.StructField("history", T.StringType()), T.StructField("users", T.ArrayType(kind))])
     kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
     found = T.StructType([T.StructField(user, kind, nullable=False), *map(T.StructField, new, kinds)])
-    lines = rows.repartition("user").mapInArrow(_grouping(stop), listed)
-    return lines.repartition(tasks, "history").mapInArrow(_answering(delta, adjacency, gap, stop, found.names), found)
+    lines = rows.repartition("user").mapInArrow(partial(_grouped, stop=stop), listed)
+    told = partial(_told, delta=delta, adjacency=adjacency, gap=gap, stop=stop, names=found.names)
+    return lines.repartition(tasks, "history").mapInArrow(told, found)
 
 
-def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The function that makes the lines of a task, to which Spark sends all rows of its users.
+def _grouped(batches: Batches, stop: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the lines of a task, to which Spark sends all rows of its users.
 
     The rows have the columns ``user`` and, as doubles, ``noise_multiplier``, ``sample_rate`` and ``steps``. If there is
     a cut in time, they also have ``counted`` (True if the row counts) and ``undated`` (True if it has no time). A line
@@ -176,88 +178,80 @@ def _grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     row, its error as text. The histories do not depend on the order of the rows.
 
     Args:
+        batches: rows of the task.
         stop: True if an invalid row fails the job.
     """
-
-    def grouped(batches: Batches) -> Iterator[pa.RecordBatch]:
-        parts = [batch for batch in batches if len(batch)]
-        if not parts:
-            return
-        rows = pa.Table.from_batches(parts)
-        if pc.any(pc.is_null(rows["user"], nan_is_null=True)).as_py():
-            raise InvalidInputError(
-                "a row has no user, so its steps cannot be assigned and some user's epsilon would be too small; set "
-                "the user or remove the row",
-                "user",
-            )
-        encoded = rows["user"].combine_chunks().dictionary_encode()  # numbers of users, in the order of their first row
-        numbers = encoded.indices.to_numpy().astype(np.int64)
-        noise, rate, steps = (rows[key].to_numpy() for key in DOMAINS)
-        right, counted = sound(noise, rate, steps), np.ones(len(rows), dtype=bool)
-        if "counted" in rows.column_names:
-            counted = rows["counted"].to_numpy()
-            right &= ~rows["undated"].to_numpy()
-        wrong: dict[int, str] = {}
-        for row in np.flatnonzero(counted & ~right).tolist():
-            said = refusal(*(rows[key][row].as_py() for key in DOMAINS))
-            text = said or "when must be comparable with until; received None"
-            if stop:
-                raise InvalidInputError(f"user {domains.shown(rows['user'][row].as_py())}: {text}", "df")
-            number = int(numbers[row])
-            wrong[number] = min(text, wrong.get(number, text))  # the choice does not depend on the order of the rows
-        entries = Entries()
-        entries.add(numbers, noise, rate, steps, counted=counted & right)
-        found = entries.grouped()  # the users in the same order: number n is at place n
-        texts = {text: place for place, text in enumerate(dict.fromkeys(wrong.values()), len(found.histories))}
-        line = found.history
-        line[list(wrong)] = [texts[text] for text in wrong.values()]
-        order = np.argsort(line, kind="stable")
-        line = line[order]
-        starts = np.union1d(np.flatnonzero(np.diff(line, prepend=-1)), np.arange(0, len(line), MOST_LISTED))
-        said_of = pa.array([json.dumps(each) for each in (*found.histories, *texts)], type=pa.string())
-        users_of = pa.ListArray.from_arrays(
-            pa.array(np.append(starts, len(line)), type=pa.int32()), encoded.dictionary.take(pa.array(order))
+    parts = [batch for batch in batches if len(batch)]
+    if not parts:
+        return
+    rows = pa.Table.from_batches(parts)
+    if pc.any(pc.is_null(rows["user"], nan_is_null=True)).as_py():
+        raise InvalidInputError(
+            "a row has no user, so its steps cannot be assigned and some user's epsilon would be too small; set "
+            "the user or remove the row",
+            "user",
         )
-        lines = pa.RecordBatch.from_arrays([said_of.take(pa.array(line[starts])), users_of], names=["history", "users"])
-        for first in range(0, len(lines), MOST_LINES):
-            yield lines.slice(first, MOST_LINES)
+    encoded = rows["user"].combine_chunks().dictionary_encode()  # numbers of users, in the order of their first row
+    numbers = encoded.indices.to_numpy().astype(np.int64)
+    noise, rate, steps = (rows[key].to_numpy() for key in DOMAINS)
+    right, counted = sound(noise, rate, steps), np.ones(len(rows), dtype=bool)
+    if "counted" in rows.column_names:
+        counted = rows["counted"].to_numpy()
+        right &= ~rows["undated"].to_numpy()
+    wrong: dict[int, str] = {}
+    for row in np.flatnonzero(counted & ~right).tolist():
+        said = refusal(*(rows[key][row].as_py() for key in DOMAINS))
+        text = said or "when must be comparable with until; received None"
+        if stop:
+            raise InvalidInputError(f"user {domains.shown(rows['user'][row].as_py())}: {text}", "df")
+        number = int(numbers[row])
+        wrong[number] = min(text, wrong.get(number, text))  # the choice does not depend on the order of the rows
+    entries = Entries()
+    entries.add(numbers, noise, rate, steps, counted=counted & right)
+    found = entries.grouped()  # the users in the same order: number n is at place n
+    texts = {text: place for place, text in enumerate(dict.fromkeys(wrong.values()), len(found.histories))}
+    line = found.history
+    line[list(wrong)] = [texts[text] for text in wrong.values()]
+    order = np.argsort(line, kind="stable")
+    line = line[order]
+    starts = np.union1d(np.flatnonzero(np.diff(line, prepend=-1)), np.arange(0, len(line), MOST_LISTED))
+    said_of = pa.array([json.dumps(each) for each in (*found.histories, *texts)], type=pa.string())
+    users_of = pa.ListArray.from_arrays(
+        pa.array(np.append(starts, len(line)), type=pa.int32()), encoded.dictionary.take(pa.array(order))
+    )
+    lines = pa.RecordBatch.from_arrays([said_of.take(pa.array(line[starts])), users_of], names=["history", "users"])
+    for first in range(0, len(lines), MOST_LINES):
+        yield lines.slice(first, MOST_LINES)
 
-    return grouped
 
-
-def _answering(
-    delta: float, adjacency: Adjacency | str, gap: float | None, stop: bool, names: list[str]
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """The function that returns the answers of the users in lines; each distinct history of a task is computed once.
+def _told(
+    batches: Batches, delta: float, adjacency: Adjacency | str, gap: float | None, stop: bool, names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the answers of the users in the lines of a task; each distinct history of a task is computed once.
 
     Args:
+        batches: lines of the task.
         delta, adjacency, gap: the question.
         stop: True if a history without an answer fails the job.
         names: names of the new columns: user, steps, lower end, estimate and upper end of epsilon, reason.
     """
     kinds = [pa.int64(), *(pa.float64() for _ in ENDS), pa.string()]
-
-    def told(batches: Batches) -> Iterator[pa.RecordBatch]:
-        known: dict[str, tuple[Any, ...] | str] = {}
-        for batch in batches:
-            said, users_of = batch.column("history").to_pylist(), batch.column("users")
-            new = {text: json.loads(text) for text in said if text not in known}
-            known |= {text: wrong for text, wrong in new.items() if isinstance(wrong, str)}
-            asked = {text: tuple(map(tuple, each)) for text, each in new.items() if text not in known}
-            known |= zip(asked, answered(list(asked.values()), delta, adjacency, gap), strict=True)
-            rows: list[tuple[Any, ...]] = []
-            for text, whose in zip(said, users_of, strict=True):
-                found = known[text]
-                if stop and isinstance(found, str):
-                    raise InvalidInputError(f"user {domains.shown(whose.as_py()[0])}: {found}", "df")
-                rows.append((*4 * (None,), found) if isinstance(found, str) else found)
-            which = pa.array(np.repeat(np.arange(len(rows)), pc.list_value_length(users_of).to_numpy()))
-            columns = [
-                pa.array([row[place] for row in rows], type=kind).take(which) for place, kind in enumerate(kinds)
-            ]
-            yield pa.RecordBatch.from_arrays([users_of.flatten(), *columns], names=names)
-
-    return told
+    known: dict[str, tuple[Any, ...] | str] = {}
+    for batch in batches:
+        said, users_of = batch.column("history").to_pylist(), batch.column("users")
+        new = {text: json.loads(text) for text in said if text not in known}
+        known |= {text: wrong for text, wrong in new.items() if isinstance(wrong, str)}
+        asked = {text: tuple(map(tuple, each)) for text, each in new.items() if text not in known}
+        known |= zip(asked, answered(list(asked.values()), delta, adjacency, gap), strict=True)
+        rows: list[tuple[Any, ...]] = []
+        for text, whose in zip(said, users_of, strict=True):
+            found = known[text]
+            if stop and isinstance(found, str):
+                raise InvalidInputError(f"user {domains.shown(whose.as_py()[0])}: {found}", "df")
+            rows.append((*4 * (None,), found) if isinstance(found, str) else found)
+        which = pa.array(np.repeat(np.arange(len(rows)), pc.list_value_length(users_of).to_numpy()))
+        columns = [pa.array([row[place] for row in rows], type=kind).take(which) for place, kind in enumerate(kinds)]
+        yield pa.RecordBatch.from_arrays([users_of.flatten(), *columns], names=names)
 
 
 def _named(name: str) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from hockeystick.integrations.batches import Batches
@@ -76,20 +77,13 @@ def loader(
             "number",
             "dataset",
         )
-    collate = _Collate(dataset, collate_fn or default_collate)
+    collate = partial(_collated, dataset, collate_fn or default_collate)
     return DataLoader(dataset, batch_sampler=batches, collate_fn=collate, **options)
 
 
-class _Collate:
-    """Collates records to a batch; an empty batch is made from one record, whose row is then removed."""
-
-    def __init__(self, dataset: Dataset[Any], collate: Callable[[list[Any]], Any]) -> None:
-        self._dataset, self._collate = dataset, collate
-
-    def __call__(self, records: list[Any]) -> Any:
-        if records:
-            return self._collate(records)
-        return _without_rows(self._collate([self._dataset[0]]))
+def _collated(dataset: Dataset[Any], collate: Callable[[list[Any]], Any], records: list[Any]) -> Any:
+    """Records as a batch; an empty batch is made from one record, whose row is then removed."""
+    return collate(records) if records else _without_rows(collate([dataset[0]]))
 
 
 def _without_rows(batch: Any) -> Any:

@@ -100,8 +100,7 @@ def users(
     grouped = entries.grouped()
     del entries  # frees 24 bytes for each row
     found = answers(grouped.histories, delta, adjacency, gap, stop=errors == "stop")
-    reasons = np.empty(len(grouped.histories), dtype=object)
-    reasons[:] = found.reasons
+    reasons = np.array(found.reasons, dtype=object)
     totals = np.array([sum(steps for _, _, steps in history) for history in grouped.histories], dtype=np.float64)
     totals[np.isnan(found.upper)] = np.nan
     known_of = (totals, found.lower, found.estimate, found.upper, reasons)

@@ -23,7 +23,7 @@ from hockeystick.plot.plans import (
     steps_panel,
     tradeoff_panel,
 )
-from hockeystick.plot.style import COLUMN
+from hockeystick.plot.style import COLUMN, OTHERS
 from hockeystick.values.domains import choice, cut, one_line, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import UP, rounded
@@ -36,7 +36,7 @@ COMPARED = ("rdp", "gdp", "prv")
 accountant of most libraries. More lines are hard to tell apart.
 """
 
-MOST_PLANS = 6  # largest number of plans in one figure, the number of line styles
+MOST_PLANS = len(OTHERS)  # largest number of plans in one figure
 LABEL = 60  # longest label in the legend, in characters
 
 

@@ -181,16 +181,13 @@ def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
             raise InvalidInputError(
                 f"{key} must be a parameter of the grid with several values ({listed(several)})", key
             )
-    left = [name for name in several if name not in (x, y)]
-    found = [name if name is not None else left.pop(0) if left else None for name in (x, y)]
-    if None in found or found[0] == found[1]:
+    left = (name for name in several if name not in (x, y))
+    across, up = x or next(left, None), y or next(left, None)
+    if across is None or up is None or across == up:
         raise InvalidInputError(
             f"a heat map needs two parameters with several values each; this grid has {listed(several) or 'none'}",
             "x",
         )
-    across, up = found
-    assert across is not None
-    assert up is not None
     return across, up
 
 
@@ -209,13 +206,13 @@ def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array
             )
     fixed = {name: at.get(name, values[0]) for name, values in others.items()}
     column = sweep.calibrated or "upper"
-    where = {name: {value: place for place, value in enumerate(sweep.axes[name])} for name in (across, up)}
-    found = np.full((len(where[up]), len(where[across])), np.nan)
+    columns, rows = sweep.axes[across], sweep.axes[up]
+    found = np.full((len(rows), len(columns)), np.nan)
     if len(sweep) != math.prod(len(values) for values in sweep.axes.values()):
         raise InvalidInputError("a heat map needs all rows of a sweep; received some of them", "sweep")
     for row in sweep.rows:
         if row["guarantee"] in CERTAIN and all(row[name] == value for name, value in fixed.items()):
-            found[where[up][row[up]], where[across][row[across]]] = row[column]
+            found[rows.index(row[up]), columns.index(row[across])] = row[column]
     return found
 
 

@@ -140,7 +140,7 @@ def test_lines_of_any_length_and_order_say_the_same(monkeypatch: pytest.MonkeyPa
     found: list[dict[int, str]] = []
     for order in (np.arange(len(whole)), np.random.default_rng(2).permutation(len(whole))):
         found.append({})
-        for lines in spark._grouping(stop=False)(whole.take(pa.array(order)).to_batches(max_chunksize=7)):
+        for lines in spark._grouped(whole.take(pa.array(order)).to_batches(max_chunksize=7), stop=False):
             assert len(lines) <= 3
             for history, users_of in zip(*(column.to_pylist() for column in lines.columns), strict=True):
                 assert 1 <= len(users_of) <= 2
@@ -148,7 +148,7 @@ def test_lines_of_any_length_and_order_say_the_same(monkeypatch: pytest.MonkeyPa
                 found[-1] |= dict.fromkeys(users_of, history)
     assert found[0] == found[1]
     assert found[0].keys() == set(table["user"].tolist())
-    lines = spark._grouping(stop=False)(whole.to_batches())
+    lines = spark._grouped(whole.to_batches(), stop=False)
     told = spark._answering(1e-6, "add-or-remove", None, False, ["user", "steps", *NUMBERS, "epsilon_reason"])(lines)
     there = {user: tuple(row) for user, *row in zip(*pa.Table.from_batches(told).to_pydict().values(), strict=True)}
     here = users(table, 1e-6, errors="row")
