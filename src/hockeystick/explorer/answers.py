@@ -9,9 +9,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from hockeystick.explorer.curves import CURVES, Check, curve, unasked
+from hockeystick.explorer.curves import CURVES, Check, curve
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
 from hockeystick.plan.file import plan_text
@@ -42,16 +43,16 @@ def start(given: Given | None) -> dict[str, Any]:
     says = {kind.name: kind.assumption for kind in SAMPLINGS}
     return {
         "version": __version__,
-        "sliders": [slider.keys() for slider in SLIDERS],
+        "sliders": [asdict(slider) for slider in SLIDERS],
         "schemes": [{"name": name, "ways": ways, "assumption": says[name]} for name, ways in SCHEMES.items()],
         "adjacencies": TEXTS["adjacency"],
         "example": dict(EXAMPLE),
-        "target": TARGET.keys(),
+        "target": asdict(TARGET),
         "given": None if given is None else given.said(),
     }
 
 
-def answer(question: Mapping[str, Any], given: Given | None, check: Check = unasked) -> dict[str, Any]:
+def answer(question: Mapping[str, Any], given: Given | None, check: Check = lambda: None) -> dict[str, Any]:
     """Answer a question.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -123,7 +123,7 @@ class Given:
             "digest": self.digest,
             "name": self.name,
             "keys": self.keys,
-            "sliders": [{**slider.keys(), "value": own} for slider, own in self.sliders.values()],
+            "sliders": [{**asdict(slider), "value": own} for slider, own in self.sliders.values()],
             "adjacency": self.plan.adjacency.value,
             "delta": self.plan.delta_target is not None,
             "rounds": len(self.plan.rounds),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.plan.dp_sgd import dp_sgd
@@ -46,10 +46,6 @@ class Slider:
     most: float
     whole: bool = False
     digits: int = 3
-
-    def keys(self) -> dict[str, Any]:
-        """Return the slider in the form that the page reads."""
-        return asdict(self)
 
 
 SLIDERS = (

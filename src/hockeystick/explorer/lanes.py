@@ -8,15 +8,11 @@ length is bounded by the library's limit on the work of one call.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from hockeystick.explorer.curves import Check
-
-MOST_PLACES = 1000
-"""Largest number of origins remembered: a hundred open pages, each with two plans and their curves."""
 
 MOST_WAITING = 200
 """Largest number of waiting questions; fast sliding makes a few dozen."""
@@ -35,7 +31,7 @@ class Lanes:
 
     def __init__(self) -> None:
         self._threads = {quick: ThreadPoolExecutor(1, "hockeystick-explorer") for quick in (True, False)}
-        self._newest: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._newest: dict[tuple[str, ...], int] = {}
         self._waiting = 0
 
     async def answer(self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Check], Any]) -> Any:
@@ -54,12 +50,10 @@ class Lanes:
         """
         if self._waiting >= MOST_WAITING:
             raise BusyError
-        self._newest[place] = max(serial, self._newest.pop(place, serial))
-        if len(self._newest) > MOST_PLACES:
-            self._newest.popitem(last=False)
+        self._newest[place] = max(serial, self._newest.get(place, serial))
         self._waiting += 1
 
-        def check() -> None:  # on the other thread, which only reads: a change that one check misses, the next one sees
+        def check() -> None:  # called on the other thread, which only reads
             if self._newest.get(place, serial) > serial:
                 raise OvertakenError
 

@@ -81,7 +81,7 @@ class Epsilons(beam.PTransform):
         for name in columns or {}:
             checked_key(name)
         self._stop = errors == "stop"
-        self._asked = Row(constants, gap), constants, dict(columns or {}), prefix, self._stop, key
+        self._asked = Row(constants, gap), dict(columns or {}), prefix, self._stop, key
 
     def expand(self, elements: Any) -> Any:
         """Apply the steps of the pipeline."""
@@ -140,17 +140,11 @@ class UserEpsilons(beam.PTransform):
 
 
 def _each(
-    element: Mapping[str, Any],
-    row: Row,
-    constants: Mapping[str, Any],
-    columns: Mapping[str, str],
-    prefix: str,
-    stop: bool,
-    key: str | None,
+    element: Mapping[str, Any], row: Row, columns: Mapping[str, str], prefix: str, stop: bool, key: str | None
 ) -> Iterator[Any]:
     """The answer or the error of one element, with the tag of the collection it belongs to."""
     said = {name: element[columns.get(name, name)] for name in KEYS if columns.get(name, name) in element}
-    twice = next((name for name in said if name in constants), None)
+    twice = next((name for name in said if name in row.constants), None)
     absent = next((name for name, called in columns.items() if called not in element), None)
     if twice is not None:
         found: Answer | str = f"{twice} is both a key and an argument; leave out one of the two"

@@ -157,10 +157,6 @@ class Users:
         named[:] = list(self._named)
         return named[numbers]
 
-    def value(self, number: int) -> Any:
-        """Return the user of one number."""
-        return self.values(np.array([number])).tolist()[0]
-
     @staticmethod
     def _refuse_missing(gone: npt.NDArray[np.bool_], key: str, first_row: int) -> None:
         if gone.any():

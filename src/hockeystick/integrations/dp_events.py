@@ -292,7 +292,9 @@ def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
 def _one_sampled(event: Any, relation: Any, sampling: Sampling | None) -> Iterator[Item]:
     """Round of one unsampled mechanism under a sampling; nothing if the sample is empty."""
     inner = list(items(event.event, relation))
-    for item in inner if sampling is not None else ():
+    if sampling is None:
+        return
+    for item in inner:
         if isinstance(item, NonPrivate):
             yield item
             return
@@ -422,17 +424,16 @@ def _truncated(event: Any, relation: Any) -> Iterator[Item]:
             "REPLACE_SPECIAL, or a plan with sampling 'truncated-poisson'",
             event,
         )
-    gaussian = events.GaussianDpEvent(event.noise_multiplier)
     if room >= 0:
+        gaussian = events.GaussianDpEvent(event.noise_multiplier)
         yield from _poisson(events.PoissonSampledDpEvent(event.sampling_probability, gaussian), relation)
         return
     rate = PROBABILITY.check(event.sampling_probability, "sampling_probability")
-    for item in _noisy(gaussian, relation):
-        if isinstance(item, NonPrivate):
-            yield NonPrivate(event)
-        else:
-            records, most = int(event.dataset_size), int(event.truncated_batch_size)
-            yield Round(item.mechanism, TruncatedPoisson(rate, records, most))
+    if event.noise_multiplier == 0:
+        yield NonPrivate(event)
+        return
+    sampling = TruncatedPoisson(rate, int(event.dataset_size), int(event.truncated_batch_size))
+    yield Round(Gaussian(event.noise_multiplier), sampling)
 
 
 RULES: Mapping[type, Rule] = {

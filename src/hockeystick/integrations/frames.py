@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ from hockeystick.integrations.history import plan_from_history
 from hockeystick.integrations.rows import plan_of, remedied, sources_of
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.tables.table import checked_accuracy
-from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import DELTA, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
@@ -67,14 +65,16 @@ def epsilon(
     rows, of = _rows(frame, columns or {}, constants)
     if accuracy is not None:
         return _with_columns(frame, *_together(rows, checked_accuracy(accuracy), prefix), of)
-    answers = _answers(rows, accountant, gap)
+    answers = []
+    for row in rows:
+        with row.named():
+            answers.append(plan_of(row.said).epsilon(row.said.get("delta"), accountant=accountant, gap=gap))
     names = list(answers[0].ends) if answers else ["lower", "estimate", "upper"]
     new: dict[str, list[Any]] = {f"{prefix}_{name}": [answer.ends[name] for answer in answers] for name in names}
     return _with_columns(frame, new, {f"{prefix}_reason": [answer.reason for answer in answers]}, of)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class Row(NamedTuple):
     """Row of a frame: its content, its number (counted from 0), and the keys read from columns."""
 
     number: int
@@ -119,7 +119,7 @@ def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) 
     """The distinct rows in order of appearance, and for each row of the frame its index among them."""
     if hasattr(frame, "collect"):
         raise InvalidInputError("frame must be a DataFrame; received a lazy one; call collect() first", "frame")
-    if not (hasattr(frame, "columns") and (_is_pandas(frame) or hasattr(frame, "with_columns"))):
+    if not (hasattr(frame, "columns") and (hasattr(frame, "assign") or hasattr(frame, "with_columns"))):
         raise InvalidInputError(f"frame must be a pandas or Polars DataFrame; received {shown(frame)}", "frame")
     sources = sources_of(frame.columns, columns, constants)
     values = [_values(frame[name]) for name in sources.values()]
@@ -133,15 +133,6 @@ def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) 
     return distinct, of
 
 
-def _answers(rows: list[Row], accountant: str, gap: float | None) -> list[Answer]:
-    """Epsilon of each distinct row, one plan at a time."""
-    found = []
-    for row in rows:
-        with row.named():
-            found.append(plan_of(row.said).epsilon(row.said.get("delta"), accountant=accountant, gap=gap))
-    return found
-
-
 def _values(column: Any) -> list[Any]:
     """Values of a column, with ``None`` for missing ones."""
     if hasattr(column, "notna"):
@@ -149,12 +140,8 @@ def _values(column: Any) -> list[Any]:
     return list(column.to_list())
 
 
-def _is_pandas(frame: Any) -> bool:
-    return hasattr(frame, "assign")
-
-
 def _with_columns(frame: Any, numbers: Mapping[str, Any], texts: Mapping[str, Any], of: Places) -> Any:
     """A copy of the frame with new columns (numbers as doubles), expanded from the values of the distinct rows."""
     new = {name: np.array(values, dtype=float)[of] for name, values in numbers.items()}
     new |= {name: np.array(values, dtype=object)[of] for name, values in texts.items()}
-    return frame.assign(**new) if _is_pandas(frame) else frame.with_columns(polars_series(new))
+    return frame.assign(**new) if hasattr(frame, "assign") else frame.with_columns(polars_series(new))

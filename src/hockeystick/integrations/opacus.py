@@ -78,12 +78,8 @@ class HockeystickAccountant(IAccountant):
         InvalidInputError: the adjacency is unknown.
     """
 
-    history: list[Entry]
-    unsampled: bool
-    checked: bool
-
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
-        self.history = []
+        self.history: list[Entry] = []
         self.unsampled = False
         self.checked = False
         self._adjacency = Adjacency.parse(adjacency)

@@ -40,6 +40,9 @@ class Row:
         constants: keys with the same value in every row.
         gap: largest relative width of the intervals.
 
+    Attributes:
+        constants: keys with the same value in every row.
+
     Raises:
         InvalidInputError: a key is unknown.
 
@@ -54,7 +57,7 @@ class Row:
     def __init__(self, constants: Mapping[str, Any], gap: float | None = None) -> None:
         for key in constants:
             checked_key(key)
-        self._constants, self._gap = dict(constants), gap
+        self.constants, self._gap = dict(constants), gap
         self._seen: dict[str, Answer | str] = {}
 
     def answer(self, row: Mapping[str, Any]) -> Answer | str:
@@ -63,7 +66,7 @@ class Row:
         Args:
             row: values by key; None for a missing one.
         """
-        given = {**self._constants, **row}
+        given = {**self.constants, **row}
         said = repr(sorted((key, value) for key, value in given.items() if value is not None))
         if said not in self._seen:
             if len(self._seen) >= MOST_SEEN:

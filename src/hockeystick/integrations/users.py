@@ -29,8 +29,6 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
-__all__ = ["dated", "users"]
-
 Column = str | float
 """Source of a number: the name of a column, or one number for all rows."""
 
@@ -105,7 +103,10 @@ def users(
     totals[np.isnan(found.upper)] = np.nan
     known_of = (totals, found.lower, found.estimate, found.upper, reasons)
     made = {name: column[grouped.history] for name, column in zip(new, known_of, strict=True)}
-    _without_numbers(made, grouped.users, grouped.wrong)
+    places = np.flatnonzero(np.isin(grouped.users, list(grouped.wrong)))  # users with an invalid row
+    texts = [grouped.wrong[number] for number in grouped.users[places].tolist()]
+    for column in made.values():
+        column[places] = texts if column.dtype == object else np.nan
     return cols.like(first, {user: known.values(grouped.users), **made})
 
 
@@ -164,7 +165,9 @@ def _take(
             text = f"when must be comparable with until; received {domains.shown(_value(piece[when], row))}"
         place = f"row {first_row + row}"
         if stop:
-            raise InvalidInputError(f"{place}, user {domains.shown(known.value(int(numbers[row])))}: {text}", "frame")
+            raise InvalidInputError(
+                f"{place}, user {domains.shown(known.values(numbers[[row]]).tolist()[0])}: {text}", "frame"
+            )
         return f"{place}: {text}"
 
     entries.add(numbers, *doubles, counted=counted, wrong=undated, said=said)
@@ -200,11 +203,3 @@ def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt
             "until",
         ) from None
     return earlier | undated, undated
-
-
-def _without_numbers(made: dict[str, npt.NDArray[Any]], numbers: npt.NDArray[np.int64], wrong: dict[int, str]) -> None:
-    """Remove the numbers of users with an invalid row, and add the reason."""
-    places = np.flatnonzero(np.isin(numbers, list(wrong)))
-    texts = [wrong[number] for number in numbers[places].tolist()]
-    for column in made.values():
-        column[places] = texts if column.dtype == object else np.nan

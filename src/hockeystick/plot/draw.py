@@ -53,7 +53,10 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
         handles: dict[str, Any] = {}
         for number, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, number + 1)
-            _frame(axes, panel)
+            axes.set(xscale=panel.xscale, yscale=panel.yscale, xlabel=panel.xlabel, ylabel=panel.ylabel)
+            axes.set_title(panel.title, pad=4)
+            if panel.square:
+                axes.set_aspect("equal", adjustable="box")
             above = len(panel.lines) - (panel.bracket is None)  # number of lines and bands drawn over the first line
             for place, line in enumerate(panel.lines):
                 if line.answered:
@@ -82,17 +85,6 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
                 labelspacing=0.3,
             )
     return figure
-
-
-def _frame(axes: Axes, panel: Panel) -> None:
-    axes.set_xscale(panel.xscale)
-    axes.set_yscale(panel.yscale)
-    axes.set_xlabel(panel.xlabel)
-    axes.set_ylabel(panel.ylabel)
-    if panel.title:
-        axes.set_title(panel.title, pad=4)
-    if panel.square:
-        axes.set_aspect("equal", adjustable="box")
 
 
 def _dash(style: Style, width: float) -> Dash:

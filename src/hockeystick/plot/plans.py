@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plot.asked import ask
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
@@ -91,10 +91,7 @@ def steps_panel(
     Raises:
         InvalidInputError: there is no delta, or no round.
     """
-    if delta is None and plan.delta_target is None:
-        raise InvalidInputError("no delta: the plan has no target delta; pass delta", "delta")
-    target = plan.delta_target if delta is None else target_delta(delta)
-    assert target is not None
+    target = target_delta(asked_delta(plan, None) if delta is None else delta)
     if plan.steps < 1:
         raise InvalidInputError("the plan has no rounds", "count")
     parts = list(partly_run(plan, _between(0.0, 1.0, points + 1, "share")[1:]).values())

@@ -38,9 +38,6 @@ TICKS = 8  # largest number of ticks of an axis, and of labels of a front
 DECADES = 1.5  # colours are logarithmic if the numbers span at least this many decades
 
 LABELS = {
-    "noise_multiplier": "noise multiplier",
-    "sample_rate": "sample rate",
-    "batch_size": "batch size",
     "check_in": "check-in",
     "epsilon": "$\\varepsilon$",
     "delta": "$\\delta$",
@@ -48,7 +45,7 @@ LABELS = {
     NOISE: "noise per coordinate (clipping norms)",
     GRADIENTS: "total gradients computed",
 }
-"""Names of columns on axes, where they differ from the column."""
+"""Names of columns on axes, where these are not the words of the column."""
 
 
 def heat_map(
@@ -95,7 +92,7 @@ def heat_map(
             values_of = sweep.axes[name]
             marked = _few(len(values_of))
             axis.set_ticks(marked, [_value(float(values_of[place])) for place in marked])
-            axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
+            axis.set_label_text(_label(name))
         axes.set_title(literal(title), pad=4)
     return figure
 
@@ -130,19 +127,16 @@ def pareto(
     rows = [sweep.rows[place] for place in sweep.choices(at_most, least_steps)]
     with blank(width, height) as figure:
         axes = figure.add_subplot()
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log", xlabel=LABELS[GRADIENTS], ylabel=LABELS[NOISE])
         axes.plot([row[GRADIENTS] for row in rows], [row[NOISE] for row in rows], "o", color=GREY, markersize=2.6)
         axes.plot(front[GRADIENTS], front[NOISE], "o-", color=BLUE, markersize=4.2, zorder=3)
-        axes.set_xlabel(LABELS[GRADIENTS])
-        axes.set_ylabel(LABELS[NOISE])
         axes.set_title(literal(title), pad=4)
         axes.margins(x=0.36, y=0.14)  # leaves room for labels on the left, where no row is better
         for axis in (axes.xaxis, axes.yaxis):
             set_log_ticks(axis, *axis.get_view_interval())
         names = [name for name, values in sweep.axes.items() if len(values) > 1]
         for place in _few(len(front[NOISE])):
-            said = ", ".join(f"{LABELS.get(name, name)} {front[name][place]:,g}" for name in names)
+            said = ", ".join(f"{_label(name)} {front[name][place]:,g}" for name in names)
             axes.annotate(
                 said, (front[GRADIENTS][place], front[NOISE][place]), xytext=(-5, -5), textcoords="offset points",
                 ha="right", va="top", fontsize=6.5, zorder=4,
@@ -162,6 +156,11 @@ def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
         HockeystickError: matplotlib is missing.
     """
     return figure_by_name(FIGURES, kind, (sweep,), options)
+
+
+def _label(column: str) -> str:
+    """Name of a column on an axis."""
+    return LABELS.get(column, column.replace("_", " "))
 
 
 def _check(sweep: object) -> None:
@@ -252,7 +251,7 @@ def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array) -> None:
     if logarithmic:
         set_log_ticks(bar.ax.yaxis, low, high)
     named = sweep.calibrated or sweep.quantity
-    bar.set_label(LABELS.get(named, named.replace("_", " ")) + ("" if sweep.calibrated else ", upper end"))
+    bar.set_label(_label(named) + ("" if sweep.calibrated else ", upper end"))
 
 
 def _value(value: float) -> str:

@@ -149,7 +149,8 @@ def test_lines_of_any_length_and_order_say_the_same(monkeypatch: pytest.MonkeyPa
     assert found[0] == found[1]
     assert found[0].keys() == set(table["user"].tolist())
     lines = spark._grouped(whole.to_batches(), stop=False)
-    told = spark._answering(1e-6, "add-or-remove", None, False, ["user", "steps", *NUMBERS, "epsilon_reason"])(lines)
+    names = ["user", "steps", *NUMBERS, "epsilon_reason"]
+    told = spark._told(lines, 1e-6, "add-or-remove", None, stop=False, names=names)
     there = {user: tuple(row) for user, *row in zip(*pa.Table.from_batches(told).to_pydict().values(), strict=True)}
     here = users(table, 1e-6, errors="row")
     for place, user in enumerate(here["user"].tolist()):
