@@ -119,7 +119,7 @@ MAKERS: dict[str, Callable[[Draw, str], Budget]] = {
     "ApproximateDpFilter": _approximate, "CurrencyFilter": _currency, "Odometer": _odometer, "privacy_filter": _named,
 }  # fmt: skip
 ASKED = ("allows", "spend", "history", "said", "price", "costs", "fits", "more_of")
-OF_A_FILTER = ("currency", "budget_epsilon")
+OF_A_FILTER = ("budget_epsilon",)
 METHODS = {
     "PrivacyFilter": (*ASKED, *OF_A_FILTER, "budget", "spent", "spent_of", "remaining", "remaining_of", "epsilon"),
     "PureDpFilter": (*ASKED, *OF_A_FILTER),

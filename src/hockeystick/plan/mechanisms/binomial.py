@@ -54,7 +54,7 @@ class Binomial(FiniteMechanism):
     zeroed = AS_ABSENT
 
     @cached_property
-    def laws(self) -> FinitePair:
+    def _laws(self) -> FinitePair:
         """The law with the record against the law without it."""
         heads, n = decimal(self.probability), self.trials
         above, below, whole = heads.numerator, heads.denominator - heads.numerator, heads.denominator**n

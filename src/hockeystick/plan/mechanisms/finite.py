@@ -26,16 +26,16 @@ class FiniteMechanism(Mechanism):
 
     @property
     @abstractmethod
-    def laws(self) -> FinitePair:
+    def _laws(self) -> FinitePair:
         """The law with the record against the law without it."""
 
     def with_against_without(self) -> FinitePair:
         """Return the law with the record against the law without it."""
-        return self.laws
+        return self._laws
 
     def pair(self, direction: Direction) -> FinitePair:
         """Return the law with the record against the law without it, or the reverse."""
-        return self.laws.mirrored if direction is Direction.ADD else self.laws
+        return self._laws.mirrored if direction is Direction.ADD else self._laws
 
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the two laws themselves."""

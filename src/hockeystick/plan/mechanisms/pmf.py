@@ -69,6 +69,6 @@ class Pmf(FiniteMechanism):
                 )
 
     @cached_property
-    def laws(self) -> FinitePair:
+    def _laws(self) -> FinitePair:
         """The law with the record against the law without it."""
         return FinitePair(self.p, self.q)

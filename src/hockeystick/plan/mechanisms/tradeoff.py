@@ -55,10 +55,10 @@ class Tradeoff(FiniteMechanism):
         self._check_lengths("betas", "alphas")
         if self.alphas[0] != 0:
             raise InvalidInputError("alphas must start with 0", "alphas")
-        _ = self.laws  # refuses rates that are no trade-off function
+        _ = self._laws  # refuses rates that are no trade-off function
 
     @cached_property
-    def laws(self) -> FinitePair:
+    def _laws(self) -> FinitePair:
         """The law with the record against the law without it."""
         found = of_trade_off(self.alphas, self.betas)
         if found is None:
