@@ -60,7 +60,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
     return found
 
 
-_OPTION = "Option of the accountant; repeatable."
+_OPTION = "Option for the accountant; repeatable."
 
 _method = options.with_options(
     options.with_plan,

@@ -32,7 +32,7 @@ FLAGS = {
     "steps": "DP-SGD: number of optimiser steps.",
     "batch_size": "DP-SGD: (expected) batch size; with --dataset-size, replaces --sample-rate.",
     "dataset_size": "DP-SGD: number of records in the dataset.",
-    "steps_per_epoch": "DP-SGD: steps per epoch, for sampling schemes that need it.",
+    "steps_per_epoch": "DP-SGD: number of steps per epoch, for sampling schemes that need it.",
     "last_batch_size": "DP-SGD: expected size of the last batch of each epoch (random allocation).",
     "check_in": "DP-SGD: probability that a record takes part in an epoch (random allocation).",
     "draws": "DP-SGD: draws per step; needs --dataset-size (sampling with replacement).",
@@ -45,7 +45,7 @@ FLAGS = {
 """Numeric flags that replace a plan file. 1e4 is a whole number, too."""
 
 TEXTS = {
-    "sampling": "DP-SGD: sampling scheme: poisson, or another that `hockeystick supported` lists.",
+    "sampling": "DP-SGD: sampling scheme, such as poisson; `hockeystick supported` lists all.",
     "unit": f"DP-SGD: what is protected: {' or '.join(UNITS)}; user needs --records-per-unit.",
     "adjacency": f"DP-SGD: neighbouring relation: {', '.join(kind.value for kind in Adjacency)}.",
 }

@@ -83,7 +83,7 @@ class ContourEngine:
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
         way: the way to lay contours: for the rounds themselves (:class:`Plain`), with a little noise
-            (``contour/smoothed.py``), or for their mirror image (``contour/mirrored.py``).
+            (``contour/smoothed.py``), or for their mirror image (``engines/mirrored.py``).
 
     Raises:
         NotApplicableError: a pair has no characteristic function, or none that this way can use.

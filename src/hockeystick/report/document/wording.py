@@ -69,7 +69,7 @@ OUTSIDE = (
     "The noise follows the stated distribution, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
     "stop, unless the plan says so. Each such choice costs privacy.",
-    "No person has more records than the protected unit covers. A person with more is protected less; "
+    "No person has more records than the protected unit covers. A person with more is less well protected; "
     "\u201chockeystick statement --records-per-person\u201d says how much less.",
     "Nothing else was released about the same people, or its epsilon is counted elsewhere: epsilons and deltas add up.",
 )
@@ -260,9 +260,9 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
             yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(LOADERS[name])}.")
     if record["samplings"]:
         yield blocks.Paragraph(
-            "The same training has a different epsilon if batches are drawn in another way. The row \u201cnone\u201d "
-            "treats every record as part of every batch. A scheme without a row has no proof for this plan, or needs "
-            "keys that the plan lacks, such as batch_size; \u201chockeystick sampling\u201d gives the reasons."
+            "The same training has a different epsilon if batches are drawn in another way. In the row "
+            "\u201cnone\u201d, every record is part of every batch. A scheme without a row has no proof for this plan, "
+            "or needs keys that the plan lacks, such as batch_size; \u201chockeystick sampling\u201d gives the reasons."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
@@ -322,7 +322,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     middle = attack["tpr"][1]
     chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"On average, an attacker who errs on {chance} of {CROWD:,} {words.others} recognises at most {most} of "
+        f"On average, an attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
         f"{CROWD:,} {words.targets}. Without the results, the attacker would recognise {chance} by chance."
     )
 
@@ -365,9 +365,9 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     title = record["asked"]["title"]
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
     yield blocks.Paragraph(
-        "The first command recreates this report from the plan below. The second recomputes every number in it. The "
-        "third proves the report's epsilons with a checker that shares no code with hockeystick, or says that the "
-        "checker does not cover the plan; it checks neither the other numbers nor the text:"
+        "The first command recreates this report from the plan below. The second recomputes every number in the "
+        "report. The third proves the report's epsilons with a checker that shares no code with hockeystick, or says that "
+        "the checker does not cover the plan; it checks neither the other numbers nor the text:"
     )
     commands = (
         f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
