@@ -366,8 +366,8 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
     yield blocks.Paragraph(
         "The first command recreates this report from the plan below. The second recomputes every number in the "
-        "report. The third proves the report's epsilons with a checker that shares no code with hockeystick, or says that "
-        "the checker does not cover the plan; it checks neither the other numbers nor the text:"
+        "report. The third proves the report's epsilons with a checker that shares no code with hockeystick, or says "
+        "that the checker does not cover the plan; it checks neither the other numbers nor the text:"
     )
     commands = (
         f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
