@@ -1172,7 +1172,7 @@ def _factor(noise: float) -> Callable[[], float]:
 
 PASSAGES = (
     Passage(
-        "which levels off at {} for one round and at {} after 1,000",
+        "whose results level off at {} for one round and at {} after 1,000",
         (Number("2e-16", _level(1.0)), Number("3e-14", _level(4e-3))),
     ),
     Passage(

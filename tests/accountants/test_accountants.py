@@ -207,7 +207,10 @@ def test_delta_at_epsilon_of_delta_comes_back(name: str, kind: str) -> None:
         return
     epsilon = there.quoted
     assert math.isfinite(epsilon)
-    found = answered(ZOO[kind], name, epsilon=epsilon)
+    found = asked(ZOO[kind], name, epsilon=epsilon)
+    if isinstance(found, str):  # a coarse contour locates epsilon where none is fine enough for delta
+        assert 1e-5 in REFUSED[name][kind], found
+        return
     assert found.ends.get("lower", 0.0) <= 1e-5 * (1 + 1e-6)
     if found.guarantee != "certified" and epsilon > 0:
         assert found.quoted <= 1e-5 * 1.05  # the two are inverses of each other, up to what each is found to

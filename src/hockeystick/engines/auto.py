@@ -177,7 +177,7 @@ class AutoEngine:
                 if found is None:
                     raise
                 return replace(found, limited=str(error))
-            found = finer if found is None else _shared(found, finer)
+            found = finer if found is None else replace(_shared(found, finer), limited=finer.limited)
         assert found is not None
         return found
 

@@ -41,6 +41,7 @@ GUIDES = 3  # guides tried in turn, each with deeper nodes
 ATTEMPTS = 4  # contours tried in turn, each where the last one pointed, or sharper
 SHARPNESS = 0.5  # width of a contour at its own epsilon, relative to the request: leaves room around it
 ROUGH = 1e-2  # largest width of a contour that locates epsilon
+CLOSE = 1e-5  # largest relative width to which both ends are searched: a contour may be sharper than requested
 HOPELESS = 0.3  # relative width; if a second contour is wider, others will be too
 MOST_ONE_BY_ONE = 1000  # most kinds tried one by one if their bundle has no answer: they take a second
 
@@ -121,7 +122,7 @@ class ContourEngine:
                     reason = str(error)  # a sharper contour is out of reach: the last one stands
                     break
                 contour = self._way.at(guess, max(wanted, ROUGH), guide)
-            before, found = best.upper - best.lower, solved(contour.log_delta, log_delta, guess, tilt, gap)
+            before, found = best.upper - best.lower, solved(contour.log_delta, log_delta, guess, tilt, min(gap, CLOSE))
             best = best.intersected(found)
             width = best.upper - best.lower
             if width <= gap * best.upper < math.inf or best.upper == 0.0:
@@ -139,6 +140,8 @@ class Plain:
         composition: the rounds.
         bundling: whether many different sampled Gaussian rounds are treated as one factor (``contour/bundle.py``).
         longest: largest number of points of a contour.
+        wider: gaps tried where there is no contour of the requested one, for rounds known by moments alone, at limited
+            tilts: no other engine handles them.
 
     Raises:
         NotApplicableError: a pair has no characteristic function, or none of them decays.
@@ -147,8 +150,14 @@ class Plain:
     gap: ClassVar[float] = DEFAULT_GAP
     wide: ClassVar[str] = TOO_WIDE
 
-    def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
-        self._longest = longest
+    def __init__(
+        self,
+        composition: Composition,
+        bundling: bool = True,
+        longest: int = MAX_POINTS,
+        wider: tuple[float, ...] = WIDER,
+    ) -> None:
+        self._longest, self._wider = longest, wider
         self._composition = self.steering = composition
         self._bundled = bundled(composition) if bundling else None
         if self._bundled is None:
@@ -161,17 +170,14 @@ class Plain:
         """Return the contour that is sharp at an epsilon.
 
         If a bundle of few kinds misses the gap, the kinds are tried one by one: the rounding of a single kind is
-        charged more precisely, and its bounds decay faster. Rounds known by moments alone, at limited tilts, get a
-        wider contour if there is none of this gap, as no other engine handles them.
+        charged more precisely, and its bounds decay faster.
 
         Raises:
             NotApplicableError: there is no contour.
         """
         one_by_one = self._bundled is not None and len(self._composition.rounds) <= MOST_ONE_BY_ONE
-        gaps = (
-            [gap] if highest_tilt(self._transforms) == math.inf else [gap, *(wider for wider in WIDER if wider > gap)]
-        )
-        for each in gaps:
+        wider = self._wider if highest_tilt(self._transforms) < math.inf else ()
+        for each in (gap, *(each for each in wider if each > gap)):
             try:
                 found = self._at(epsilon, each, guide)
             except NotApplicableError as error:
@@ -189,7 +195,7 @@ class Plain:
 
     @property
     def _single(self) -> Plain:
-        return Plain(self._composition, bundling=False, longest=self._longest)
+        return Plain(self._composition, bundling=False, longest=self._longest, wider=self._wider)
 
     def _at(self, epsilon: float, gap: float, guide: Guide | None) -> Terms:
         """Return the narrowest of a few contours.

@@ -111,7 +111,7 @@ class Smoothing:
         self.steering = composition
 
     def _with(self, mu: float) -> Plain:
-        return Plain(Composition([*self.steering.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS)
+        return Plain(Composition([*self.steering.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS, wider=())
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
         """Return contours around an epsilon whose ends are about ``gap`` apart in log delta there.
