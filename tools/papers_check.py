@@ -1183,11 +1183,11 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "At noise 2 it stopped at a residual of {}",
+        "At noise 2 the iteration stopped at a residual of {}",
         (Number("2.4e-10", lambda: _followed(2.0, 4_000_000, 20.0).stopped.residual),),
     ),
     Passage(
-        "For noise 1 and n = 5e5 the iteration stopped at {}",
+        "For noise 1 and n = 5e5 the iteration stopped at a residual of {}",
         (Number("3.34e-10", lambda: _followed(1.0, 500_000, 20.0).stopped.residual),),
     ),
     Passage("did not stop at {}", (Number("1.23e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual),)),
@@ -1199,7 +1199,7 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "With 20 projections epsilon is {}, with 100 it is {}, and with exact clipping {}",
+        "Epsilon is {} with 20 projections, {} with 100, and {} with exact clipping",
         (
             Number("3.75", lambda: _projected(20, "auto")),
             Number("1.94", lambda: _projected(100, "auto")),
@@ -1218,15 +1218,18 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "{} per round with L = 20 and {} with L = 3",
+        "{} per round with L = 20 and {} per round with L = 3",
         (
             Number("2e-6", lambda: _errors(1.0, 0.01, 20.0, 4_000_000).discretisation(1)),
             Number("5e-8", lambda: _errors(1.0, 0.01, 3.0, 4_000_000).discretisation(1)),
         ),
     ),
-    Passage("Rényi by factors of {} and {}", (Number("40", _factor(0.65)), Number("57", _factor(1.0)))),
     Passage(
-        "the talk's two are off by up to {} per cent and ours by up to {}",
+        "Rényi bound by factors of {} (noise 0.65) and {} (noise 1)",
+        (Number("40", _factor(0.65)), Number("57", _factor(1.0))),
+    ),
+    Passage(
+        "the talk's two approximations are off by up to {} per cent and ours by up to {}",
         (Number("15", _between("order 1", 2, 8)), Number("8", _between("saddle-point", 2, 8))),
     ),
 )

@@ -16,7 +16,7 @@ import pytest
 from flint import acb, arb
 
 import oracle
-from hockeystick import Direction, Plan, dp_sgd
+from hockeystick import Direction, Gaussian, Plan, Poisson, RandomizedResponse, Round, UnsupportedError, dp_sgd
 from hockeystick.engines.contour.path import Aim
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof import contour as contour_module
@@ -364,16 +364,31 @@ def test_ends_of_epsilon_are_checked_not_believed() -> None:
         def delta(self, epsilon: Ball) -> Enclosure:
             return Enclosure((-epsilon).exp().lower(), ((-epsilon).exp() + arb("1e-3")).upper())
 
+    class Unknown:
+        name = "u"
+
+        def delta(self, epsilon: Ball) -> Enclosure:
+            return Enclosure(arb(0), arb("nan"))
+
     target = Enclosure(arb(0.01), arb(0.01))
     for guess, slope in ((4.6, 1.0), (3.0, 7.0), (9.0, 0.1), (4.605, 100.0), (0.0, 1.0)):
         lower, upper = epsilon_between(Exponential(), target, guess, slope, 1e-9)
         assert lower < math.log(100) < upper < lower + 1e-8
-    lower, upper = epsilon_between(Hopeless(), target, 1.0, 1.0, 1e-6)
-    assert lower == 0.0
-    assert upper == math.inf
+    for evaluator in (Hopeless(), Unknown()):
+        lower, upper = epsilon_between(evaluator, target, 1.0, 1.0, 1e-6)
+        assert lower == 0.0
+        assert upper == math.inf
     lower, upper = epsilon_between(Floor(), Enclosure(arb("1e-4"), arb("1e-4")), 1.0, 1.0, 1e-6)
     assert lower < 9.2103404
     assert upper == math.inf
+
+
+def test_a_tilt_next_to_the_largest_loss_is_refused_and_not_a_crash() -> None:
+    """There the share that boxes may leave uncovered underflowed to 0."""
+    sampled = Round(Gaussian(20.0), Poisson(1e-3), count=3)
+    plan = Plan([sampled, Round(RandomizedResponse(1e-2))], "add")
+    with pytest.raises(UnsupportedError, match="too few rounds for a proof"):
+        plan.delta(0.01287, proof=True)
 
 
 def test_doubles_on_either_side_of_a_ball() -> None:

@@ -76,6 +76,9 @@ def test_pages_of_other_budgets_are_drawn(tmp_path: Path) -> None:
     for name, delta in (("gdp", 1e-9), ("approximate-dp", 0.1)):
         page = ledger_page(hs.Ledger.begin(tmp_path / f"{name}.db", name, {"epsilon": 3.0, "delta": delta}))
         assert f"is right at most {right[name]} of the time" in page
+    for keys in ({"epsilon": 150.0}, {"epsilon": 3.0, "delta": 1e-200}, {"mu": 900.0, "delta": 1e-6}):
+        name = "gdp" if "mu" in keys else "approximate-dp" if "delta" in keys else "pure"
+        assert "is right at most" in ledger_page(hs.Ledger.begin(tmp_path / f"{name}-far.db", name, keys))
     hs.Ledger.begin(tmp_path / "b.db", "zcdp", {"rho": 1.0})
     assert "Its epsilon depends on delta" in ledger_page(hs.Ledger(tmp_path / "b.db"))
     both = hs.Ledger.begin(tmp_path / "c.db", "approximate-dp", {"epsilon": 3.0, "delta": 1e-6})

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
-from hockeystick.plan.mechanisms.gdp import GDP
-from hockeystick.plan.plan import Plan
-from hockeystick.plan.round import Round
+from hockeystick.numerics.rounding import next_up
 from hockeystick.questions.filters import GdpFilter, PrivacyFilter
 from hockeystick.questions.ledger.entries import SPEND, Entry
 from hockeystick.questions.ledger.ledger import Ledger, Standing
@@ -111,8 +109,11 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
 
 def _advantage(made: PrivacyFilter, epsilon: float, delta: float) -> float:
     """Return delta at epsilon 0 of the whole budget: of its mu, or else of the worst mechanism with its guarantee."""
-    worst = GDP(made.mu) if isinstance(made, GdpFilter) else ApproximateDP(epsilon, delta)
-    return Plan([Round(worst)]).delta(0.0).quoted
+    if isinstance(made, GdpFilter):
+        found = math.erf(made.mu / math.sqrt(8.0))  # 2 Phi(mu / 2) - 1
+    else:
+        found = math.tanh(0.5 * epsilon) + 2 * delta / (1 + math.exp(min(epsilon, 700.0)))
+    return min(next_up(found, 16), 1.0)
 
 
 def _figure(standing: Standing, history: _History) -> list[blocks.Block]:

@@ -217,7 +217,7 @@ class Plain:
                 deeper = seeing()
                 return deeper, Path(self._transforms, deeper, tolerance, self._longest)
 
-        sharpness, best = 0.2, None
+        sharpness, best, narrowest = 0.2, None, (math.inf, math.inf)
         for _ in range(ATTEMPTS):
             try:
                 aim, path = laid(aim, sharpness * gap)
@@ -227,8 +227,9 @@ class Plain:
                 break  # a sharper contour is out of reach: keep the last one
             sums = path.terms(self._counts)
             found = sums.at(epsilon)
-            if best is None or found.upper - found.lower < width(best, epsilon):
-                best = sums
+            wide = found.upper - found.lower, found.upper  # without a lower end, the smaller upper end is better
+            if best is None or wide < narrowest:
+                best, narrowest = sums, wide
             if found.upper - found.lower <= gap:
                 break
             if aim.limit is None:

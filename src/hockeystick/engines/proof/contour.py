@@ -36,7 +36,7 @@ from hockeystick.values.errors import NotApplicableError
 MAX_POINTS = 150_000  # points of a line
 START, STRIDE = 0.7, 1.15  # first end of the sum relative to that of a normal law, and the factor to the next
 MOST_VALUES = 200_000  # points of all kinds of rounds together: a second or so
-MOST_LOST = 0.1  # largest share of a density that boxes leave uncovered
+LEAST_LOST, MOST_LOST = 1e-100, 0.1  # smallest and largest share of a density that boxes leave uncovered
 MOST_BITS = 1 << 16  # of precision
 GUARD_BITS = 44  # bits beyond those for the remainders and the number of rounds
 LESS_TILT = 1e-6  # precision asked of a sum in doubles, which limits how far the tilt may lie below the saddle point
@@ -77,6 +77,8 @@ class Contour:
             self._step = 2 * math.pi / period
             along = lines(rounds, self._t, log_inner)
             self._size = sum((times * line.moment.log() for line, times in along), arb(0)).exp()
+            if not self._size.is_finite():
+                raise NotApplicableError("the moments on the contour have no finite bound")
             count = self._cut(along, wanted - top, at.k2)
             if count * len(along) > MOST_VALUES:
                 raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
@@ -99,8 +101,8 @@ class Contour:
             NotApplicableError: the cut lies beyond the largest number of points.
         """
         depth = min(depth, -1.0)
-        lost = min(0.3 * math.exp(depth / sum(times for _, times in along)), MOST_LOST)
-        reach = START * math.sqrt(-2 * depth / max(variance, SMALLEST_NORMAL))
+        lost = min(max(0.3 * math.exp(depth / sum(times for _, times in along)), LEAST_LOST), MOST_LOST)
+        reach = START * math.sqrt(-2 * depth / max(SMALLEST_NORMAL, variance))
         while (count := math.ceil(reach / self._step) + 1) <= MAX_POINTS:
             end = arb(self._step) * (count - 1)
             log_rho = sum((times * line.log_decay(reach, lost) for line, times in along), arb(0))

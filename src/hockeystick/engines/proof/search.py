@@ -52,8 +52,10 @@ def epsilon_between(
     delta = cache(lambda epsilon: evaluator.delta(arb(epsilon)))
 
     def highest(epsilon: float) -> float:
-        ratio = delta(epsilon).upper / target.lower
-        return above(ratio.log()) if ratio > 0 else -math.inf
+        most = delta(epsilon).upper
+        if most <= 0:
+            return -math.inf
+        return above((most / target.lower).log()) if most > 0 else math.inf  # an end that is NaN shows nothing
 
     def lowest(epsilon: float) -> float:
         ratio = delta(epsilon).lower / target.upper

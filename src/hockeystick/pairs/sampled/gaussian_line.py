@@ -37,6 +37,10 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MANY_NODES = 4000  # above which a longer step is searched, which takes a millisecond
+COARSEST = 5e-3  # largest tolerance: the step errs by about an eighth of it, and the range by a fortieth
+CLOSE = (
+    1e-3  # more than both together: log of the factor by which m(t) may exceed the sum, in the remainder of the step
+)
 PLAIN = 0.1  # fraction of the tolerance at which a rounding error of the plain form is negligible
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, relative to the widest
@@ -46,9 +50,9 @@ class MixtureLine(SummedLine):
     """The function m on Re z = t, for ``|Im z| <= reach``, with analytic remainders about ``tolerance m(t)``."""
 
     def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
-        self._law, self.t, self._tolerance = law, t, tolerance
+        self._law, self.t, self._tolerance = law, t, min(tolerance, COARSEST)
         self.dx, self.a = self._step(reach)
-        self.low, self._high = law.range_for(t, reach, 0.1 * tolerance)
+        self.low, self._high = law.range_for(t, reach, 0.1 * self._tolerance)
         self._strip: AddedStrip | None = None
         if reach > 0 and (self._high - self.low) > MANY_NODES * self.dx:
             self._narrowed(reach)
@@ -117,7 +121,7 @@ class MixtureLine(SummedLine):
         """Bound on the error of ``e^-top m`` due to the step."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
         if self._strip is None:
-            main = math.log(2) + self.log_total + 1e-3 - self.top + self._law.log_strip(self.a, self.t, s)
+            main = math.log(2) + self.log_total + CLOSE - self.top + self._law.log_strip(self.a, self.t, s)
         else:
             main = np.full(len(s), math.log(2) - self.top + self._strip.log_size(float(s.max())))
         with np.errstate(over="ignore"):
