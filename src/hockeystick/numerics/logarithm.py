@@ -66,7 +66,7 @@ def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
 def log_peak(t: float) -> float:
     """Return ``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``.
 
-    The inverse of t must be a double: callers ask for tilts above ``e^-90``.
+    The inverse of t must be a double.
     """
     return -math.log1p(t) - t * math.log1p(1 / t)
 
