@@ -75,7 +75,8 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   html { font-size: 8.4pt; }
   body { padding: 0; max-width: none; line-height: 1.4; }
   h2 { break-after: avoid; margin: .7rem 0 .25rem; }
-  p, li { margin: .25rem 0; }
+  p { margin: .25rem 0; }
+  li { margin: 0; }
   .lead, dl, ul, .wide { margin: .5rem 0; }
   th, td { padding-top: .2rem; padding-bottom: .2rem; }
   .signature { margin-top: 2.6rem; }

@@ -69,9 +69,9 @@ OUTSIDE = (
     "The noise follows the stated distribution, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
     "stop, unless the plan says so. Each such choice costs privacy.",
-    "No person has more records than the protected unit covers. A person with more is less well protected; "
-    "\u201chockeystick statement --records-per-person\u201d says how much less.",
-    "Nothing else was released about the same people, or its epsilon is counted elsewhere: epsilons and deltas add up.",
+    "No person has more records than the unit covers; \u201chockeystick statement --records-per-person\u201d states "
+    "the cost of more.",
+    "Nothing else was released about the same people, or it is counted elsewhere: epsilons and deltas add up.",
 )
 """Conditions that an accountant cannot see and the signer must check."""
 
