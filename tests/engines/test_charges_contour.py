@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from hockeystick.engines.base import SPARE
 from hockeystick.engines.contour.cut import Cut
 from hockeystick.engines.contour.path import Path, summed
 from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.curve import ROUGH, TILT_RATIO, TILTS, _Chernoff
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
 
 Number = Any

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.privacy_curve import LARGEST, PrivacyCurve, unseen_mass
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, unseen_mass
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import estimated_delta, estimated_epsilon
@@ -34,7 +34,7 @@ from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.legendre import NODES, rule
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError

@@ -39,7 +39,7 @@ from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors, between
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
-from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST
+from hockeystick.accountants.shared.privacy_curve import LOST
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
@@ -47,7 +47,7 @@ from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.lattice import SUM_ERROR, Tail
 from hockeystick.numerics.meet import lower_end, upper_end
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, exp_above, exp_below
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate

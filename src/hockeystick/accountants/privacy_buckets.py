@@ -29,8 +29,8 @@ from hockeystick.accountants.shared.buckets import Buckets
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.lattice import PRECISION
-from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.numerics.meet import lower_end, upper_end
+from hockeystick.numerics.rounding import LARGEST
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError

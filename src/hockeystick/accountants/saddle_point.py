@@ -32,13 +32,12 @@ from functools import cached_property
 from typing import Annotated, NamedTuple
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition
 from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN, RELATIVE_SLACK, moments_of, representable
 from hockeystick.directions import finite
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import LARGEST, TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak

@@ -11,8 +11,6 @@ from hockeystick.values.interval import Ends, Interval
 
 DEFAULT_GAP = 1e-6  # width of the interval if none is requested: relative for epsilon, absolute for log delta
 WIDER = (1e-4, 1e-2)  # gaps tried in turn if neither a contour nor another engine reaches the requested one
-SPARE = 1e-9  # relative slack for the roundings of the remainders themselves
-LARGEST = 700.0  # exponent that a double can hold, with room
 TOO_WIDE = "rounding and remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested after all available attempts."""
 

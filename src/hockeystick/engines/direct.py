@@ -20,12 +20,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.product import ProductPair, product, terms

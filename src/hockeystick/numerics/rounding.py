@@ -24,6 +24,12 @@ TINY = 5e-324
 SMALLEST_NORMAL = 2.0**-1022
 """The smallest double with full precision; below it doubles are spaced by :data:`TINY`."""
 
+LARGEST = 700.0
+"""An exponent whose exponential is a double, with room for sums and factors."""
+
+SPARE = 1e-9
+"""Relative slack that pays for the roundings of a bound on a remainder."""
+
 LOG_TINY = -744.4401  # e^this is below TINY: math.exp also rounds values up to 1.5 TINY to TINY
 
 

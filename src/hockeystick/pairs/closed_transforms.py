@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs.transform import Array, ComplexArray, Transform, safe_log
 
-LARGEST = 700.0  # exponents up to which e^y is formed
 LIGHT = 50.0  # terms lighter than the heaviest by this log ratio are left out of a sum
 PRODUCTS = 16  # complex products in a matrix product that cost as much as one elementary function
 LOGARITHM = 4  # elementary functions that cost as much as one guarded logarithm of a complex number

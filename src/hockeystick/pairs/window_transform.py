@@ -26,14 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import moment
 from hockeystick.pairs.transform import Array, ComplexArray, Transform, safe_log_one_plus
 
 LARGEST = 300.0  # of |Re hW|: beyond, squares leave the range of a double
 SERIES = 1.0  # |hW| up to which S is summed
 END = np.array([np.inf])  # of the last edge
-SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 
 MASS_UNITS = 6000.0
 """Error of the infinite-loss mass in units in the last place: eight roundings of an exponent of at most 745."""

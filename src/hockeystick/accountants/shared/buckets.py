@@ -47,11 +47,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hockeystick.accountants.shared.dots import cell_masses
-from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import fast_length, transform_error
 from hockeystick.numerics.lattice import SUM_ERROR
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
 

@@ -82,10 +82,10 @@ import numpy as np
 from hockeystick.accountants.shared.dots import LOOSE
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
-from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side

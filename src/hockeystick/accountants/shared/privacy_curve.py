@@ -19,7 +19,6 @@ from hockeystick.values.errors import NotApplicableError
 
 MAX_PANELS = 100_000  # largest number of panels over the densities of one round
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
-LARGEST = 700.0  # largest exponent of a double
 LOST = 1e-300  # bound on a mass that underflows
 
 

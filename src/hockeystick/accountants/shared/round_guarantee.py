@@ -18,20 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import UpperBoundAccountant
-from hockeystick.accountants.shared.privacy_curve import (
-    LARGEST,
-    LOST,
-    PrivacyCurve,
-    outcome_roundings,
-    times_exp,
-    unseen_mass,
-)
+from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve, outcome_roundings, times_exp, unseen_mass
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.minima import least_place
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import LARGEST, TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE

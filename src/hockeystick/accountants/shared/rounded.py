@@ -21,9 +21,9 @@ import numpy as np
 
 from hockeystick.accountants.shared.dots import cell_masses, loss_range
 from hockeystick.accountants.shared.lattice import LatticeLaw
-from hockeystick.accountants.shared.privacy_curve import LARGEST, LOST, PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import DominatingPair
 

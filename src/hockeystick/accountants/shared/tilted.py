@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.privacy_curve import LARGEST, PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.rounding import LARGEST
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 

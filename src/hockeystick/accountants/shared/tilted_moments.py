@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LARGEST, outcome_roundings
+from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, outcome_roundings
 from hockeystick.accountants.shared.tilted import Cumulants
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError

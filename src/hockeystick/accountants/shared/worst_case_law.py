@@ -24,9 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick.accountants.shared.gaussian_curve import crossing
-from hockeystick.accountants.shared.privacy_curve import LARGEST
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 

@@ -36,12 +36,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import SPARE
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Boxes, Grid, Line
 from hockeystick.engines.core.rows import Array, Places, Rows
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk

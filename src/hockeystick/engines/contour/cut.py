@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import SPARE
 from hockeystick.engines.contour.bundling import is_bundle
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs.sampled.laplace_line import SampledEnvelope
 from hockeystick.pairs.transform import Envelope, Transform
 from hockeystick.values.errors import NotApplicableError

@@ -176,8 +176,8 @@ class Plain:
             NotApplicableError: there is no contour.
         """
         one_by_one = self._bundled is not None and len(self._composition.rounds) <= MOST_ONE_BY_ONE
-        wider = self._wider if highest_tilt(self._transforms) < math.inf else ()
-        for each in (gap, *(each for each in wider if each > gap)):
+        coarser = [wider for wider in self._wider if wider > gap and highest_tilt(self._transforms) < math.inf]
+        for each in (gap, *coarser):
             try:
                 found = self._at(epsilon, each, guide)
             except NotApplicableError as error:

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST, SPARE
 from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.budget import USED_UP, allows
 from hockeystick.numerics.logarithm import log_peaks
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF, shortened
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import MOST_EVALUATIONS, Transform
 from hockeystick.values.errors import NotApplicableError

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST, SPARE
 from hockeystick.numerics.meet import lower_end, upper_end
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Ends, Interval
 from hockeystick.values.side import Side

@@ -26,13 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.engines.base import LARGEST
 from hockeystick.engines.core.aim import Aim
 from hockeystick.engines.core.line import PARTS, Boxes, Line
 from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.logarithm import log_peaks
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 
 LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first edge, relative to a normal law's; largest leap
 FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW

@@ -26,12 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST
 from hockeystick.engines.grid.work import KNOT, NODE, PLACE, begin, check_range
 from hockeystick.numerics import arrays
 from hockeystick.numerics.lattice import Mesh
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import Atoms, DominatingPair, SmoothPart
 from hockeystick.pairs.base import kink_of, terms_of
 from hockeystick.values.errors import NotApplicableError

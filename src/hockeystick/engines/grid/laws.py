@@ -19,11 +19,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells
 from hockeystick.numerics.hull import Lending, scaled
 from hockeystick.numerics.lattice import GridLaw, Mesh
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]

@@ -35,12 +35,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import LARGEST
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Points, langevin_cuts, shares
 from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.numerics.fourier import fast_length
 from hockeystick.numerics.lattice import Counted, GridLaw, Mesh, Tail, Window, convolved
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 

@@ -43,11 +43,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_line import WIDE, AllocationLine
 from hockeystick.pairs.sampled.allocation_series import on_rays
 from hockeystick.pairs.sampled.markov_law import RatioLaw
-from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 

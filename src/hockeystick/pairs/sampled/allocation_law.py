@@ -38,10 +38,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import log_power, log_product, log_roundings
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
-from hockeystick.pairs.sampled.summed_line import LARGEST
 
 Array = npt.NDArray[np.float64]
 Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and the number of its steps

@@ -28,11 +28,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import power, product, roundings
 from hockeystick.pairs.sampled.allocation_columns import Coefficients, Columns
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
-from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 Ray = tuple[float, float | None, Array]  # phi, the step of the nodes if they are equidistant, and the nodes v

@@ -25,11 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes
 from hockeystick.pairs.sampled.gaussian_envelope import LARGEST_SHIFT, ODDS
 from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
-from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 

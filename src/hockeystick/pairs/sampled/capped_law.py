@@ -37,9 +37,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
-from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 

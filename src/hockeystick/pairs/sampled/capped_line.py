@@ -28,10 +28,10 @@ import numpy.typing as npt
 
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.capped_law import STEEPEST_TURN, CappedLaw, CappedNodes, on_lattice
 from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
-from hockeystick.pairs.sampled.summed_line import LARGE, LARGEST, MAX_NODES, SPARE, SummedLine
+from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine
 
 Array = npt.NDArray[np.float64]
 

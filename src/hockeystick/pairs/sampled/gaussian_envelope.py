@@ -55,10 +55,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_share import Shares
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
-from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 

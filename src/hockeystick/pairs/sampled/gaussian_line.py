@@ -28,10 +28,10 @@ import numpy.typing as npt
 
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_strip import AddedStrip
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
-from hockeystick.pairs.sampled.summed_line import LARGE, LARGEST, MAX_NODES, SummedLine
+from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]

@@ -27,9 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_tail
-from hockeystick.pairs.sampled.summed_line import LARGEST
 
 Array = npt.NDArray[np.float64]
 

@@ -39,9 +39,8 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
-from hockeystick.pairs.sampled.summed_line import LARGEST, SPARE
 
 Array = npt.NDArray[np.float64]
 

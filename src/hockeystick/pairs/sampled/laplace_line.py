@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.laplace_envelope import TOLERANCE, EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import NODES, LaplaceLaw, LaplaceNodes
-from hockeystick.pairs.sampled.summed_line import LARGE, LARGEST, MAX_NODES, SummedLine, kept_upper
+from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine, kept_upper
 
 Array = npt.NDArray[np.float64]
 

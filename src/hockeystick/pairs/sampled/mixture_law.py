@@ -71,10 +71,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.gaussian_share import Shares
 from hockeystick.pairs.sampled.poisson import HALF, LARGE
-from hockeystick.pairs.sampled.summed_line import SPARE
 
 Array = npt.NDArray[np.float64]
 

@@ -24,8 +24,6 @@ from hockeystick.pairs.transform import Transform, line_upper, safe_log, safe_lo
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-SPARE = 1e-9  # relative: pays for the roundings of bounds on remainders
-LARGEST = 700.0  # exponent that a double can hold
 LARGE = 2.0  # log m(t) from which on m(t) takes the place of m(t) - 1
 MAX_NODES = 1 << 21  # beyond, a line is refused
 KEPT_BOUNDS = 512  # cached bounds on K: they recur when rounds are added one by one with a query after each

@@ -147,9 +147,8 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         f"for {_protected(record)} under {record['adjacency']}; interval {ends(first)} ({first['guarantee']})",
     )
     cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
-    claimed = _claimed(record)
-    if claimed.endswith(Verdict.TOO_LOW.value):
-        cautions.append(f"the claimed {claimed}")
+    if _judged(record) is Verdict.TOO_LOW:
+        cautions.append(f"the claimed {_claimed(record)}")
     if first["reason"]:
         cautions.append(_reason(first))
     if "shuffled" in _sampled(record):
@@ -235,19 +234,22 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _claimed(record: Mapping[str, Any]) -> str:
-    """The claim of a source, with a verdict if it is about the same delta; empty if there is no claim."""
+def _judged(record: Mapping[str, Any]) -> Verdict | None:
+    """The verdict on the claim of a source; ``None`` if there is no claim about the delta of the report."""
     published, first = record["plan"].get("published", {}), record["epsilon"][0]
-    if published.get("epsilon") is None:
-        return ""
+    if published.get("epsilon") is None or published.get("delta") != first["delta"]:
+        return None
+    ends = {end: math.inf if first[end] is None else first[end] for end in ("lower", "upper") if end in first}
+    return verdict(published["epsilon"], ends.get("lower"), ends.get("upper"))
+
+
+def _claimed(record: Mapping[str, Any]) -> str:
+    """The claim of a source, with its verdict if there is one."""
+    published, judged = record["plan"]["published"], _judged(record)
     claim = f"epsilon {exact(published['epsilon'])}"
     if published.get("delta") is None:
         return f"{claim} (its delta is not stated, so that it cannot be judged)"
     claim += f" at delta {exact(published['delta'])}"
-    if published["delta"] != first["delta"]:
-        return claim
-    ends = {end: math.inf if first[end] is None else first[end] for end in ("lower", "upper") if end in first}
-    judged = verdict(published["epsilon"], ends.get("lower"), ends.get("upper"))
     return claim if judged is None else f"{claim}: {judged.value}"
 
 
