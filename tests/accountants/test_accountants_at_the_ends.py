@@ -12,13 +12,13 @@ from mpmath import mp
 import hockeystick as hs
 from hockeystick.accountants.edgeworth import tail
 from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below
-from hockeystick.accountants.shared.gaussian_curve import log_delta_ends
 from hockeystick.accountants.shared.lattice import MAX_POINTS, Enclosed, LatticeLaw, compose
 from hockeystick.numerics.exponential_sum import moved_sum
 from hockeystick.numerics.lattice import Window
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import BlackBoxPair, PoissonRemovePair
 from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.gaussian_curve import log_delta_ends
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 import hockeystick as hs
-from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
+from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
 
 EPSILONS = (0.0, 1e-6, 0.01, 0.5, 3.0, 20.0, 100.0)
 

@@ -113,18 +113,19 @@ class TestWorkIsCounted:
 
     def test_the_integrals_of_one_round_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The upper end is found first; where the panels do not last for the lower one it is 0, and says so."""
-        engine = DirectEngine(Composition([(GaussianPair(1.0), 1)]))
+        composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.5), 1)])
+        engine = DirectEngine(composition)
         target = (math.log(1e-3), math.log(1e-3))
         exact = engine.epsilon(target, None)
         panels = engine._panels
         assert panels < direct.ALL_PANELS / 100
         monkeypatch.setattr(direct, "ALL_PANELS", panels - 1)
-        found = DirectEngine(Composition([(GaussianPair(1.0), 1)])).epsilon(target, None)
+        found = DirectEngine(composition).epsilon(target, None)
         assert (found.lower, found.upper) == (0.0, exact.upper)
         assert found.limited is not None
         monkeypatch.setattr(direct, "ALL_PANELS", 1)
         with pytest.raises(NotApplicableError, match="too many panels"):
-            DirectEngine(Composition([(GaussianPair(1.0), 1)])).epsilon(target, None)
+            DirectEngine(composition).epsilon(target, None)
 
     def test_moments_of_too_many_nodes_are_bounded_roughly(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """At a tilt of 1e14 the nodes have to reach as far as ``(1 - q)^-t`` does; ``K <= -t log(1 - q)`` is left."""

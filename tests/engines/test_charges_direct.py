@@ -24,7 +24,7 @@ from decimals import exact
 from hockeystick.accountants import rdp, zcdp
 from hockeystick.engines.direct import DirectEngine, _integral, _panels, of_atoms
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
+from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, PoissonRemovePair, moment
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.gaussian import GaussianLocation
 from hockeystick.pairs.renyi import (
@@ -166,7 +166,7 @@ def test_epsilon_of_one_round_is_where_its_ends_are(monkeypatch: pytest.MonkeyPa
         return middle - 0.1, middle + 0.1
 
     monkeypatch.setattr(DirectEngine, "_ends", ends)
-    engine = DirectEngine(Composition([(GaussianPair(1.0), 1)]))
+    engine = DirectEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 0.5), 1)]))
     for width in (0.0, 0.5):
         found = engine.epsilon((target - width, target + width), None)
         assert ends(engine, found.upper)[1] <= target - width

@@ -2,7 +2,7 @@
 
 Dong, Roth, Su 2022 [DRS22]: rounds of Gaussian noise together form one Gaussian experiment, N(mu, 1) against
 N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by quadrature
-(``accountants/shared/gaussian_curve.py``).
+(``pairs/gaussian_curve.py``).
 
 Compositions of other rounds tend to a Gaussian experiment as their number grows. Poisson-sampled rounds use the central
 limit theorem of Bu, Dong, Long, Su 2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) -
@@ -30,7 +30,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
-from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN
 from hockeystick.directions.directions import Directions, compositions
@@ -38,6 +37,7 @@ from hockeystick.directions.one_sided import NO_EPSILON
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
 from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair
+from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate

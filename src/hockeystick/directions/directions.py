@@ -21,7 +21,7 @@ from hockeystick.values.errors import InvalidInputError, NotApplicableError, Uns
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
 
-T = TypeVar("T")  # composition in each direction
+T = TypeVar("T")  # rounds of a direction
 
 PATIENCE = 2.0
 """Longest time in seconds of a published method for the different rounds of one direction, half of a call's time."""
@@ -142,7 +142,8 @@ class Directions:
             for known, count in self.known(direction)
             for item in (_together(known, count) if together else [(known.above, count)])
         ]
-        return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
+        split = ((part, times * count) for pair, count in found for part, times in pair.factors or [(pair, 1)])
+        return [(cast(DominatingPair, part), times) for part, times in split]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
         """Return the Renyi curve and count of every kind of rounds in one direction; some kinds have no pair.
@@ -222,7 +223,8 @@ def compositions(
         UnsupportedError: a round has no proved dominating pair.
         NotApplicableError: computing so many different rounds one by one would take too long.
     """
-    found = distinct(directions, lambda direction: Composition(directions.pairs(direction, together=together)))
+    rounds = distinct(directions, lambda direction: directions.pairs(direction, together=together))
+    found = [(direction, Composition(each)) for direction, each in rounds]
     if not many:
         for _, composition in found:
             check_time(composition, effort=effort)
@@ -238,16 +240,11 @@ def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
     Raises:
         UnsupportedError: no guarantee is proved for a round.
     """
-    return distinct(directions, lambda direction: mixed_composition(directions, direction))
+    return [(direction, mixed_composition(rounds)) for direction, rounds in distinct(directions, directions.rounds)]
 
 
-def mixed_composition(directions: Directions, direction: Direction) -> RenyiComposition:
-    """Return the rounds of one direction: pairs, or curves if not every round has a pair.
-
-    Raises:
-        UnsupportedError: no guarantee is proved for a round.
-    """
-    rounds = directions.rounds(direction)
+def mixed_composition(rounds: Sequence[tuple[RenyiCurve, int]]) -> RenyiComposition:
+    """Return the composition of the rounds of one direction: of pairs if every round has one, else of Renyi curves."""
     if all(issubclass(kind, DominatingPair) for kind in {type(item) for item, _ in rounds}):
         return Composition(cast("list[tuple[DominatingPair, int]]", rounds))
     return RenyiComposition(rounds)
@@ -260,7 +257,7 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
         UnsupportedError: no guarantee is proved for a round.
         NotApplicableError: computing so many different rounds one by one would take too long.
     """
-    found = distinct(directions, lambda direction: RenyiComposition(directions.curves(direction)))
+    found = [(direction, RenyiComposition(curves)) for direction, curves in distinct(directions, directions.curves)]
     for _, composition in found:
         check_time(composition)
     return found
@@ -285,11 +282,11 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
         )
 
 
-def distinct(directions: Directions, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
-    """Return the composition of each direction; one represents both if they are equal."""
+def distinct(directions: Directions, rounds: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
+    """Return the rounds of each direction; one represents both if they are equal."""
     out: list[tuple[Direction, T]] = []
     for direction in directions.adjacency.directions:
-        composition = composed(direction)
-        if all(composition != other for _, other in out):
-            out.append((direction, composition))
+        found = rounds(direction)
+        if all(found != other for _, other in out):
+            out.append((direction, found))
     return out

@@ -9,6 +9,8 @@ Panels are narrow enough for the Gauss-Legendre rule to be exact to double preci
 P-mass beyond the last panel is at most ``exp(log_floor)`` and counts for the upper end only; so does mass below the
 first panel. Atoms are added one by one. Everything is computed in units of ``e^scale``, with scale about log delta.
 
+Normal noise has a curve of its own (``pairs/gaussian_curve.py``), which is one integral without a threshold.
+
 Several purely atomic rounds count as one, whose losses are the sums of theirs (``pairs/product.py``), if these are not
 too many to list.
 """
@@ -25,8 +27,9 @@ from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
-from hockeystick.pairs import Composition, DominatingPair, SmoothPart
+from hockeystick.pairs import Composition, DominatingPair, GaussianPair, SmoothPart
 from hockeystick.pairs.base import Atoms
+from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.pairs.product import ProductPair, product, terms
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -96,11 +99,17 @@ class DirectEngine:
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval for ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not used."""
-        lower, upper = self._ends(epsilon)
+        if isinstance(self._pair, GaussianPair):
+            lower, upper = log_delta_ends(epsilon, self._pair.mu)
+        else:
+            lower, upper = self._ends(epsilon)
         return Interval(lower, 0.5 * (lower + upper) if lower > -math.inf else upper, upper, None, "direct")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
+        if isinstance(self._pair, GaussianPair):
+            lower, upper = epsilon_ends(log_delta, self._pair.mu)
+            return Interval(lower, upper, upper, None, "direct")
         self._log_floor = log_delta[0] - DEPTH  # floor for the depth at the answer
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")

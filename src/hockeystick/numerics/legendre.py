@@ -65,6 +65,11 @@ def on_panels(edges: Array, nodes: int = NODES) -> tuple[Array, Array]:
     return (edges[:-1, None] + half * (1 + unit)).ravel(), (half * weights).ravel()
 
 
+def on_equal_panels(low: float, high: float, growth: float) -> tuple[Array, Array]:
+    """Return the nodes and weights on as many equal panels as :func:`panel_count` says."""
+    return on_panels(np.linspace(low, high, int(panel_count(low, high, growth)) + 1))
+
+
 def relative_error_bound(nodes: int, half_width: float, growth: float) -> float:
     """Return the bound of the module docstring, minimised over the ellipse.
 

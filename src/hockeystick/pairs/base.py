@@ -188,10 +188,12 @@ class RenyiCurve(ABC):
     Attributes:
         seconds: time that the moments of one such round may take; 0 if negligible.
         patience: additional units of work that an engine may spend on a question about it.
+        factors: curves, with counts, whose sum a composition uses in place of this one; none for most curves.
     """
 
     seconds: ClassVar[float] = 0.0
     patience: ClassVar[float] = 0.0
+    factors: Sequence[tuple[RenyiCurve, int]] = ()
 
     @property
     @abstractmethod
@@ -242,11 +244,6 @@ class RenyiCurve(ABC):
     @abstractmethod
     def log_moment(self, t: float) -> float:
         """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
-
-    @property
-    def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
-        """Curves, with counts, whose sum a composition uses in place of this one; for most curves, itself once."""
-        return ((self, 1),)
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:

@@ -44,9 +44,8 @@ def check_pair(pair: DominatingPair) -> None:
     >>> from hockeystick.pairs import LaplacePair
     >>> check_pair(LaplacePair(distance=1.0, scale=2.0))
     """
-    factors = tuple(pair.factors)
-    if factors != ((pair, 1),):
-        for factor, _ in factors:
+    if pair.factors:
+        for factor, _ in pair.factors:
             assert isinstance(factor, DominatingPair)
             check_pair(factor)
         return

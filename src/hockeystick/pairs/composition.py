@@ -50,7 +50,9 @@ class RenyiComposition:
     rounds: tuple[tuple[RenyiCurve, int], ...]
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
-        parts = [(curve, count * times) for whole, times in rounds if times for curve, count in whole.factors]
+        parts = [
+            (curve, count * times) for whole, times in rounds if times for curve, count in whole.factors or [(whole, 1)]
+        ]
         if len(parts) == 1:  # as in most plans; avoids hashing the curve
             self.rounds = tuple(type(parts[0][0]).fold(parts))
             return

@@ -8,12 +8,11 @@ Dong, Wang 2022 [ZDW22], Theorem 10). A composition is a product itself, so it t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
+from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 
 SPARE = 4
@@ -25,19 +24,14 @@ class JointPair(DominatingPair):
     """The product of pairs, each with its multiplicity.
 
     Attributes:
-        together: pairs with their multiplicities, each at least 1.
+        factors: pairs with their multiplicities, each at least 1.
 
     >>> from hockeystick.pairs import Composition, GaussianPair
     >>> Composition([(JointPair(((GaussianPair(0.5), 4),)), 9)]) == Composition([(GaussianPair(0.5), 36)])
     True
     """
 
-    together: tuple[tuple[DominatingPair, int], ...]
-
-    @property
-    def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
-        """The pairs, which a composition uses in place of the product."""
-        return self.together
+    factors: tuple[tuple[DominatingPair, int], ...]
 
     @property
     def atoms(self) -> Atoms:
@@ -60,19 +54,19 @@ class JointPair(DominatingPair):
     @property
     def infinite_mass(self) -> float:
         """The probability that some part has infinite loss, rounded up."""
-        finite = math.fsum(count * math.log1p(-part.infinite_mass) for part, count in self.together)
+        finite = math.fsum(count * math.log1p(-part.infinite_mass) for part, count in self.factors)
         return next_up(-math.expm1(finite), SPARE) if finite < 0 else 0.0
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """The sums of the parts' lower and upper ends."""
-        ranges = [(part.loss_range, count) for part, count in self.together]
+        ranges = [(part.loss_range, count) for part, count in self.factors]
         return sum(count * low for (low, _), count in ranges), sum(count * high for (_, high), count in ranges)
 
     @property
     def exact_supremum(self) -> Fraction | None:
         """The sum of the largest losses, if every part has an exact one."""
-        found = [(part.exact_supremum, count) for part, count in self.together]
+        found = [(part.exact_supremum, count) for part, count in self.factors]
         if any(exact is None for exact, _ in found):
             return None
         return sum((exact * count for exact, count in found if exact is not None), Fraction(0))
@@ -80,11 +74,11 @@ class JointPair(DominatingPair):
     @property
     def rho(self) -> float:
         """The sum of the parts' rhos, rounded up."""
-        return next_up(math.fsum(count * part.rho for part, count in self.together), SPARE)
+        return next_up(math.fsum(count * part.rho for part, count in self.factors), SPARE)
 
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the sum of the parts' bounds, rounded up."""
-        return next_up(math.fsum(count * part.log_moment(t) for part, count in self.together), SPARE)
+        return next_up(math.fsum(count * part.log_moment(t) for part, count in self.factors), SPARE)
 
 
 _NO_LAW = "a round with several simultaneous releases has no single loss distribution; hockeystick composes its parts"

@@ -194,8 +194,8 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def samplings(self) -> tuple[Sampling, ...]:
-        """Sampling scheme of each round, from which the assumptions of an answer follow."""
-        return tuple(item.sampling for item in self.rounds)
+        """The different sampling schemes of the rounds, from which the assumptions of an answer follow."""
+        return tuple(dict.fromkeys(item.sampling for item in self.rounds))
 
     @property
     def premises(self) -> dict[str, str]:

@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.gaussian_curve import crossing
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.pairs.gaussian_curve import crossing
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 

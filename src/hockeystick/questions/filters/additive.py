@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.numerics.rounding import next_down
 from hockeystick.pairs import GaussianPair
+from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.base import SLACK, Amounts, PrivacyFilter
 from hockeystick.questions.filters.conversion import (

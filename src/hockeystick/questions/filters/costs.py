@@ -79,7 +79,7 @@ def _of_pair(pair: DominatingPair, item: Round) -> Costs:
 
 @_costs.register
 def _of_joint(pair: JointPair, item: Round) -> Costs:
-    parts = [(_costs(part, item), count) for part, count in pair.together]
+    parts = [(_costs(part, item), count) for part, count in pair.factors]
     return Costs(*(sum((count * part[i] for part, count in parts), Fraction(0)) for i in range(len(Costs._fields))))
 
 

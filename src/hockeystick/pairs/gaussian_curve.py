@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
+from hockeystick.numerics.legendre import RULE_ERROR, on_equal_panels
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.roots import root
@@ -52,24 +52,20 @@ class Integral(NamedTuple):
 
 def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
     """Return certified ends of log delta, for epsilon >= 0 and mu > 0, of which mu may err by a few roundings."""
-    a, size = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
-    slip = MU_ROUNDINGS * UNIT_ROUNDOFF
-    return (
-        _log_end(a + slip * size, mu * (1 - slip), Side.BELOW),
-        min(_log_end(a - slip * size, mu * (1 + slip), Side.ABOVE), 0.0),
-    )
+    return _log_delta_end(epsilon, mu, Side.BELOW), _log_delta_end(epsilon, mu, Side.ABOVE)
 
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
     """Return certified ends of the epsilon at which log delta is between two finite values."""
 
     def below(epsilon: float) -> float:
-        return log_delta_ends(epsilon, mu)[0]
+        return _log_delta_end(epsilon, mu, Side.BELOW)
 
     def above(epsilon: float) -> float:
-        return log_delta_ends(epsilon, mu)[1]
+        return _log_delta_end(epsilon, mu, Side.ABOVE)
 
-    high = outward(lambda epsilon: above(epsilon) <= log_delta[0], mu, mu, math.inf)
+    chernoff = mu * (0.5 * mu + math.sqrt(-2 * log_delta[0]))  # P(L > eps) is at most e^(-a^2/2)
+    high = outward(lambda epsilon: above(epsilon) <= log_delta[0], chernoff, mu, math.inf)
     return crossing(below, above, log_delta, high)
 
 
@@ -93,6 +89,13 @@ def crossing(
     upper = outward(lambda epsilon: above(epsilon) <= least, upper, math.ulp(upper), high)
     lower = outward(lambda epsilon: below(epsilon) > most, upper, -4 * math.ulp(upper), 0.0)
     return lower, upper
+
+
+def _log_delta_end(epsilon: float, mu: float, side: Side) -> float:
+    """Return one end of log delta; a and mu are moved to its side by their roundings."""
+    slip = side * MU_ROUNDINGS * UNIT_ROUNDOFF
+    a = (epsilon / mu - 0.5 * mu) - slip * (epsilon / mu + 0.5 * mu)
+    return min(_log_end(a, mu * (1 + slip), side), 0.0)
 
 
 def _log_end(a: float, mu: float, side: Side) -> float:
@@ -124,7 +127,7 @@ def _integral(a: float, mu: float | None) -> Integral:
     low = max(0.0, -a - REACH)
     high = 2 * DEPTH / (a + math.sqrt(a * a + 2 * DEPTH)) if a > 0 else REACH - a
     growth = max(abs(a + low), abs(a + high)) + (0.0 if mu is None else 1 + mu)
-    x, weights = on_panels(np.linspace(low, high, int(panel_count(low, high, growth)) + 1))
+    x, weights = on_equal_panels(low, high, growth)
     exponent = -x * (a + 0.5 * x) if a > 0 else -0.5 * np.square(a + x)
     mass = weights * np.exp(exponent)
     share = np.ones_like(x) if mu is None else -np.expm1(-mu * x)
