@@ -349,19 +349,18 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
     stand_in = pair.standing_in(log_floor)
     if stand_in is not None:
         return *stand_in, False
-    loss, log_mass = pair.atoms.loss, pair.atoms.log_p
-    smooth = not loss.size
-    if not smooth:
+    atoms, smooth = pair.atoms, pair.smooth
+    loss, log_mass = atoms.loss, atoms.log_p
+    if loss.size:
         keep = np.isfinite(loss) & np.isfinite(log_mass)
         if len(loss) > MANY_NODES:
             keep &= log_mass >= log_floor - SPARE
         loss, log_mass = loss[keep], log_mass[keep]
-    if pair.smooth is not None:
-        edges = _edges(*pair.smooth.support(log_floor), panels_between)
-        at, weights = on_panels(edges, NODES_PER_PANEL)
-        loss = np.concatenate([loss, pair.smooth.loss(at)])
-        log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log(weights)])
-    return loss, log_mass, smooth
+    if smooth is not None:
+        at, weights = on_panels(_edges(*smooth.support(log_floor), panels_between), NODES_PER_PANEL)
+        loss = np.concatenate([loss, smooth.loss(at)])
+        log_mass = np.concatenate([log_mass, smooth.log_p(at) + np.log(weights)])
+    return loss, log_mass, not atoms.loss.size
 
 
 def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
