@@ -56,8 +56,6 @@ IMPORTS = {
     "hockeystick.integrations.opacus": "opacus",
     "hockeystick.integrations.dp_accounting": "dp-accounting",
     "hockeystick.integrations.torch": "torch",
-    "hockeystick.integrations.spark": "pyspark",
-    "hockeystick.integrations.beam": "apache-beam",
 }
 """Modules that need a package of their own, and its name."""
 

@@ -6,8 +6,6 @@ PACKAGES = {
     "opacus": ("opacus", ", or in a clone `pip install '.[opacus]'`"),
     "dp_accounting": ("dp-accounting", ", or in a clone `pip install '.[dp-accounting]'`"),
     "torch": ("torch", ""),
-    "pyspark": ("pyspark", ", or in a clone `pip install '.[spark]'`"),
-    "apache_beam": ("apache-beam", ", or in a clone `pip install '.[beam]'`"),
 }
 """Package to install for each module, and the alternative way to install it."""
 

@@ -1,8 +1,4 @@
-"""Rows of a table spread over many machines: their keys, and the epsilon or the error of each.
-
-A row holds arguments of :func:`hockeystick.dp_sgd` by name, like a row of ``frames.epsilon``. Its answer equals that of
-``dp_sgd(...).epsilon(delta)`` to the last bit.
-"""
+"""Rows of frames: their keys, their plans, and the arguments that say how they are read."""
 
 from __future__ import annotations
 
@@ -25,60 +21,6 @@ ERRORS = ("stop", "row")
 """Treatments of an invalid row: an error for the whole table, or a reason in place of its answer."""
 
 Errors = Literal["stop", "row"]
-
-MOST_SEEN = 1 << 16
-"""Largest number of cached answers in a worker, some 10 MB."""
-
-Answer = tuple[float | None, float | None, float | None, str | None]
-"""Ends of a row's epsilon, and the reason for an infinite end or a wide interval."""
-
-
-class Row:
-    """Computes the answers of rows; equal rows are computed once.
-
-    Args:
-        constants: keys with the same value in every row.
-        gap: largest relative width of the intervals.
-
-    Attributes:
-        constants: keys with the same value in every row.
-
-    Raises:
-        InvalidInputError: a key is unknown.
-
-    >>> row = Row({"sample_rate": 0.01, "steps": 1000, "delta": 1e-5})
-    >>> lower, estimate, upper, reason = row.answer({"noise_multiplier": 1.0})
-    >>> round(upper, 4), reason
-    (1.8282, None)
-    >>> row.answer({"noise_multiplier": 1.0, "steps": -5})
-    'steps must be a whole number from 0 to 1e12 (number of optimiser steps); received -5'
-    """
-
-    def __init__(self, constants: Mapping[str, Any], gap: float | None = None) -> None:
-        for key in constants:
-            checked_key(key)
-        self.constants, self._gap = dict(constants), gap
-        self._seen: dict[str, Answer | str] = {}
-
-    def answer(self, row: Mapping[str, Any]) -> Answer | str:
-        """Return the answer of a row; for a row without an answer, its error in one line.
-
-        Args:
-            row: values by key; None for a missing one.
-        """
-        given = {**self.constants, **row}
-        said = repr(sorted((key, value) for key, value in given.items() if value is not None))
-        if said not in self._seen:
-            if len(self._seen) >= MOST_SEEN:
-                self._seen.clear()
-            try:
-                found = plan_of(given).epsilon(given.get("delta"), gap=self._gap)
-            except HockeystickError as error:
-                self._seen[said] = str(remedied(error, row))
-            else:
-                ends = found.ends
-                self._seen[said] = ends.get("lower"), ends.get("estimate"), ends["upper"], found.reason
-        return self._seen[said]
 
 
 def plan_of(row: Mapping[str, Any]) -> Plan:

@@ -8,8 +8,7 @@ histories, their order or their number, to the last bit, so many machines give t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,18 +25,6 @@ from hockeystick.values.errors import HockeystickError
 
 History = tuple[tuple[float, float, int], ...]
 """History of a user: (noise multiplier, sample rate, steps), sorted, each noise and rate once, steps above 0."""
-
-
-def canonical(entries: Iterable[tuple[float, float, float]]) -> History:
-    """Return the history of entries: steps of equal noise and rate added up, sorted, without entries of no steps.
-
-    >>> canonical([(2.0, 0.01, 100), (1.0, 0.01, 50), (2.0, 0.01, 20), (3.0, 1.0, 0)])
-    ((1.0, 0.01, 50), (2.0, 0.01, 120))
-    """
-    steps: dict[tuple[float, float], int] = {}
-    for noise, rate, count in entries:
-        steps[noise, rate] = steps.get((noise, rate), 0) + int(count)
-    return tuple((noise, rate, count) for (noise, rate), count in sorted(steps.items()) if count)
 
 
 def plan_of(history: History, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Plan:
@@ -116,26 +103,6 @@ def answers(
             except HockeystickError as error:
                 _refused(error, number, reasons, stop)
     return Answers(ends[0], ends[1], ends[2], reasons)
-
-
-def answered(
-    histories: Sequence[History], delta: float, adjacency: Adjacency | str, gap: float | None
-) -> Iterator[tuple[int, float, float, float, str | None] | str]:
-    """Yield for each history its steps, lower end, estimate and upper end of epsilon, and a reason or ``None``.
-
-    For a history without an answer, the reason is all that is yielded.
-
-    >>> steps, lower, estimate, upper, reason = next(answered([((1.0, 0.01, 1000),)], 1e-5, "add-or-remove", None))
-    >>> steps, round(upper, 4), reason
-    (1000, 1.8282, None)
-    """
-    found = answers(histories, delta, adjacency, gap, stop=False)
-    ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
-    for history, (lower, estimate, upper), reason in zip(histories, ends, found.reasons, strict=True):
-        if math.isnan(upper):
-            yield str(reason)
-        else:
-            yield sum(steps for *_, steps in history), lower, estimate, upper, reason
 
 
 def _ask(
