@@ -42,12 +42,6 @@ def test_a_frame_has_the_answers_of_its_columns(kind: Any) -> None:
 
 
 @each_kind
-def test_the_cut_in_time(kind: Any) -> None:
-    found = users(made(kind, ROWS), 1e-6, when="when", until="2026-01-31")
-    assert found["steps"].to_list() == [1000, 300, 0]
-
-
-@each_kind
 @pytest.mark.parametrize("key", ["noise_multiplier", "sample_rate", "steps"])
 def test_what_is_missing_is_wrong(kind: Any, key: str) -> None:
     column = [ROWS[key][0], None, *ROWS[key][2:]]

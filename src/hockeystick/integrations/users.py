@@ -16,21 +16,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.integrations import columns as cols
-from hockeystick.integrations.rows import Errors, checked_cut, checked_errors, constant, new_columns
 from hockeystick.questions.histories.answers import answers
-from hockeystick.questions.histories.entries import Entries, refusal
+from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal, sound
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
-Column = str | float
+Source = str | float
 """Source of a number: the name of a column, or one number for all rows."""
+
+ERRORS = ("stop", "row")
+"""Treatments of an invalid row: an error for the whole table, or a reason in place of its user's number."""
 
 
 def users(
@@ -38,15 +39,13 @@ def users(
     delta: float,
     *,
     user: str = "user",
-    noise_multiplier: Column = "noise_multiplier",
-    sample_rate: Column = "sample_rate",
-    steps: Column = "steps",
-    when: str | None = None,
-    until: Any = None,
+    noise_multiplier: Source = "noise_multiplier",
+    sample_rate: Source = "sample_rate",
+    steps: Source = "steps",
     adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     gap: float | None = None,
     prefix: str = "epsilon",
-    errors: Errors = "stop",
+    errors: Literal["stop", "row"] = "stop",
 ) -> Any:
     """Return the epsilon of each user of a frame whose rows list participations.
 
@@ -65,9 +64,7 @@ def users(
         noise_multiplier: name of a column, or one number for all rows: standard deviation of the noise in units of the
             norm to which a user's contribution to one step is clipped.
         sample_rate: likewise, probability that the user enters a batch (1: every step uses all users).
-        steps: likewise, number of steps.
-        when: name of the column of times, of any ordered type; needed only for ``until``.
-        until: rows later than this are ignored, but their users still get an answer. Dates may be given as text.
+        steps: likewise, number of steps; a user whose rows have 0 steps has an epsilon of 0.
         adjacency: neighbouring relation between data with and without a user (or with another one).
         gap: largest relative width of the intervals, as for :func:`hockeystick.epsilons`.
         prefix: prefix of the new columns.
@@ -85,26 +82,50 @@ def users(
             whatever ``errors`` is, or a row is invalid with ``errors="stop"``; the message names the row and its user.
         UnsupportedError: ``plan.epsilon`` does not answer a history, and ``errors="stop"``.
     """
-    checked_errors(errors)
-    checked_cut(when, until)
-    new = new_columns(user, prefix)
+    if errors not in ERRORS:
+        raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
+    new = ["steps", *(f"{prefix}_{name}" for name in ("lower", "estimate", "upper", "reason"))]
+    if user in new:
+        raise InvalidInputError(
+            f"user must not have the name of a new column ({domains.listed(new)}); received {user!r}", "user"
+        )
     answers([], delta, adjacency, gap)  # refuses invalid arguments before the rows are read
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
+    names = {"user": user, **{key: source for key, source in sources.items() if isinstance(source, str)}}
+    constants = {
+        key: float(DOMAINS[key].check(source, f"{key}, a number rather than the name of a column,"))
+        for key, source in sources.items()
+        if not isinstance(source, str)
+    }
     first, pieces = _pieces(frame)
     known, entries = cols.Users(), Entries()
+    wrong: dict[int, str] = {}  # error in a row of a user, by the user's number
     rows = 0
     for piece in pieces:
-        rows += _take(piece, rows, user, sources, when, until, errors == "stop", known, entries)
+        if not cols.is_frame(piece):
+            raise InvalidInputError(f"a piece must be {cols.ACCEPTED}; received {domains.shown(piece)}", "frame")
+        columns = cols.columns_of(piece, names)
+        numbers = known.numbers(columns["user"], rows)
+        raw = [columns[key] if key in columns else np.full(len(numbers), constants[key]) for key in DOMAINS]
+        noise, rate, count = map(cols.as_doubles, raw)
+        good = sound(noise, rate, count)
+        for row in np.flatnonzero(~good).tolist():
+            text = refusal(*(column[[row]].tolist()[0] for column in raw))
+            if errors == "stop":
+                named = domains.shown(known.values(numbers[[row]]).tolist()[0])
+                raise InvalidInputError(f"row {rows + row}, user {named}: {text}", "frame")
+            wrong.setdefault(int(numbers[row]), f"row {rows + row}: {text}")
+        entries.add(numbers, noise, rate, np.where(good, count, 0.0))
+        rows += len(numbers)
     grouped = entries.grouped()
     del entries  # frees 24 bytes for each row
     found = answers(grouped.histories, delta, adjacency, gap, stop=errors == "stop")
-    reasons = np.array(found.reasons, dtype=object)
     totals = np.array([sum(steps for _, _, steps in history) for history in grouped.histories], dtype=np.float64)
     totals[np.isnan(found.upper)] = np.nan
-    known_of = (totals, found.lower, found.estimate, found.upper, reasons)
+    known_of = (totals, found.lower, found.estimate, found.upper, np.array(found.reasons, dtype=object))
     made = {name: column[grouped.history] for name, column in zip(new, known_of, strict=True)}
-    places = np.flatnonzero(np.isin(grouped.users, list(grouped.wrong)))  # users with an invalid row
-    texts = [grouped.wrong[number] for number in grouped.users[places].tolist()]
+    places = np.flatnonzero(np.isin(grouped.users, list(wrong)))  # users with an invalid row
+    texts = [wrong[number] for number in grouped.users[places].tolist()]
     for column in made.values():
         column[places] = texts if column.dtype == object else np.nan
     return cols.like(first, {user: known.values(grouped.users), **made})
@@ -116,90 +137,12 @@ def _pieces(frame: Any) -> tuple[Any, Iterator[Any]]:
     Raises:
         InvalidInputError: the argument is neither a frame nor an iterable of frames.
     """
-    if hasattr(frame, "collect"):
-        raise InvalidInputError(f"frame must be {cols.ACCEPTED}; received a lazy one; call collect() first", "frame")
     if cols.is_frame(frame):
         return frame, iter((frame,))
-    if isinstance(frame, Iterable) and not isinstance(frame, str | bytes):
-        pieces = iter(frame)
-        first = next(pieces, None)
-        if first is None:
-            raise InvalidInputError(f"frame must be {cols.ACCEPTED}, or some of them; received none", "frame")
-        return first, itertools.chain((first,), pieces)
-    raise InvalidInputError(
-        f"frame must be {cols.ACCEPTED}, or an iterable of such; received {domains.shown(frame)}", "frame"
-    )
-
-
-def _take(
-    piece: Any,
-    first_row: int,
-    user: str,
-    sources: dict[str, Column],
-    when: str | None,
-    until: Any,
-    stop: bool,
-    known: cols.Users,
-    entries: Entries,
-) -> int:
-    """Add the rows of a piece and return their number."""
-    if not cols.is_frame(piece):
-        raise InvalidInputError(f"a piece must be {cols.ACCEPTED}; received {domains.shown(piece)}", "frame")
-    rows = cols.rows_of(piece)
-    numbers = known.numbers(cols.column_of(piece, user, "user"), "user", first_row)
-    raw = {
-        key: cols.column_of(piece, source, key) if isinstance(source, str) else constant(source, key)
-        for key, source in sources.items()
-    }
-    doubles = [
-        np.broadcast_to(column, rows) if isinstance(column, float) else cols.as_doubles(column)
-        for column in raw.values()
-    ]
-    counted, undated = (None, None) if when is None else dated(piece, when, until)
-
-    def said(row: int) -> str:
-        values = [column if isinstance(column, float) else _value(column, row) for column in raw.values()]
-        text = refusal(*values)
-        if text is None:
-            assert when is not None  # otherwise the row would be valid
-            text = f"when must be comparable with until; received {domains.shown(_value(piece[when], row))}"
-        place = f"row {first_row + row}"
-        if stop:
-            raise InvalidInputError(
-                f"{place}, user {domains.shown(known.values(numbers[[row]]).tolist()[0])}: {text}", "frame"
-            )
-        return f"{place}: {text}"
-
-    entries.add(numbers, *doubles, counted=counted, wrong=undated, said=said)
-    return rows
-
-
-def _value(column: Any, row: int) -> Any:
-    """Value of a column in a row, as a Python object."""
-    found = column.iloc[row] if hasattr(column, "iloc") else column[row]
-    return found.item() if isinstance(found, np.generic) else found
-
-
-def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return two masks: of the rows that are not later than the cut or have no time, and of the rows without a time.
-
-    Rows without a time are invalid.
-
-    Raises:
-        InvalidInputError: the times cannot be compared with the cut.
-    """
-    found = cols.as_array(cols.column_of(piece, when, "when"))
-    undated = np.array([cols.is_missing(value) for value in found]) if found.dtype == object else found != found
-    try:
-        limit = np.datetime64(until) if found.dtype.kind == "M" else until
-        if limit != limit:
-            raise TypeError
-        earlier = np.zeros(len(found), dtype=bool)
-        earlier[~undated] = found[~undated] <= limit
-    except (TypeError, ValueError):
+    pieces = iter(frame) if isinstance(frame, Iterable) and not isinstance(frame, str | bytes) else iter(())
+    first = next(pieces, None)
+    if first is None:
         raise InvalidInputError(
-            f"until must be comparable with the column {when!r}, of type {found.dtype}; received "
-            f"{domains.shown(until)}",
-            "until",
-        ) from None
-    return earlier | undated, undated
+            f"frame must be {cols.ACCEPTED}, or an iterable of such; received {domains.shown(frame)}", "frame"
+        )
+    return first, itertools.chain((first,), pieces)

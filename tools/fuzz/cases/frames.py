@@ -21,36 +21,9 @@ NO_HISTORIES: tuple[Any, ...] = (
 """What is no history of (noise multiplier, sample rate, steps)."""
 
 
-class Column(list[Any]):
-    """A column of :class:`Frame`."""
-
-    def to_list(self) -> list[Any]:
-        """Its values."""
-        return list(self)
-
-
-class Frame(dict[str, Any]):
-    """What the integration asks of a frame and nothing more, so that its rows are drawn where no package is there."""
-
-    @property
-    def columns(self) -> list[str]:
-        """The names."""
-        return list(self)
-
-    def __getitem__(self, name: str) -> Column:
-        return Column(super().__getitem__(name))
-
-    def __len__(self) -> int:
-        return len(next(iter(self.values()), []))
-
-    def assign(self, **new: Any) -> Frame:
-        """A copy with more columns."""
-        return Frame({**self, **{name: list(values) for name, values in new.items()}})
-
-
 def _kinds() -> list[Any]:
-    """What there is of pandas, Polars and the stand-in."""
-    made: list[Any] = [Frame]
+    """Kinds of frames that can be made here."""
+    made: list[Any] = [dict]
     for package in ("pandas", "polars"):
         if importlib.util.find_spec(package):
             made.append(importlib.import_module(package).DataFrame)
@@ -89,8 +62,8 @@ def epsilon(draw: Draw, held: Held) -> None:
         one = held.ask("plan.epsilon", lambda plan=plan, delta=delta: plan.epsilon(delta, accountant=accountant))  # type: ignore[misc]
         if one is not None:
             for name, end in one.ends.items():
-                held.same(f"row {row}, {name}", found[f"epsilon_{name}"].to_list()[row], end)
-            held.same(f"row {row}, reason", found["epsilon_reason"].to_list()[row], one.reason)
+                held.same(f"row {row}, {name}", list(found[f"epsilon_{name}"])[row], end)
+            held.same(f"row {row}, reason", list(found["epsilon_reason"])[row], one.reason)
 
 
 @case("frame", "integrations.frames.epsilon")
@@ -105,9 +78,9 @@ def malformed(draw: Draw, held: Held) -> None:
     }
     key = draw.note("key", draw.of(*columns, "batch_size", "adjacency", "colour"))
     changed = {**columns, key: [*columns.get(key, [None])[:1], value]}
-    held.ask("frames.epsilon", lambda: frames.epsilon(Frame(changed)), invalid=True)
+    held.ask("frames.epsilon", lambda: frames.epsilon(changed), invalid=True)
     argument: dict[str, Any] = {key: value}
-    held.ask("frames.epsilon", lambda: frames.epsilon(Frame(columns), **argument), invalid=True)
+    held.ask("frames.epsilon", lambda: frames.epsilon(columns, **argument), invalid=True)
     held.ask("frames.epsilon", lambda: frames.epsilon(value), invalid=True)
 
 

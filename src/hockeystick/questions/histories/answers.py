@@ -8,7 +8,7 @@ histories, their order or their number, to the last bit, so many machines give t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,44 +83,34 @@ def answers(
     >>> found.upper.round(4).tolist(), found.reasons
     ([1.8282, 0.0], [None, None])
     """
-    delta = domains.delta(delta)
-    epsilons([], delta, gap=gap)  # an invalid question is not the fault of a history
-    Plan([], adjacency)
+    epsilons([Plan([], adjacency)], domains.delta(delta), gap=gap)  # an invalid question is not the fault of a history
     ends = np.full((3, len(histories)), np.nan)
     reasons: list[str | None] = [None] * len(histories)
+
+    def ask(plans: dict[int, Plan]) -> None:
+        found = epsilons(plans.values(), delta, gap=gap)
+        ends[:, list(plans)] = found.lower, found.estimate, found.upper
+        for number, reason in zip(plans, found.reasons, strict=True):
+            reasons[number] = reason
+
+    def refuse(number: int, error: HockeystickError) -> None:
+        error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])  # it was the only plan of its call
+        if stop:
+            raise error
+        reasons[number] = str(error)
+
     plans: dict[int, Plan] = {}
     for number, history in enumerate(histories):
         try:
             plans[number] = plan_of(history, adjacency)
         except HockeystickError as error:
-            _refused(error, number, reasons, stop)
+            refuse(number, error)
     try:
-        _ask(plans, delta, gap, ends, reasons)
+        ask(plans)
     except HockeystickError:  # one of them is refused: each is computed separately
         for number, plan in plans.items():
             try:
-                _ask({number: plan}, delta, gap, ends, reasons)
+                ask({number: plan})
             except HockeystickError as error:
-                _refused(error, number, reasons, stop)
+                refuse(number, error)
     return Answers(ends[0], ends[1], ends[2], reasons)
-
-
-def _ask(
-    plans: Mapping[int, Plan], delta: float, gap: float | None, ends: npt.NDArray[np.float64], reasons: list[str | None]
-) -> None:
-    """Write the answers of some histories."""
-    found = epsilons(plans.values(), delta, gap=gap)
-    ends[:, list(plans)] = found.lower, found.estimate, found.upper
-    for number, reason in zip(plans, found.reasons, strict=True):
-        reasons[number] = reason
-
-
-def _refused(error: HockeystickError, number: int, reasons: list[str | None], stop: bool) -> None:
-    """Record the reason why a history has no answer, or raise it.
-
-    The prefix "plan 0: ", which it has since it was the only plan of its call, is removed.
-    """
-    error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])
-    if stop:
-        raise error
-    reasons[number] = str(error)

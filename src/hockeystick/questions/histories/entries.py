@@ -13,7 +13,6 @@ and its epsilon too small.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +41,8 @@ DOMAINS = {"noise_multiplier": NOISE, "sample_rate": RATE, "steps": STEPS}
 MANY = 1 << 24
 """Largest number of rows that wait to be added up: some 350 MB."""
 
-BLOCK = 1 << 20
-"""Number of rows checked together: a column of them has 8 MB."""
-
 NO_KIND = (0.0, 0.0)
-"""Noise and rate of column 0, for rows without steps to count: of 0 steps, after the cut, or invalid. No valid row has
-them, and such rows introduce their user."""
+"""Noise and rate of column 0, for rows of 0 steps, which introduce their user. No valid row has them."""
 
 
 def refusal(noise: object, rate: object, steps: object) -> str | None:
@@ -83,13 +78,11 @@ class Grouped:
         users: numbers of the users, shape (users,), in order of first appearance.
         history: index of each user's history, shape (users,).
         histories: distinct histories.
-        wrong: error in a row of a user, by the user's number; the history of such a user is void.
     """
 
     users: Numbers
     history: Numbers
     histories: list[History]
-    wrong: dict[int, str]
 
 
 class Entries:
@@ -107,51 +100,24 @@ class Entries:
         self._kinds = {NO_KIND: 0}
         self._parts: list[tuple[Numbers, Any, Any]] = []  # users, kinds, steps
         self._joined, self._waiting = 0, 0  # entries of the first part, rows of the others
-        self._wrong: dict[int, str] = {}
 
-    def add(
-        self,
-        users: Numbers,
-        noise: Array,
-        rate: Array,
-        steps: Array,
-        *,
-        counted: Mask | None = None,
-        wrong: Mask | None = None,
-        said: Callable[[int], str] | None = None,
-    ) -> None:
+    def add(self, users: Numbers, noise: Array, rate: Array, steps: Array) -> None:
         """Add a piece of the rows; the arrays have shape (rows,).
 
         Args:
             users: number of each row's user.
-            noise, rate, steps: noise multiplier, sample rate, number of steps; NaN for a missing value.
-            counted: mask of the rows to count; by default all. Other rows add no steps, but their users get answers.
-            wrong: mask of rows that are invalid for another reason.
-            said: function from a row's index in the piece to its error; it may raise. By default :func:`refusal`.
-
-        Raises:
-            InvalidInputError: ``said`` raises it.
+            noise, rate, steps: noise multiplier, sample rate, number of steps; a row of 0 steps introduces its user,
+                whatever its noise and rate.
         """
-        say = said or (lambda row: str(refusal(float(noise[row]), float(rate[row]), float(steps[row]))))
-        for start in range(0, len(users), BLOCK):
-            part = slice(start, start + BLOCK)
-            good = sound(noise[part], rate[part], steps[part])
-            if wrong is not None:
-                good &= ~wrong[part]
-            asked = np.ones(len(good), dtype=bool) if counted is None else counted[part]
-            for row in (start + np.flatnonzero(asked & ~good)).tolist():
-                if int(users[row]) not in self._wrong:
-                    self._wrong[int(users[row])] = say(row)
-            busy = good & asked & (steps[part] != 0)
-            kind = np.zeros(len(good), dtype=np.int32)
-            kind[busy] = self._kinds_of(noise[part][busy], rate[part][busy])
-            # copies, since the caller may reuse its arrays
-            self._parts.append((users[part].copy(), kind, np.where(busy, steps[part], 0.0)))
-            self._waiting += len(good)
-            if self._waiting > max(self._joined, MANY):
-                known, matrix = self._matrix()
-                self._parts = [(np.repeat(known, np.diff(matrix.indptr)), matrix.indices, matrix.data)]
-                self._joined, self._waiting = matrix.nnz, 0
+        busy = steps != 0
+        kind = np.zeros(len(users), dtype=np.int32)
+        kind[busy] = self._kinds_of(noise[busy], rate[busy])
+        self._parts.append((users.copy(), kind, steps.copy()))  # the caller may reuse its arrays
+        self._waiting += len(users)
+        if self._waiting > max(self._joined, MANY):
+            known, matrix = self._matrix()
+            self._parts = [(np.repeat(known, np.diff(matrix.indptr)), matrix.indices, matrix.data)]
+            self._joined, self._waiting = matrix.nnz, 0
 
     def _kinds_of(self, noise: Array, rate: Array) -> npt.NDArray[np.int32]:
         """Return the column of each pair of noise and rate."""
@@ -176,19 +142,17 @@ class Entries:
         """Return all users of the rows, each with its history; the entries are discarded."""
         if not self._parts:
             empty = np.empty(0, dtype=np.int64)
-            return Grouped(empty, empty, [], {})
+            return Grouped(empty, empty, [])
         users, matrix = self._matrix()
         matrix.eliminate_zeros()
         entries = np.empty(matrix.nnz, dtype=[("kind", np.int32), ("steps", np.float64)])
         entries["kind"], entries["steps"] = matrix.indices, matrix.data
         said, size = entries.tobytes(), entries.itemsize
         known: dict[bytes, int] = {}  # index of each history, by its bytes: unequal ones never share an index
-        history = np.empty(len(users), dtype=np.int64)
-        for start in range(0, len(users), BLOCK):
-            ends = (size * matrix.indptr[start : start + BLOCK + 1].astype(np.int64)).tolist()
-            found = (known.setdefault(said[first:end], len(known)) for first, end in itertools.pairwise(ends))
-            history[start : start + BLOCK] = np.fromiter(found, dtype=np.int64, count=len(ends) - 1)
+        ends = size * matrix.indptr.astype(np.int64)
+        found = (known.setdefault(said[first:end], len(known)) for first, end in itertools.pairwise(ends))
+        history = np.fromiter(found, dtype=np.int64, count=len(users))
         kinds = list(self._kinds)
         read = (np.frombuffer(each, entries.dtype).tolist() for each in known)
         histories = [tuple(sorted((*kinds[kind], int(steps)) for kind, steps in each)) for each in read]
-        return Grouped(users, history, histories, self._wrong)
+        return Grouped(users, history, histories)
