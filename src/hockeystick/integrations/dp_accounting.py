@@ -19,7 +19,6 @@ from hockeystick.integrations.dp_events import (
     items,
     to_plan,
 )
-from hockeystick.integrations.dp_plans import to_event
 from hockeystick.integrations.needed import missing
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.stepper import Accountant
@@ -31,7 +30,7 @@ try:
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
-__all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_event", "to_plan"]
+__all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_plan"]
 
 
 class HockeystickAccountant(PrivacyAccountant):
