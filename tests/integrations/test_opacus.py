@@ -25,7 +25,6 @@ from torch.utils.data import (
     DataLoader,
     DistributedSampler,
     RandomSampler,
-    SequentialSampler,
     SubsetRandomSampler,
     TensorDataset,
     WeightedRandomSampler,
@@ -317,21 +316,20 @@ def test_a_step_that_no_batch_was_drawn_for_is_refused() -> None:
 
 
 @pytest.mark.parametrize("drawn", [iter, list], ids=["one by one", "ahead, as workers do"])
-@pytest.mark.parametrize("poisson", [True, False])
-def test_a_pass_that_is_left_within_a_batch_leaves_no_gradients_to_the_next(poisson: bool, drawn: Any) -> None:
+def test_a_pass_that_is_left_within_a_batch_leaves_no_gradients_to_the_next(drawn: Any) -> None:
     """They would be added to those of another batch, perhaps of the same record, below one noise."""
     given = shuffled(4, batch_size=8)
-    engine = PrivacyEngine(adjacency="replace-one")
-    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0, poisson_sampling=poisson)
+    engine = PrivacyEngine()
+    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0)
     with BatchMemoryManager(data_loader=loader, max_physical_batch_size=1, optimizer=optimizer) as pieces:
         train(module, optimizer, drawn(pieces), 1)
         with pytest.raises(hs.UnsupportedError, match=r"await their step.*make_private again"):
             train(module, optimizer, pieces)
     assert engine.accountant.history == []
     given = {**given, "module": module, "optimizer": optimizer}
-    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0, poisson_sampling=poisson)
+    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0)
     train(module, optimizer, loader)
-    assert engine.accountant.history == [(1.0, 0.5, 2) if poisson else (1.0, 1.0, 1)]
+    assert engine.accountant.history == [(1.0, 0.5, 2)]
 
 
 @pytest.mark.filterwarnings("default:the loader was not checked")
@@ -445,188 +443,35 @@ def shuffled(batches: int = BATCHES, **more: Any) -> dict[str, Any]:
     return {**found, "data_loader": DataLoader(found["data_loader"].dataset, **settings)}
 
 
-def passes(noise: float, count: int) -> hs.Plan:
-    """What that many passes cost at most: a record is in one batch of each, and replaced it moves the sum by 2 C."""
-    return hs.Plan([hs.Round(hs.Gaussian(noise), count=count)], "replace-one")
-
-
-@pytest.mark.parametrize("adjacency", ["add-or-remove", "add", "remove"])
+@pytest.mark.parametrize("adjacency", ["add-or-remove", "add", "remove", "replace-one"])
 def test_no_number_for_a_loader_of_which_nothing_is_proven(adjacency: str) -> None:
     """A record more moves the others to other batches; with a full last batch it is a step more."""
     engine, asked = PrivacyEngine(adjacency=adjacency), {"poisson_sampling": False}
-    message = (
-        f"poisson_sampling=False.*counts passes.*'{adjacency}'.*adjacency='replace-one'.*'shuffled'.*leave poisson_samp"
-    )
+    message = r"poisson_sampling=False is not supported.*dp_sgd\(sampling='shuffled'\).*leave poisson_sampling out"
     with pytest.raises(hs.UnsupportedError, match=message) as caught:
         engine.make_private(**shuffled(3), noise_multiplier=1.0, **asked)
     assert "\n" not in str(caught.value)
     with pytest.raises(hs.UnsupportedError, match=message):
         engine.make_private_with_epsilon(**shuffled(3), target_epsilon=3.0, target_delta=DELTA, epochs=1, **asked)
-    with pytest.raises(hs.UnsupportedError, match=message):
-        engine.accountant.step_of_pass(1.0, 1)
+    earlier = {"history": [(1.0, 1.0, 3)], "mechanism": "hockeystick", "adjacency": adjacency, "unsampled": True}
+    with pytest.raises(hs.UnsupportedError, match="the state counts passes over a loader without Poisson sampling"):
+        engine.accountant.load_state_dict(earlier)
     assert engine.accountant.history == []
 
 
-def test_a_shuffled_loader_costs_a_round_a_pass_and_says_so() -> None:
-    """The record may be in any batch of a pass, in no more than one, and is not hidden by how the batch was drawn."""
-    engine = PrivacyEngine(adjacency="replace-one")
-    module, optimizer, loader = engine.make_private(**shuffled(), noise_multiplier=1.1, poisson_sampling=False)
-    assert [train(module, optimizer, loader) for _ in range(3)] == [BATCHES] * 3
-    assert engine.accountant.history == [(1.1, 1.0, 3)]
-    with pytest.raises(hs.UnsupportedError, match="passes over a loader without Poisson sampling"):
-        _ = engine.accountant.plan
-    assert engine.get_epsilon(DELTA) == passes(1.1, 3).epsilon(DELTA).upper
-    poisson = hs.dp_sgd(1.1, 1 / BATCHES, 3 * BATCHES, adjacency="replace-one").epsilon(DELTA)
-    assert engine.get_epsilon(DELTA) > 3 * poisson.upper
-
-    bound = engine.accountant.bound(DELTA)
-    assert isinstance(bound, hs.UpperBound)  # nothing is known from below: the order may hide the record
-    assert bound.guarantee == "upper bound"
-    assert bound.reason is not None
-    assert bound.reason.startswith("an upper bound without amplification")
-    assert bound.assumptions == ("sampling none: every round sees the whole dataset; no amplification is claimed",)
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_pass_that_is_broken_off_counts_and_so_does_one_that_only_looks(workers: int) -> None:
-    """Five broken passes over the first batches may show the same record five times."""
-    engine = PrivacyEngine(adjacency="replace-one")
-    module, optimizer, loader = engine.make_private(
-        **shuffled(6, num_workers=workers), noise_multiplier=1.0, poisson_sampling=False
-    )
-    made = sum(train(module, optimizer, loader, 2) for _ in range(2))
-    assert made < 6
-    assert engine.accountant.history == [(1.0, 1.0, 2)]
-    next(iter(loader))
-    assert engine.accountant.history == [(1.0, 1.0, 2)]  # no step, no cost as yet
-    train(module, optimizer, loader)
-    assert engine.accountant.history == [(1.0, 1.0, 4)]
-
-
-def test_the_least_noise_of_a_pass_is_what_the_pass_costs() -> None:
-    """The record may be in the batch with the least noise."""
-    engine = PrivacyEngine(adjacency="replace-one")
-    module, optimizer, loader = engine.make_private(**shuffled(4), noise_multiplier=2.0, poisson_sampling=False)
-
-    def trained(noises: list[float]) -> None:
-        for noise, (features, labels) in zip(noises, loader, strict=True):
-            optimizer.noise_multiplier = noise
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(module(features), labels).backward()
-            optimizer.step()
-
-    trained([2.0, 2.0, 2.0, 2.0])
-    trained([2.0, 1.5, 3.0, 1.2])
-    assert engine.accountant.history == [(2.0, 1.0, 1), (1.2, 1.0, 1)]
-    trained([3.0, 3.0, 3.0, 3.0])
-    assert engine.accountant.history == [(2.0, 1.0, 1), (1.2, 1.0, 1), (3.0, 1.0, 1)]
-
-
-def test_a_pass_in_pieces_and_checkpoints_count_the_same() -> None:
-    engine = PrivacyEngine(adjacency="replace-one")
-    module, optimizer, loader = engine.make_private(**shuffled(8), noise_multiplier=1.0, poisson_sampling=False)
-    with BatchMemoryManager(data_loader=loader, max_physical_batch_size=2, optimizer=optimizer) as pieces:
-        assert len(pieces) == 16
-        assert [train(module, optimizer, pieces) for _ in range(2)] == [16, 16]
-    assert engine.accountant.history == [(1.0, 1.0, 2)]
-
-    saved = io.BytesIO()
-    engine.save_checkpoint(path=saved, module=module, optimizer=optimizer)
-    other = PrivacyEngine(adjacency="replace-one")
-    resumed, resumed_optimizer, loader = other.make_private(**shuffled(8), noise_multiplier=1.0, poisson_sampling=False)
-    saved.seek(0)
-    other.load_checkpoint(path=saved, module=resumed, optimizer=resumed_optimizer)
-    assert isinstance(other.accountant.bound(DELTA), hs.UpperBound)
-    train(resumed, resumed_optimizer, loader)
-    assert other.get_epsilon(DELTA) == passes(1.0, 3).epsilon(DELTA).upper
-    saved.seek(0)
-    with pytest.raises(
-        hs.InvalidInputError, match="received a state with 'replace-one'; create the engine with adjacency"
-    ):
-        PrivacyEngine().load_checkpoint(path=saved, module=resumed, optimizer=resumed_optimizer)
-
-
-def test_the_noise_for_a_shuffled_loader_meets_the_target_by_its_passes() -> None:
-    engine = PrivacyEngine(adjacency="replace-one")
-    module, optimizer, loader = engine.make_private_with_epsilon(
-        **shuffled(5), target_epsilon=2.0, target_delta=DELTA, epochs=2, poisson_sampling=False
-    )
-    for _ in range(2):
-        train(module, optimizer, loader)
-    assert 2.0 * (1 - 1e-5) < engine.get_epsilon(DELTA) <= 2.0
-    assert passes(optimizer.noise_multiplier * (1 - 2 * TOLERANCE), 2).epsilon(DELTA).upper > 2.0
-
-
-def test_both_kinds_of_loaders_under_one_adjacency() -> None:
+def test_checkpoints_keep_the_adjacency() -> None:
     engine = PrivacyEngine(adjacency="replace-one")
     module, optimizer, loader = engine.make_private(**parts(5), noise_multiplier=1.5)
     train(module, optimizer, loader)
     poisson = hs.dp_sgd(1.5, drawn(0.2), 5, adjacency="replace-one")
-    assert isinstance(engine.accountant.bound(DELTA), hs.Bound)
     assert engine.get_epsilon(DELTA) == poisson.epsilon(DELTA).upper
-    with pytest.warns(UserWarning, match="new dataset object"):
-        module, optimizer, loader = engine.make_private(**shuffled(5), noise_multiplier=1.5, poisson_sampling=False)
-    train(module, optimizer, loader)
-    assert engine.get_epsilon(DELTA) == (poisson + passes(1.5, 1)).epsilon(DELTA).upper
-    assert isinstance(engine.accountant.bound(DELTA), hs.UpperBound)
-
-
-def samplers() -> dict[str, tuple[Any, bool]]:
-    """Loaders of 12 records, and whether each record is known to be in at most one batch of a pass."""
-    records = range(12)
-    data = TensorDataset(torch.randn(12, 6))
-
-    looking = type("Sorted", (SequentialSampler,), {})  # may look at the data
-    ours = type("Ours", (DataLoader,), {})  # may do anything
-
-    def loader(sampler: Any) -> Any:
-        return DataLoader(data, batch_size=4, sampler=sampler)
-
-    weighted = torch.ones(12)
-    return {
-        "in order": (loader(SequentialSampler(records)), True),
-        "shuffled": (loader(RandomSampler(records)), True),
-        "drop_last": (DataLoader(data, batch_size=5, shuffle=True, drop_last=True), True),
-        "some": (loader(RandomSampler(records, num_samples=7)), True),
-        "subset": (loader(SubsetRandomSampler([3, 1, 4, 5, 9])), True),
-        "subset with repeats": (loader(SubsetRandomSampler([3, 1, 4, 1, 5])), False),
-        "with replacement": (loader(RandomSampler(records, replacement=True)), False),
-        "more than there are": (loader(RandomSampler(records, num_samples=13)), False),
-        "weighted": (loader(WeightedRandomSampler(weighted, 12, replacement=False)), False),
-        "unknown": (loader(looking(records)), False),
-        "another batch sampler": (DataLoader(data, batch_sampler=[[0, 1], [1, 2]]), False),
-        "another loader": (ours(data, batch_size=4), False),
-        "no batches": (DataLoader(data, batch_size=None), False),
-    }
-
-
-@pytest.mark.parametrize("name", samplers())
-def test_a_loader_that_may_show_a_record_twice_a_pass_is_refused(name: str) -> None:
-    loader, fine = samplers()[name]
-    given = {**parts(3), "data_loader": loader, "noise_multiplier": 1.0, "poisson_sampling": False}
-    engine = PrivacyEngine(adjacency="replace-one")
-    if fine:
-        drawn = [index for batch in engine.make_private(**given)[-1].batch_sampler for index in batch]
-        assert len(set(drawn)) == len(drawn)
-        return
-    with pytest.raises(hs.UnsupportedError, match=r"poisson_sampling=False needs a .*leave poisson_sampling=False out"):
-        engine.make_private(**given)
-
-
-def test_steps_that_cannot_be_counted_are_refused() -> None:
-    """On another loader; in two passes at once; or on several batches, which may all have the same record."""
-    engine, given = PrivacyEngine(adjacency="replace-one"), shuffled(4)
-    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0, poisson_sampling=False)
-    with pytest.raises(hs.UnsupportedError, match="from another loader than make_private returned"):
-        train(module, optimizer, given["data_loader"])
-    with pytest.raises(hs.UnsupportedError, match="continues after another has started"):
-        list(zip(loader, loader, strict=True))
-    optimizer.zero_grad()
-    for features, labels in itertools.islice(loader, 2):
-        nn.functional.cross_entropy(module(features), labels).backward()
-    with pytest.raises(hs.UnsupportedError, match="this step accumulates 2 batches"):
-        optimizer.step()
-    assert engine.accountant.history == []
+    saved = io.BytesIO()
+    engine.save_checkpoint(path=saved, module=module, optimizer=optimizer)
+    saved.seek(0)
+    with pytest.raises(
+        hs.InvalidInputError, match="received a state with 'replace-one'; create the engine with adjacency"
+    ):
+        PrivacyEngine().load_checkpoint(path=saved, module=module, optimizer=optimizer)
 
 
 def test_without_noise_epsilon_is_infinite() -> None:
@@ -689,7 +534,7 @@ def test_noise_may_come_in_a_tensor() -> None:
         ({"history": [(1.0, 0.1, 1), (1.0, 7, 1)], "mechanism": "hockeystick"}, "history entry 2: sample_rate"),
         ({"history": [(1.0, 0.1, 0.5)], "mechanism": "hockeystick"}, "history entry 1: steps must be a whole number"),
         ({"history": [], "mechanism": "hockeystick", "adjacency": "replace-one"}, "a state with 'replace-one'"),
-        ({"history": [], "mechanism": "hockeystick", "unsampled": 1}, "unsampled must be true or false; received 1"),
+        ({"history": [], "mechanism": "hockeystick", "checked": 1}, "checked must be true or false; received 1"),
     ],
 )
 def test_a_state_that_is_none_is_refused_whole(state: Any, message: str) -> None:

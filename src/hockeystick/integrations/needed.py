@@ -10,18 +10,17 @@ PACKAGES = {
 """Package to install for each module, and the alternative way to install it."""
 
 
-def missing(error: ModuleNotFoundError, brings: str | None = None) -> ModuleNotFoundError:
+def missing(error: ModuleNotFoundError) -> ModuleNotFoundError:
     """Return the error to raise for a failed import: one line that names the package to install.
 
     Args:
         error: error of the import, returned unchanged if it concerns another module, inside the package itself.
-        brings: module whose package also installs the missing module; by default the missing module itself.
 
     >>> print(missing(ModuleNotFoundError("No module named 'torch'", name="torch")))
     this integration needs torch, which is missing; install it with `pip install torch`
     """
     if error.name not in PACKAGES:
         return error
-    package, otherwise = PACKAGES[brings or error.name]
+    package, otherwise = PACKAGES[error.name]
     text = f"this integration needs {package}, which is missing; install it with `pip install {package}`{otherwise}"
     return ModuleNotFoundError(text, name=error.name)

@@ -8,9 +8,7 @@ Importing this module registers the accountant with Opacus, whose own engine the
 Opacus does not tell an accountant how batches are made, so under Opacus' own engine no number is called certified. The
 engine of this module inspects the loader.
 
-By default the numbers assume Poisson sampling and adding or removing one record, like Opacus' own. With
-``adjacency="replace-one"`` the engine of this module also accounts for a loader without Poisson sampling, by the bound
-proved in ``integrations/passes.py``.
+The numbers assume Poisson sampling and, by default, adding or removing one record, like Opacus' own.
 """
 
 from __future__ import annotations
@@ -25,32 +23,31 @@ from hockeystick.integrations.draws import Draws, check_accumulated, drawn
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.noise import least_noise_multiplier
-from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, replaced
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.bounds import Bound, UpperBound
+from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 try:
     from opacus import PrivacyEngine as OpacusPrivacyEngine
     from opacus.accountants import IAccountant, register_accountant
+    from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
 MECHANISM = "hockeystick"
 """Name of the accountant in Opacus."""
 
-PASSES_ONLY = (
-    "poisson_sampling=False requires adjacency 'replace-one', because this engine counts passes, which do not bound "
-    "the cost under {0!r}; use PrivacyEngine(adjacency='replace-one'), or for whole epochs in a uniform order train "
-    "with opacus.PrivacyEngine and take epsilon from hockeystick.dp_sgd(sampling='shuffled'), or leave "
-    "poisson_sampling out"
+ONLY_POISSON = (
+    "poisson_sampling=False is not supported, because no bound is proven for the same steps on other batches; for a "
+    "shuffled loader train with opacus.PrivacyEngine, take epsilon of its whole epochs from "
+    "hockeystick.dp_sgd(sampling='shuffled'), or leave poisson_sampling out"
 )
-"""Reason for refusing a loader without Poisson sampling; ``{0!r}`` is the adjacency."""
+"""Reason for refusing a loader without Poisson sampling."""
 
 UNSEEN = (
     "the loader was not checked: the number assumes one Poisson batch per step and is wrong with "
@@ -68,9 +65,7 @@ class HockeystickAccountant(IAccountant):
 
     Attributes:
         history: list of (noise multiplier, sample rate, steps), as in all accountants of Opacus; successive equal steps
-            are one entry. A pass over a loader without Poisson sampling is one step at rate 1.
-        unsampled: True if there were passes without Poisson sampling; answers are then upper bounds without a lower
-            end.
+            are one entry.
         checked: True if the engine of this module made the loader of every step; otherwise answers are not called
             certified.
 
@@ -80,7 +75,6 @@ class HockeystickAccountant(IAccountant):
 
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self.history: list[Entry] = []
-        self.unsampled = False
         self.checked = False
         self._adjacency = Adjacency.parse(adjacency)
 
@@ -96,7 +90,10 @@ class HockeystickAccountant(IAccountant):
             InvalidInputError: the noise multiplier is below 0, or the sample rate outside (0, 1].
         """
         noise = NOISE.check(noise_multiplier, "noise_multiplier")
-        self._append(noise, RATE.check(sample_rate, "sample_rate"), 1)
+        rate, steps = RATE.check(sample_rate, "sample_rate"), 1
+        if self.history and tuple(self.history[-1][:2]) == (noise, rate):
+            steps += self.history.pop()[2]
+        self.history.append((noise, rate, steps))
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
         """Return the hook that records each step of an Opacus optimiser as a step on one batch at this sample rate.
@@ -111,32 +108,6 @@ class HockeystickAccountant(IAccountant):
 
         return record
 
-    def step_of_pass(self, noise: float, begun: int) -> None:
-        """Record passes over a loader without Poisson sampling at their first step, each pass as a step at rate 1.
-
-        Raises:
-            UnsupportedError: no bound for passes is proved under the adjacency.
-        """
-        if self.adjacency is not Adjacency.REPLACE_ONE:
-            raise UnsupportedError(PASSES_ONLY.format(self.adjacency.value))
-        self.unsampled = True
-        self._append(noise, 1.0, begun)
-
-    def lower(self, noise: float, lower: float, begun: int) -> None:
-        """Replace the noise of recorded passes by the lower noise of a later step, which then determines their cost."""
-        for index in reversed(range(len(self.history))):
-            known, rate, steps = self.history[index]
-            if (known, rate) == (noise, 1.0) and steps >= begun:
-                self.history[index : index + 1] = [(noise, 1.0, steps - begun)] * (steps > begun)
-                break
-        # If a state was loaded in between, there is no entry to replace, and the passes count twice, never less.
-        self._append(lower, 1.0, begun)
-
-    def _append(self, noise: float, rate: float, steps: int) -> None:
-        if self.history and tuple(self.history[-1][:2]) == (noise, rate):
-            steps += self.history.pop()[2]
-        self.history.append((noise, rate, steps))
-
     def get_epsilon(self, delta: float, *, poisson: bool = True, **kwargs: Any) -> float:
         """Return the certified upper end of epsilon so far; infinite after a step without noise.
 
@@ -150,19 +121,14 @@ class HockeystickAccountant(IAccountant):
             UnsupportedError: ``poisson`` is False.
         """
         if not poisson:
-            raise UnsupportedError(
-                "poisson must be True, because no bound is proven for the same steps on other batches; for a "
-                "shuffled loader use hockeystick.integrations.opacus.PrivacyEngine(adjacency='replace-one') with "
-                "make_private(poisson_sampling=False), which counts passes"
-            )
+            raise UnsupportedError("poisson must be True, because this accountant counts Poisson batches")
         return self.bound(delta).upper
 
-    def bound(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound | UpperBound:
+    def bound(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
         """Return the certified interval of epsilon, see :meth:`hockeystick.Plan.epsilon`.
 
         Returns:
-            An interval, or an :class:`UpperBound` after passes over a loader without Poisson sampling, which have no
-            lower bound. Both state their assumptions. If a loader was not inspected, the guarantee is ``"if batches are
+            An interval that states its assumptions. If a loader was not inspected, the guarantee is ``"if batches are
             Poisson"``, and a warning says so.
 
         Raises:
@@ -173,14 +139,11 @@ class HockeystickAccountant(IAccountant):
             samplings = [NO_SAMPLING if rate == 1 else Poisson(rate) for _, rate, _ in entries(self.history)]
             nothing = Bound(0.0, math.inf, math.inf, reason="a step has no noise (noise_multiplier 0)")
             return told(nothing, samplings, delta)
-        found = self._plan.epsilon(delta, gap=gap, proof=proof)
-        if not self.checked:
-            warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
-        if not self.unsampled:
-            return found if self.checked else replace(found, guarantee="if batches are Poisson")
-        reason = "; ".join(filter(None, (NO_AMPLIFICATION, found.reason)))
-        above = UpperBound(found.upper, found.accountant, found.direction, reason=reason)
-        return told(above, self._plan.samplings, delta)
+        found = self.plan.epsilon(delta, gap=gap, proof=proof)
+        if self.checked:
+            return found
+        warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
+        return replace(found, guarantee="if batches are Poisson")
 
     @property
     def plan(self) -> Plan:
@@ -188,24 +151,12 @@ class HockeystickAccountant(IAccountant):
 
         Raises:
             InvalidInputError: a step has no noise.
-            UnsupportedError: there were passes over a loader without Poisson sampling: they have only an upper bound,
-                which no plan expresses.
         """
-        if self.unsampled:
-            raise UnsupportedError(
-                "passes over a loader without Poisson sampling have an upper bound, accountant.bound(delta), and no "
-                "plan; for whole epochs use hockeystick.dp_sgd(sampling='shuffled', adjacency='replace-one')"
-            )
-        return self._plan
-
-    @property
-    def _plan(self) -> Plan:
-        """Plan of the history, with an unsampled round for each pass: a bound from above."""
         history = [(noise, drawn(rate), steps) for noise, rate, steps in entries(self.history)]
         return plan_from_history(history, self.adjacency)
 
     def __len__(self) -> int:
-        """Return the number of optimiser steps; a pass over a loader without Poisson sampling counts as one step."""
+        """Return the number of optimiser steps."""
         return sum(steps for _, _, steps in self.history)
 
     @classmethod
@@ -214,19 +165,20 @@ class HockeystickAccountant(IAccountant):
         return MECHANISM
 
     def state_dict(self, destination: Any = None) -> Any:
-        """Return the state of an Opacus accountant with the adjacency, ``unsampled`` and ``checked``."""
+        """Return the state of an Opacus accountant with the adjacency and ``checked``."""
         destination = super().state_dict(destination)
-        destination |= {"adjacency": self.adjacency.value, "unsampled": self.unsampled, "checked": self.checked}
+        destination |= {"adjacency": self.adjacency.value, "checked": self.checked}
         return destination
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Replace the history by a saved one, completely or not at all.
 
-        A state without an adjacency means add-or-remove, Poisson-sampled steps, and loaders that were not inspected.
+        A state without an adjacency means add-or-remove, and loaders that were not inspected.
 
         Raises:
             InvalidInputError: (a ``ValueError``) the state is not a result of ``state_dict``, or belongs to another
                 accountant or adjacency.
+            UnsupportedError: the state counts passes without Poisson sampling, as earlier versions did.
         """
         for key in ("history", "mechanism"):
             if not isinstance(state_dict, Mapping) or key not in state_dict:
@@ -248,27 +200,27 @@ class HockeystickAccountant(IAccountant):
                 f"{adjacency.value!r}; create the engine with adjacency={adjacency.value!r}",
                 "adjacency",
             )
-        flags = {key: state_dict.get(key, False) for key in ("unsampled", "checked")}
-        for key, flag in flags.items():
-            if not isinstance(flag, bool):
-                raise InvalidInputError(f"{key} must be true or false; received {domains.shown(flag)}", key)
-        self.history, self.unsampled = list(entries(state_dict["history"])), flags["unsampled"]
-        self.checked = self.checked and flags["checked"]
+        if state_dict.get("unsampled", False):
+            raise UnsupportedError(f"the state counts passes over a loader without Poisson sampling; {ONLY_POISSON}")
+        checked = state_dict.get("checked", False)
+        if not isinstance(checked, bool):
+            raise InvalidInputError(f"checked must be true or false; received {domains.shown(checked)}", "checked")
+        self.history, self.checked = list(entries(state_dict["history"])), self.checked and checked
 
 
 class PrivacyEngine(OpacusPrivacyEngine):
     """Opacus engine with certified accounting and calibration.
 
-    It differs from Opacus' own engine in three ways. ``make_private_with_epsilon`` finds the smallest noise for which
+    It differs from Opacus' own engine in some ways. ``make_private_with_epsilon`` finds the smallest noise for which
     the certified upper end of epsilon meets the target after ``epochs * len(data_loader)`` steps; Opacus counts
     ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target. Steps recorded earlier
-    count towards the target. With ``poisson_sampling=False`` it accounts for the actual loader, or refuses it.
+    count towards the target. ``poisson_sampling=False`` is refused.
 
     Args:
         accountant: ``"hockeystick"``.
         secure_mode: as for Opacus.
         adjacency: neighbouring relation of all answers: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or
-            ``"replace-one"``, the only one with a bound for loaders without Poisson sampling.
+            ``"replace-one"``.
 
     Raises:
         InvalidInputError: the accountant or the adjacency is unknown.
@@ -296,34 +248,26 @@ class PrivacyEngine(OpacusPrivacyEngine):
     def make_private(self, *, data_loader: Any, poisson_sampling: bool = True, **kwargs: Any) -> Any:
         """Return module, optimizer and loader made private by Opacus' engine, with its arguments.
 
-        With ``poisson_sampling=False`` each pass over the returned loader counts as one unsampled round, even without
-        training, so evaluation on the same records needs its own loader. If Opacus replaces a sampler that does not
-        simply shuffle all records, a warning names it.
+        If Opacus replaces a sampler that does not simply shuffle all records, a warning names it.
 
         Raises:
-            UnsupportedError: ``poisson_sampling`` is False, and the adjacency is not ``"replace-one"``, or the loader
-                is not known to have each record in at most one batch of a pass.
+            UnsupportedError: ``poisson_sampling`` is False.
         """
-        if poisson_sampling:
-            if (sampler := replaced(data_loader)) is not None:
-                records = len(data_loader.dataset)
-                warnings.warn(
-                    f"Opacus replaces {sampler} by Poisson batches of all {records} records, "
-                    f"{records / len(data_loader):.6g} on average, which discards the sampler's weights, draws and "
-                    "subsets; create the loader from the intended records, with shuffle=True",
-                    stacklevel=2,
-                )
-        else:
-            self._check_passes(data_loader)
+        if not poisson_sampling:
+            raise UnsupportedError(ONLY_POISSON)
+        if (sampler := _replaced(data_loader)) is not None:
+            records = len(data_loader.dataset)
+            warnings.warn(
+                f"Opacus replaces {sampler} by Poisson batches of all {records} records, "
+                f"{records / len(data_loader):.6g} on average, which discards the sampler's weights, draws and "
+                "subsets; create the loader from the intended records, with shuffle=True",
+                stacklevel=2,
+            )
         module, optimizer, *criterion, loader = super().make_private(
-            data_loader=data_loader, poisson_sampling=poisson_sampling, **kwargs
+            data_loader=data_loader, poisson_sampling=True, **kwargs
         )
-        if poisson_sampling:
-            optimizer.attach_step_hook(Draws(loader.batch_sampler, optimizer).step)
-            return (module, optimizer, *criterion, loader)
-        passes = Passes(loader.batch_sampler, optimizer, self.accountant)
-        optimizer.attach_step_hook(passes.step)
-        return (module, optimizer, *criterion, counted(loader, passes))
+        optimizer.attach_step_hook(Draws(loader.batch_sampler, optimizer).step)
+        return (module, optimizer, *criterion, loader)
 
     def make_private_with_epsilon(
         self, *, data_loader: Any, target_epsilon: float, target_delta: float, epochs: float, **kwargs: Any
@@ -339,22 +283,33 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
         Raises:
             InvalidInputError: a value is outside its domain, or the target cannot be met.
-            UnsupportedError: :meth:`make_private` refuses the loader.
+            UnsupportedError: ``poisson_sampling`` is False.
         """
         kwargs.pop("epsilon_tolerance", None)
         batches = len(data_loader)
         epochs = domains.POSITIVE.of("passes over the loader").check(epochs, "epochs")
-        rate, steps = drawn(1 / batches), math.ceil(epochs * batches)
         if not kwargs.get("poisson_sampling", True):
-            self._check_passes(data_loader)
-            rate, steps = 1.0, math.ceil(epochs)
-        noise = least_noise_multiplier(target_epsilon, target_delta, rate, steps, spent=self.accountant._plan)
+            raise UnsupportedError(ONLY_POISSON)
+        steps = math.ceil(epochs * batches)
+        noise = least_noise_multiplier(
+            target_epsilon, target_delta, drawn(1 / batches), steps, spent=self.accountant.plan
+        )
         return self.make_private(data_loader=data_loader, noise_multiplier=noise, **kwargs)
 
-    def _check_passes(self, data_loader: Any) -> None:
-        if self.accountant.adjacency is not Adjacency.REPLACE_ONE:
-            raise UnsupportedError(PASSES_ONLY.format(self.accountant.adjacency.value))
-        check_loader(data_loader)
+
+def _replaced(loader: Any) -> str | None:
+    """Name of a loader's sampler if replacing it by Poisson batches of all records changes its law."""
+    known = (SequentialSampler, RandomSampler, DistributedSampler)
+    batches = loader.batch_sampler
+    if type(batches).__module__.startswith("opacus."):
+        return None
+    if type(batches) is not BatchSampler:
+        return type(batches).__name__
+    sampler = batches.sampler
+    all_once = not isinstance(sampler, RandomSampler) or (
+        not sampler.replacement and sampler.num_samples == len(sampler.data_source)
+    )
+    return None if type(sampler) in known and all_once else type(sampler).__name__
 
 
 register_accountant(MECHANISM, HockeystickAccountant, force=True)
