@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -16,10 +17,8 @@ from hockeystick import InvalidInputError, Poisson, RandomAllocation, TruncatedP
 from hockeystick.integrations.batches import (
     Batches,
     FixedSizeBatches,
-    Generator,
     PoissonBatches,
     RandomAllocationBatches,
-    SeededGenerator,
     TruncatedPoissonBatches,
     subset,
     uniform,
@@ -28,27 +27,17 @@ from hockeystick.integrations.batches import (
 LEAST_P = 1e-4
 """A chi-square test of a fixed seed passes or fails for ever; of a right sampler one in ten thousand would fail."""
 
-BEGUN = {"step": 1, "generator": None}
-"""What every state after one step of an epoch has, without a seed."""
 
-
-class Given(Generator):
+class Given:
     """Words that are given by hand."""
 
     def __init__(self, *batches: list[int]) -> None:
         self._batches = list(batches)
 
-    def words(self, count: int) -> Any:
+    def __call__(self, count: int) -> Any:
         found = np.array(self._batches.pop(0), dtype=np.uint64)
         assert len(found) == count
         return found
-
-    @property
-    def state(self) -> None:
-        return None
-
-    def restore(self, state: Any) -> None:
-        raise AssertionError
 
 
 def epochs(batches: Batches, count: int) -> list[list[list[int]]]:
@@ -74,10 +63,10 @@ def test_poisson_batches_are_coins_of_each_record_and_step() -> None:
     assert chisquare([pairs[pair] for pair in of_two], both).pvalue > LEAST_P
 
 
-def test_a_record_is_in_where_its_word_is_below_the_rate() -> None:
+def test_a_record_is_in_where_its_word_is_below_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """At rate 1/4 the first quarter of all words, and not the word with which the second one begins."""
     batches = PoissonBatches(4, sample_rate=0.25)
-    batches.generator = Given([0, 2**62 - 1, 2**62, 2**64 - 1])
+    monkeypatch.setattr(batches, "_words", lambda: Given([0, 2**62 - 1, 2**62, 2**64 - 1]))
     assert next(iter(batches)) == [0, 1]
 
 
@@ -126,7 +115,7 @@ def test_whole_numbers_are_uniform() -> None:
     """Words of the incomplete last block are drawn again: 2^64 leaves 1 when divided by 3."""
     assert uniform(Given([2**64 - 1, 2**64 - 2, 4], [8]), 3, 3).tolist() == [2, 2, 1]
     assert uniform(Given([2**64 - 1, 5]), 4, 2).tolist() == [3, 1]
-    found = np.bincount(uniform(SeededGenerator(3), 7, 70_000), minlength=7)
+    found = np.bincount(uniform(np.random.Philox(3).random_raw, 7, 70_000), minlength=7)
     assert chisquare(found).pvalue > LEAST_P
 
 
@@ -147,7 +136,7 @@ def test_a_state_goes_on_where_it_was(make: Any, steps: int) -> None:
     assert epochs(make(1), 3) == whole
     assert epochs(make(2), 3) != whole
     for taken in range(steps + 1):
-        first, second = make(1), make(99)
+        first, second = make(1), make(1)
         running = iter(first)
         assert [next(running) for _ in range(taken)] == whole[0][:taken]
         second.load_state_dict(json.loads(json.dumps(first.state_dict())))
@@ -156,13 +145,35 @@ def test_a_state_goes_on_where_it_was(make: Any, steps: int) -> None:
         assert list(second) == (whole[1] if taken < steps else whole[2])
 
 
+def test_passes_that_overlap_share_no_batch() -> None:
+    """Two releases about one batch would share one draw."""
+    batches = PoissonBatches(1000, batch_size=100, steps=4, seed=1)
+    drawn = [tuple(batch) for pair in zip(batches, batches, strict=False) for batch in pair]
+    drawn += [tuple(batch) for _ in range(3) for batch in itertools.islice(batches, 2)]
+    assert len(set(drawn)) == len(drawn) > 8
+
+
+def test_after_the_last_batch_a_new_epoch_begins_however_the_loop_ended() -> None:
+    batches = RandomAllocationBatches(50, 4, seed=1)
+    first = list(itertools.islice(batches, 4))
+    assert len(list(batches)) == 4
+    assert list(itertools.islice(batches, 4)) != first
+
+
+def test_what_a_loader_has_drawn_ahead_is_drawn_again() -> None:
+    whole = list(PoissonBatches(50, batch_size=6, seed=1))
+    ahead, resumed = PoissonBatches(50, batch_size=6, seed=1), PoissonBatches(50, batch_size=6, seed=1)
+    assert list(itertools.islice(ahead, 5)) == whole[:5]
+    resumed.load_state_dict(ahead.state_dict(2))
+    assert list(resumed) == whole[2:]
+
+
 def test_without_a_seed_nothing_can_be_drawn_again() -> None:
     one, two = PoissonBatches(1000, batch_size=100), PoissonBatches(1000, batch_size=100)
     assert list(one) != list(two)
-    assert one.state_dict() == {"step": 0, "generator": None, "drawn": None}
+    assert one.state_dict() == {"step": 0, "number": 10, "drawn": None}
     assert "os.urandom" in repr(one)
     assert "seeded" in repr(PoissonBatches(10, batch_size=1, seed=0))
-    assert type(one.generator) is Generator
 
 
 def test_the_scheme_is_what_a_plan_takes() -> None:
@@ -183,16 +194,14 @@ def test_the_scheme_is_what_a_plan_takes() -> None:
         (lambda: PoissonBatches(10, batch_size=2, seed=-1), "seed"),
         (lambda: FixedSizeBatches(10, 11), "batch_size"),
         (lambda: FixedSizeBatches(10, 2).load_state_dict({}), "state"),
-        (lambda: FixedSizeBatches(10, 2).load_state_dict({"step": 5, "generator": None, "drawn": None}), "step"),
-        (lambda: FixedSizeBatches(10, 2).load_state_dict({"step": 1, "generator": {}, "drawn": None}), "state"),
-        (lambda: FixedSizeBatches(10, 2, seed=1).load_state_dict({"step": 1, "generator": {}, "drawn": None}), "state"),
-        (lambda: FixedSizeBatches(10, 2).load_state_dict({"step": 1, "generator": None, "drawn": [1]}), "drawn"),
+        (lambda: FixedSizeBatches(10, 2).load_state_dict({"step": 5, "number": 5, "drawn": None}), "step"),
+        (lambda: FixedSizeBatches(10, 2).load_state_dict({"step": 1, "number": None, "drawn": None}), "number"),
         (lambda: FixedSizeBatches(10, 2).state_dict(6), "step"),
         (
-            lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "generator": None, "drawn": [0, 2, 1]}),
+            lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "number": 1, "drawn": [0, 2, 1]}),
             "drawn",
         ),
-        (lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "generator": None, "drawn": None}), "drawn"),
+        (lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "number": 1, "drawn": None}), "drawn"),
         (lambda: RandomAllocationBatches(3, 0), "steps_per_epoch"),
         (lambda: TruncatedPoissonBatches(10, 0, batch_size=2), "max_batch_size"),
     ],

@@ -24,7 +24,7 @@ DIGITS = 4  # of the numbers of right guesses
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)  # at which guesses are counted
 
 RECORDS, STEPS, YOU = 12, 6, 3  # of the picture of sampling, and the record that is marked in it
-SEED = 5  # of the Poisson batches that are drawn in it
+SEED = 28  # of the Poisson batches that are drawn in it
 ORDER = (7, 2, 10, 5, 0, 8, 3, 11, 6, 1, 9, 4)  # of the records in the epoch that is shuffled
 
 

@@ -10,9 +10,9 @@ and at least ``q - 2^-64``; sampling a record more rarely protects it better (jo
 subsets are equally likely;
 - a step of an epoch is a word modulo t, drawn again if the word lies in the incomplete last block of length t.
 
-The words come from the operating system (``os.urandom``) or, with a seed, from Philox. Whoever knows the seed can draw
-the batches again; against all others the guarantee is as good as the generator. Neither the indices nor the seed may be
-published.
+The words come from the operating system (``os.urandom``) or, with a seed, from Philox, a stream of its own for each
+batch. Whoever knows the seed can draw the batches again; against all others the guarantee is as good as the generator.
+Neither the indices nor the seed may be published.
 
 In PyTorch a sampler is the ``batch_sampler`` of a ``DataLoader`` (``hockeystick.integrations.torch``). Elsewhere each
 pass over it yields the batches of one epoch as lists of indices.
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -38,7 +38,8 @@ from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
 Indices = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+Words = Callable[[int], npt.NDArray[np.uint64]]
+"""Source of independent uniform words of 64 bits, a function of their number."""
 
 BITS = 64
 """Random bits of one word; each decision about a record uses one word."""
@@ -46,83 +47,13 @@ BITS = 64
 TAKEN = "number of batches taken in the current epoch"
 """Name of the step in messages about a state."""
 
-STATE_KEYS = ("step", "generator", "drawn")
+STATE_KEYS = ("step", "number", "drawn")
 """Keys of a sampler's state."""
 
 
-class Generator:
-    """Independent uniform words of 64 bits, the operating system's random numbers, which cannot be drawn again."""
-
-    def words(self, count: int) -> Words:
-        """Return ``count`` words, shape (count,)."""
-        return np.frombuffer(os.urandom(count * BITS // 8), dtype=np.uint64)
-
-    @property
-    def state(self) -> Any:
-        """State that determines the words to come, in JSON types; ``None`` if nothing determines them."""
-        return None
-
-    def restore(self, state: Any) -> None:
-        """Continue from a state; here, from the empty one only.
-
-        Raises:
-            InvalidInputError: the state does not belong to such a generator.
-        """
-        if state is not None:
-            raise InvalidInputError(
-                "the state comes from a seeded sampler, but this one has no seed; create it with any seed", "state"
-            )
-
-    def __repr__(self) -> str:
-        return "os.urandom"
-
-
-class SeededGenerator(Generator):
-    """Words of Philox, determined by the seed.
-
-    Args:
-        seed: a whole number from 0 on.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._philox = np.random.Philox(domains.whole(seed, "seed", "seed of the batches"))
-
-    def words(self, count: int) -> Words:
-        """Return the next words of the stream."""
-        return self._philox.random_raw(count)
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """State of the stream: counter, key and buffer, as whole numbers."""
-        known = self._philox.state
-        return {
-            "counter": [int(word) for word in known["state"]["counter"]],
-            "key": [int(word) for word in known["state"]["key"]],
-            "buffer": [int(word) for word in known["buffer"]],
-            "buffer_pos": int(known["buffer_pos"]),
-        }
-
-    def restore(self, state: Any) -> None:
-        """Continue a stream.
-
-        Raises:
-            InvalidInputError: the state does not belong to such a generator.
-        """
-        try:
-            counter, key = (np.array(state[name], dtype=np.uint64) for name in ("counter", "key"))
-            self._philox.state = {
-                **self._philox.state,
-                "state": {"counter": counter, "key": key},
-                "buffer": np.array(state["buffer"], dtype=np.uint64),
-                "buffer_pos": int(state["buffer_pos"]),
-            }
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InvalidInputError(
-                f"the state must contain the state of a seeded generator; received {domains.shown(state)}", "state"
-            ) from error
-
-    def __repr__(self) -> str:
-        return "Philox, seeded"
+def from_system(count: int) -> npt.NDArray[np.uint64]:
+    """Return words of the operating system, which cannot be drawn again."""
+    return np.frombuffer(os.urandom(count * BITS // 8), dtype=np.uint64)
 
 
 class Batches(ABC):
@@ -136,7 +67,6 @@ class Batches(ABC):
 
     Attributes:
         sampling: sampling scheme, for the plan that accounts for a loop over these batches.
-        generator: source of the random bits.
     """
 
     sampling: Sampling
@@ -145,39 +75,44 @@ class Batches(ABC):
         self.sampling = sampling
         self.dataset_size = domains.whole(dataset_size, "dataset_size", "number of records", least=1)
         self._steps = domains.whole(steps, "steps", "number of batches per epoch", least=1)
-        self.generator = Generator() if seed is None else SeededGenerator(seed)
+        self._seed = None if seed is None else domains.whole(seed, "seed", "seed of the batches")
+        self._number = 0  # of the next batch, counted through all epochs, so that no stream of words is used twice
         self._step = 0
         self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes that draw once per epoch
 
     @abstractmethod
-    def _batch(self, step: int) -> Indices:
+    def _batch(self, step: int, words: Words) -> Indices:
         """The batch of a step of the current epoch."""
 
-    def _begin(self) -> Indices | None:
+    def _begin(self, words: Words) -> Indices | None:
         """Draw for a whole epoch; ``None`` in schemes that draw each step anew."""
         return None
+
+    def _words(self) -> Words:
+        """Random bits of the next batch."""
+        return from_system if self._seed is None else np.random.Philox(self._seed).jumped(self._number).random_raw
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
         return self._steps
 
     def __iter__(self) -> Iterator[list[int]]:
-        """Yield the batches of an epoch as lists of indices; after :meth:`load_state_dict`, the remaining ones.
+        """Yield the batches of an epoch as lists of indices.
 
-        An interrupted epoch is over: the next pass begins another one.
+        After an interrupted pass or :meth:`load_state_dict`, these are the remaining batches of that epoch.
         """
-        if self._step == 0 or self._step >= self._steps:
-            self._step = 0
-            self._drawn = self._begin()
-        first, self._step = self._step, 0
-        for step in range(first, self._steps):
-            batch = self._batch(step).tolist()
-            self._step = step + 1
+        if self._step in (0, self._steps):
+            self._step, self._drawn = 0, self._begin(self._words())
+        for step in range(self._step, self._steps):
+            batch = self._batch(step, self._words()).tolist()
+            self._step, self._number = step + 1, self._number + 1
             yield batch
         self._step = 0
 
     def state_dict(self, step: int | None = None) -> dict[str, Any]:
-        """Return the state needed to continue elsewhere, in JSON types. It must be kept as secret as the batches.
+        """Return the state needed to continue in a sampler made with the same arguments, in JSON types.
+
+        It must be kept as secret as the batches.
 
         Args:
             step: number of batches of the current epoch that training has used; by default all batches yielded so far.
@@ -187,8 +122,9 @@ class Batches(ABC):
             InvalidInputError: the epoch has no such step.
         """
         step = self._step if step is None else domains.whole(step, "step", TAKEN, most=self._steps)
+        number = self._number - self._step + step
         drawn = None if self._drawn is None or step in (0, self._steps) else self._drawn.tolist()
-        return {"step": step % self._steps, "generator": self.generator.state, "drawn": drawn}
+        return {"step": step % self._steps, "number": number, "drawn": drawn}
 
     def load_state_dict(self, state: Any) -> None:
         """Continue, at the next pass, with the rest of the epoch in which the state was taken.
@@ -201,24 +137,21 @@ class Batches(ABC):
                 f"the state must have the keys {', '.join(STATE_KEYS)}; received {domains.shown(state)}", "state"
             )
         step = domains.whole(state["step"], "step", TAKEN, most=self._steps - 1)
-        drawn = self._checked(state["drawn"], step)
-        self.generator.restore(state["generator"])
-        self._step, self._drawn = step, drawn
+        number = domains.whole(state["number"], "number", "number of batches taken in all epochs")
+        self._drawn = self._checked(state["drawn"], step)
+        self._step, self._number = step, number
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
-        """Return the validated draw of an epoch from a saved state; ``step`` counts the steps already taken in it.
+        """Return the draw for an epoch from a saved state; ``step`` counts the steps already taken in it.
 
         Raises:
             InvalidInputError: this scheme cannot have made the draw.
         """
-        if drawn is not None:
-            raise InvalidInputError(f"{type(self).__name__} draws each step anew, so drawn must be null", "drawn")
         return None
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.sampling!r}, {len(self)} batches per epoch, generator:  {self.generator!r})"
-        )
+        source = "os.urandom" if self._seed is None else "Philox, seeded"
+        return f"{type(self).__name__}({self.sampling!r}, {len(self)} batches per epoch, {source})"
 
 
 class PoissonBatches(Batches):
@@ -255,8 +188,8 @@ class PoissonBatches(Batches):
         sampling = _poisson(dataset_size, batch_size, sample_rate)
         super().__init__(sampling, dataset_size, sampling.steps_per_epoch if steps is None else steps, seed)
 
-    def _batch(self, step: int) -> Indices:
-        return coins(self.generator, self.dataset_size, self.sampling.exact_rate)
+    def _batch(self, step: int, words: Words) -> Indices:
+        return coins(words, self.dataset_size, self.sampling.exact_rate)
 
 
 class FixedSizeBatches(Batches):
@@ -283,8 +216,8 @@ class FixedSizeBatches(Batches):
         sampling = WithoutReplacement(batch_size=batch_size, dataset_size=dataset_size)
         super().__init__(sampling, dataset_size, sampling.steps_per_epoch if steps is None else steps, seed)
 
-    def _batch(self, step: int) -> Indices:
-        return subset(self.generator, self.dataset_size, self.sampling.batch_size)
+    def _batch(self, step: int, words: Words) -> Indices:
+        return subset(words, self.dataset_size, self.sampling.batch_size)
 
 
 class RandomAllocationBatches(Batches):
@@ -309,25 +242,24 @@ class RandomAllocationBatches(Batches):
         sampling = RandomAllocation(steps_per_epoch=steps_per_epoch, dataset_size=dataset_size)
         super().__init__(sampling, dataset_size, steps_per_epoch, seed)
 
-    def _begin(self) -> Indices:
-        return uniform(self.generator, len(self), self.dataset_size)
+    def _begin(self, words: Words) -> Indices:
+        return uniform(words, len(self), self.dataset_size)
 
-    def _batch(self, step: int) -> Indices:
+    def _batch(self, step: int, words: Words) -> Indices:
         assert self._drawn is not None  # drawn when the epoch began
         return np.flatnonzero(self._drawn == step)
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
         if step == 0:
             return None
-        found = np.array(drawn if isinstance(drawn, list) else [], dtype=object)
-        right = all(isinstance(at, int) and 0 <= at < len(self) for at in found)
-        if len(found) != self.dataset_size or not right:
+        steps = range(len(self))
+        if not (isinstance(drawn, list) and len(drawn) == self.dataset_size and all(at in steps for at in drawn)):
             raise InvalidInputError(
                 f"drawn must contain the step of each of {self.dataset_size} records, from 0 to {len(self) - 1}; "
                 f"received {domains.shown(drawn)}",
                 "drawn",
             )
-        return found.astype(np.int64)
+        return np.array(drawn, dtype=np.int64)
 
 
 class TruncatedPoissonBatches(Batches):
@@ -366,9 +298,9 @@ class TruncatedPoissonBatches(Batches):
         sampling = TruncatedPoisson(whole.sample_rate, dataset_size, max_batch_size)
         super().__init__(sampling, dataset_size, whole.steps_per_epoch if steps is None else steps, seed)
 
-    def _batch(self, step: int) -> Indices:
-        chosen, most = coins(self.generator, self.dataset_size, self._rate), self.sampling.max_batch_size
-        return chosen if len(chosen) <= most else chosen[subset(self.generator, len(chosen), most)]
+    def _batch(self, step: int, words: Words) -> Indices:
+        chosen, most = coins(words, self.dataset_size, self._rate), self.sampling.max_batch_size
+        return chosen if len(chosen) <= most else chosen[subset(words, len(chosen), most)]
 
 
 def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | None) -> Poisson:
@@ -377,25 +309,25 @@ def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | Non
     return Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
 
 
-def coins(generator: Generator, among: int, rate: Fraction) -> Indices:
+def coins(words: Words, among: int, rate: Fraction) -> Indices:
     """Return, in increasing order, the numbers below ``among`` that independent coins of bias ``rate`` select."""
     if rate == 1:
         return np.arange(among)
-    return np.flatnonzero(generator.words(among) < np.uint64((rate.numerator << BITS) // rate.denominator))
+    return np.flatnonzero(words(among) < np.uint64((rate.numerator << BITS) // rate.denominator))
 
 
-def subset(generator: Generator, among: int, size: int) -> Indices:
+def subset(words: Words, among: int, size: int) -> Indices:
     """Return, in increasing order, a uniformly random subset of ``size`` numbers below ``among``."""
-    words = generator.words(among)
-    while np.unique(words).size < among:  # a tie would favour the smaller index
-        words = generator.words(among)
-    return np.sort(np.argpartition(words, size - 1)[:size])
+    drawn = words(among)
+    while np.unique(drawn).size < among:  # a tie would favour the smaller index
+        drawn = words(among)
+    return np.sort(np.argpartition(drawn, size - 1)[:size])
 
 
-def uniform(generator: Generator, below: int, count: int) -> Indices:
+def uniform(words: Words, below: int, count: int) -> Indices:
     """Return ``count`` independent uniform whole numbers from 0 to ``below - 1``."""
     blocks = (1 << BITS) // below * below  # larger words are drawn again
-    words = generator.words(count).copy()
-    while (again := np.flatnonzero(words > np.uint64(blocks - 1))).size:
-        words[again] = generator.words(again.size)
-    return (words % np.uint64(below)).astype(np.int64)
+    drawn = words(count).copy()
+    while (again := np.flatnonzero(drawn > np.uint64(blocks - 1))).size:
+        drawn[again] = words(again.size)
+    return (drawn % np.uint64(below)).astype(np.int64)
