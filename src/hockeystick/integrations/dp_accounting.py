@@ -23,7 +23,6 @@ from hockeystick.integrations.needed import missing
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.stepper import Accountant
 from hockeystick.values import domains
-from hockeystick.values.errors import InvalidInputError
 
 try:
     from dp_accounting import PrivacyAccountant
@@ -40,16 +39,12 @@ class HockeystickAccountant(PrivacyAccountant):
         neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (noise is relative to the norm bound of
             one record, so that a sum moves by twice that bound) or ``REPLACE_SPECIAL`` (replacement by a record that
             contributes nothing, the adjacency ``zero-out`` of plans).
-        accountant: ``"auto"`` for the certified interval's upper end, or ``"rdp"`` for the best bound by Renyi moments.
 
     Raises:
-        InvalidInputError: the relation or the accountant is unknown.
+        InvalidInputError: the relation is unknown.
     """
 
-    def __init__(self, neighboring_relation: Any = ADD_OR_REMOVE_ONE, accountant: str = "auto") -> None:
-        if accountant not in NAMES:
-            raise InvalidInputError(domains.choice("accountant", accountant, NAMES), "accountant")
-        self._accountant = accountant
+    def __init__(self, neighboring_relation: Any = ADD_OR_REMOVE_ONE) -> None:
         self._steps = Accountant(adjacency_of(neighboring_relation))
         self._non_private = False
         super().__init__(neighboring_relation)
@@ -84,7 +79,7 @@ class HockeystickAccountant(PrivacyAccountant):
         delta = PROBABILITY.of("the target delta").check(target_delta, "target_delta")
         if self._non_private:
             return math.inf
-        return 0.0 if delta == 1 else self.plan.epsilon(delta, accountant=self._accountant).quoted
+        return 0.0 if delta == 1 else self.plan.epsilon(delta).quoted
 
     def get_delta(self, target_epsilon: float) -> float:
         """Return the certified upper end of delta.
@@ -100,8 +95,4 @@ class HockeystickAccountant(PrivacyAccountant):
         if target_epsilon == math.inf:
             return 0.0  # no round of an event has infinite loss
         epsilon = domains.epsilon(target_epsilon, "target_epsilon", "the target epsilon")
-        return self.plan.delta(epsilon, accountant=self._accountant).quoted
-
-
-NAMES = ("auto", "rdp")
-"""Accountants with an upper bound for every round that has a Renyi curve, as all dominating pairs do."""
+        return self.plan.delta(epsilon).quoted
