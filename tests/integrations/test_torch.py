@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import namedtuple
 from typing import Any
 
 import pytest
@@ -37,16 +39,18 @@ def test_a_loader_gives_the_records_of_the_batches() -> None:
 def test_an_empty_batch_is_one_without_rows() -> None:
     rare = PoissonBatches(10, sample_rate=1e-9, steps=3)
     assert [tuple(features.shape) for features, _ in loader(DATA, rare)] == [(0, 2)] * 3
+    Row = namedtuple("Row", ["x", "y"])
 
     class Rows(Dataset[Any]):
         def __len__(self) -> int:
             return 10
 
         def __getitem__(self, index: int) -> Any:
-            return {"row": (torch.zeros(3), index), "text": "abc", "pair": [torch.ones(2), 1.5]}
+            return {"row": Row(torch.zeros(3), index), "text": "abc", "pair": [torch.ones(2), 1.5]}
 
     (batch,) = loader(Rows(), PoissonBatches(10, sample_rate=1e-9, steps=1))
-    assert [tuple(item.shape) for item in batch["row"]] == [(0, 3), (0,)]
+    assert batch["row"].x.shape == (0, 3)
+    assert batch["row"].y.shape == (0,)
     assert batch["text"] == []
     assert [tuple(item.shape) for item in batch["pair"]] == [(0, 2), (0,)]
     with pytest.raises(InvalidInputError, match="collate_fn that returns tensors"):
@@ -124,6 +128,20 @@ def test_what_a_loader_does(made: Any, scheme: str | None, parameters: dict[str,
     assert found.why
 
 
+def test_processes_that_share_out_an_order_are_one_loader() -> None:
+    """Step by step, the batches of all processes together are those of one shuffled loader."""
+    loaders = [DataLoader(DATA, 2, sampler=DistributedSampler(DATA, num_replicas=2, rank=rank)) for rank in range(2)]
+    found = scheme_of(loaders[0])
+    assert (found.scheme, found.parameters) == ("shuffled", {"batch_size": 4, "dataset_size": 10})
+    assert "adjacency 'replace-one'" in found.why
+    steps = [sorted([*one, *other]) for one, other in zip(*(made.batch_sampler for made in loaders), strict=True)]
+    assert [len(step) for step in steps] == [4, 4, 2]
+    assert sorted(itertools.chain(*steps)) == list(range(10))
+    uneven = scheme_of(DataLoader(DATA, 2, sampler=DistributedSampler(DATA, num_replicas=3, rank=0)))
+    assert uneven.scheme is None
+    assert "do not divide among 3 processes" in uneven.why
+
+
 def test_classes_of_ones_own_are_not_believed() -> None:
     """Neither a subclass, which may do anything, nor one that is called like a sampler of Opacus."""
 
@@ -140,7 +158,6 @@ def test_classes_of_ones_own_are_not_believed() -> None:
     for made in (
         DataLoader(DATA, batch_sampler=UniformWithReplacementSampler(RandomSampler(DATA), 3, drop_last=False)),
         DataLoader(DATA, batch_size=3, sampler=Mine(DATA)),
-        DataLoader(DATA, batch_size=2, sampler=DistributedSampler(DATA, num_replicas=2, rank=0)),
         DataLoader(Stream(), batch_size=2),
     ):
         assert scheme_of(made).scheme is None

@@ -35,6 +35,7 @@ try:
         BatchSampler,
         DataLoader,
         Dataset,
+        DistributedSampler,
         IterableDataset,
         RandomSampler,
         SequentialSampler,
@@ -95,6 +96,8 @@ def _without_rows(batch: Any) -> Any:
         return batch[:0]
     if isinstance(batch, dict):
         return {key: _without_rows(value) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(_without_rows(value) for value in batch))
     if isinstance(batch, list | tuple):  # fields, or the texts of the one record
         return type(batch)(_without_rows(value) for value in batch if not isinstance(value, str | bytes))
     raise InvalidInputError(
@@ -152,6 +155,8 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
             "removing a record moves others to different batches in a fixed order"
         )
         return replace(found, why=why)
+    if type(sampler) is DistributedSampler and len(sampler.dataset) == size:
+        return _shared_out(sampler.num_replicas, batch_size, size, drop_last)
     if type(sampler) is SubsetRandomSampler:
         return _shuffled(batch_size, len(sampler.indices), drop_last)
     if type(sampler) is WeightedRandomSampler:
@@ -181,6 +186,21 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     sampling = Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops) if size else None
     parameters = {"batch_size": batch_size, "dataset_size": size, **({"drop_last": True} if drops else {})}
     return Recognised("shuffled", parameters, why, sampling)
+
+
+def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
+    """Joint scheme of several processes, which take turns in drawing from one order of the records."""
+    if size % processes:
+        return _unknown(
+            f"{size} records do not divide among {processes} processes, so some come twice per epoch or never"
+        )
+    found = _shuffled(batch_size * processes, size, drop_last)
+    why = (
+        f"{processes} processes share one order of the records and together take {batch_size * processes} per step, "
+        "each record in one step per epoch; the order follows from a seed that is not secret, so use adjacency "
+        "'replace-one'"
+    )
+    return replace(found, why=why)
 
 
 def _unknown(why: str) -> Recognised:
