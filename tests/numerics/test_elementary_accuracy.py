@@ -16,7 +16,7 @@ import flint
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 
 from hockeystick.numerics.rounding import LOG_TINY, TINY, ULPS, UNIT_ROUNDOFF, exp_above, exp_below
 
@@ -48,6 +48,14 @@ def ball_exp(x: Ball) -> Ball:
 
 def ball_log(x: Ball) -> Ball:
     return x.log()
+
+
+def ball_sin(x: Ball) -> Ball:
+    return x.sin()
+
+
+def ball_cos(x: Ball) -> Ball:
+    return x.cos()
 
 
 def evenly(low: float, high: float) -> Callable[[np.random.Generator], Array]:
@@ -89,6 +97,11 @@ RANGES = [
     Range("log1p: near -1", np.log1p, ball_log1p, by_size(1e-16, 0.5, around=-1.0)),
     Range("log1p: between -1 and 1", np.log1p, ball_log1p, evenly(-1.0, 1.0)),
     Range("log1p: large", np.log1p, ball_log1p, by_size(1.0, 1e300)),
+    Range("sin: one turn", np.sin, ball_sin, evenly(-math.pi, math.pi)),
+    Range("sin: many turns", np.sin, ball_sin, by_size(1.0, 1e8)),
+    Range("sin: tiny", np.sin, ball_sin, by_size(1e-300, 1.0)),
+    Range("cos: one turn", np.cos, ball_cos, evenly(-math.pi, math.pi)),
+    Range("cos: many turns", np.cos, ball_cos, by_size(1.0, 1e8)),
     Range("log_ndtr: around 0", log_ndtr, ball_log_ndtr, evenly(-5.0, 5.0), "tens of ulps above 0"),
     Range("log_ndtr: lower tail", log_ndtr, ball_log_ndtr, evenly(-40.0, 0.0)),
     Range("log_ndtr: far lower tail", log_ndtr, ball_log_ndtr, by_size(40.0, 1e4, -1)),
@@ -156,6 +169,11 @@ MATH_RANGES: list[tuple[str, Callable[[float], float], Callable[[Ball], Ball], f
     ("expm1", math.expm1, ball_expm1, -700.0, 700.0),
     ("log", math.log, ball_log, 1e-3, 1e3),
     ("log1p", math.log1p, ball_log1p, -1.0 + 2.0**-50, 10.0),
+    ("sin", math.sin, ball_sin, -1e4, 1e4),
+    ("cos", math.cos, ball_cos, -1e4, 1e4),
+    ("sinh", math.sinh, lambda x: x.sinh(), -700.0, 700.0),
+    ("sinh near 0", math.sinh, lambda x: x.sinh(), -1.0, 1.0),
+    ("cosh", math.cosh, lambda x: x.cosh(), -700.0, 700.0),
 ]
 
 
@@ -189,6 +207,20 @@ def test_logaddexp_errs_by_a_few_units_of_its_larger_argument() -> None:
         true = (ball_of(x).exp() + ball_of(y).exp()).log()
         errors.append(abs(true - ball_of(value)) / ball_of(2 * UNIT_ROUNDOFF * max(abs(x), abs(y), 1.0)))
     assert largest(errors) <= ULPS
+
+
+def test_the_normal_distribution_function_errs_as_it_is_charged() -> None:
+    """By ``64 + 8 x^2`` roundings of itself at argument x; its logarithm, by as many of 1."""
+    x = np.random.default_rng(6).uniform(-37.0, 8.0, POINTS)
+    direct, logarithm = [], []
+    with flint.ctx.workprec(BITS):
+        for at, value, log_value in zip(x.tolist(), ndtr(x).tolist(), log_ndtr(x).tolist(), strict=True):
+            true = (-ball_of(at) / flint.arb(2).sqrt()).erfc() / 2
+            assumed = ball_of(UNIT_ROUNDOFF * (64 + 8 * at * at))
+            direct.append(abs(true - ball_of(value)) / (assumed * true))
+            logarithm.append(abs(true.log() - ball_of(log_value)) / assumed)
+    assert largest(direct) <= 1
+    assert largest(logarithm) <= 1
 
 
 def test_polar_form_is_accurate() -> None:

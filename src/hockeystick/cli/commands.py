@@ -327,9 +327,7 @@ def schema() -> None:
 
 @main.command()
 @options.json_option
-@options.number_option("--points", type=float, help="Number of points per range of each function.  [default: 200]")
-@options.number_option("--seed", type=float, help="Seed that chooses the points.  [default: 1]")
-def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
+def doctor(as_json: bool) -> None:
     """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
 
     Functions are compared with Python's decimal arithmetic. Status 0: all assumptions hold. Status 3: some do not; each
@@ -337,12 +335,10 @@ def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
 
     Example: hockeystick doctor
     """
-    from hockeystick.numerics.doctor import POINTS
     from hockeystick.numerics.doctor import doctor as examined
     from hockeystick.report.diagnosis import diagnosis_answer
 
-    with options.flag_names(), progress("measuring elementary functions"):
-        found = examined(POINTS if points is None else points, 1 if seed is None else seed)
+    found = examined()
     options.print_found(as_json, lambda: {"version": __version__, **found.to_json()}, lambda: diagnosis_answer(found))
     if not found.sound:
         click.get_current_context().exit(UNSOUND)

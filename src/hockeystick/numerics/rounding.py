@@ -2,7 +2,7 @@
 
 A bound is *certified* when it is proved under the assumption that each function below returns a value within ``ULPS``
 units in the last place of the true one over the ranges used. ``tests/numerics/test_elementary_accuracy.py`` measures
-this against ball arithmetic; ``hockeystick doctor`` measures it on the machine on which it runs (``numerics/doctor``).
+this against ball arithmetic; ``hockeystick doctor`` measures six of them on its machine (``numerics/doctor``).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
+from functools import cache
 
 from hockeystick.values.version import __version__
 
@@ -11,16 +12,14 @@ from hockeystick.values.version import __version__
 def made(date: str | None = None) -> dict[str, str]:
     """Return the versions of this library and its numerical dependencies, and the date (by default today, in UTC).
 
-    A short check of this machine's elementary functions, the one assumption of the certificate, is included. It cannot
-    be recomputed elsewhere, because another machine has other elementary functions.
+    A check of this machine's elementary functions, the one assumption of the certificate, is included. It cannot be
+    recomputed elsewhere, because another machine has other elementary functions.
 
     >>> made("2026-01-31")["date"]
     '2026-01-31'
     """
     import numpy
     import scipy
-
-    from hockeystick.numerics.doctor import brief
 
     return {
         "date": date or datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -29,5 +28,13 @@ def made(date: str | None = None) -> dict[str, str]:
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
-        "doctor": brief().summary,
+        "doctor": _diagnosis(),
     }
+
+
+@cache
+def _diagnosis() -> str:
+    """Return the result of the check, which runs once per process."""
+    from hockeystick.numerics.doctor import doctor
+
+    return doctor().summary
