@@ -18,9 +18,6 @@ Where to look:
 - to look at: ``hockeystick.plot``, :func:`explore`; :func:`doctor` is about this machine.
 """
 
-from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while the rest is imported
-
-# isort: split
 from typing import TYPE_CHECKING
 
 from hockeystick.values.late import exports
@@ -104,7 +101,7 @@ LATE = {
     "targets": "targets",
     "unrejected_noise": "questions.audited",
 }
-"""The module of each public name, which is imported when somebody asks for the name, if it was not before."""
+"""The module of each public name, which is imported when somebody first asks for the name."""
 
 if TYPE_CHECKING:
     from hockeystick import filters as filters
@@ -185,9 +182,6 @@ if TYPE_CHECKING:
     from hockeystick.values.errors import UnsupportedError as UnsupportedError
 else:
     __getattr__ = exports(__name__, LATE)
-
-    if not COMMAND:  # which says its version and its help without a plan
-        import hockeystick.plan.dp_sgd  # noqa: F401  # and all that the common question takes: its answer loads no more
 
 __all__ = sorted([*LATE, "__version__"])
 

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -389,50 +388,6 @@ def test_a_file_is_written_with_all_streams_closed(tmp_path: Path) -> None:
     done = ended("<&- >&- 2>&-", "plot", "curve", *FLAGS, "--points", "3", "-o", str(path))
     assert done.returncode == 0
     assert path.read_text().startswith("<?xml")
-
-
-def interrupted(arguments: list[str], folder: Path, package: str = "click") -> subprocess.CompletedProcess[str]:
-    """A program that gets a Ctrl-C while it imports a package."""
-    (folder / package).mkdir()
-    text = (
-        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise ImportError('who goes on after an interrupt')\n"
-    )
-    (folder / package / "__init__.py").write_text(text)
-    paths = [str(folder), *filter(None, [str(Path(hs.__file__).parents[1]), os.environ.get("PYTHONPATH")])]
-    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, *arguments]
-
-    def heeded() -> None:
-        """A program in the background of a shell ignores the signal, and so do those that it starts."""
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    return subprocess.run(command, capture_output=True, text=True, env=surroundings, preexec_fn=heeded)
-
-
-def test_an_interrupt_while_the_command_starts_leaves_no_traceback(tmp_path: Path) -> None:
-    """Imports are most of the start, and the package is imported before the command's own first line."""
-    done = interrupted(["-m", "hockeystick", "--version"], tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-def test_an_interrupt_while_the_installed_command_starts_leaves_no_traceback(tmp_path: Path) -> None:
-    script = tmp_path / "hockeystick"
-    script.write_text("import sys\nfrom hockeystick.cli import main\nsys.exit(main())\n")
-    done = interrupted([str(script), "--version"], tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-def test_an_interrupt_while_the_library_is_imported_leaves_no_traceback(tmp_path: Path) -> None:
-    """The command imports the library only where it has a question for it."""
-    done = interrupted(["-m", "hockeystick", *QUESTION], tmp_path, "numpy")
-    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
-
-
-def test_an_interrupt_of_another_program_is_its_own(tmp_path: Path) -> None:
-    """Whoever imports the library keeps the KeyboardInterrupt, to close files or to catch it."""
-    code = "try:\n    import hockeystick\nexcept KeyboardInterrupt:\n    print('caught')"
-    done = interrupted(["-c", code, "-m", "hockeystick"], tmp_path, "numpy")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n", "")
 
 
 def test_plot_alone_shows_its_help_as_the_command_alone_does() -> None:

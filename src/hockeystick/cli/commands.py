@@ -12,14 +12,13 @@ from hockeystick.cli import options
 from hockeystick.cli.budget import budget
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, target_options, without_free
 from hockeystick.cli.documents import UNSOUND, report, statement, verify
-from hockeystick.cli.group import FAILURE, OneLineGroup
+from hockeystick.cli.group import FAILURE, PROGRAM, OneLineGroup
 from hockeystick.cli.new import new
 from hockeystick.cli.numbers import RISING
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.cli.sweeps import sweep
-from hockeystick.start import PROGRAM
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.version import __version__
 from hockeystick.values.words import cut, place, shown

@@ -12,12 +12,20 @@ from typing import Any
 
 import click
 
-from hockeystick import start
-from hockeystick.start import INTERRUPTED, PROGRAM, UNREAD
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import choice, cut, nearest, one_line, shown
 
+PROGRAM = "hockeystick"
+"""Name of the command and of the package that ``python -m`` runs."""
+
 BAD_INPUT, FAILURE = 2, 1  # exit statuses
+
+INTERRUPTED = 130
+"""The status of a command that was interrupted, as a shell has it: 128 and the number of the signal."""
+
+UNREAD = 141
+"""The status of a command whose output nobody reads to its end, as in ``hockeystick compare | head -1``: that of a
+program that SIGPIPE has ended, as grep and git are, so that a script tells it from a failure."""
 
 MESSAGE_LENGTH = 1000
 """Longest message, in characters: more than the longest list of names; click may repeat an argument of any length."""
@@ -56,7 +64,6 @@ class OneLineGroup(click.Group):
         name = prog_name or PROGRAM
         if not standalone_mode:
             return super().main(args, name, complete_var, standalone_mode=False, **extra)
-        start.end()
         _replace_closed_streams()
         for stream in (sys.stdout, sys.stderr):  # file names may hold characters that the terminal cannot encode
             with contextlib.suppress(AttributeError, ValueError):
