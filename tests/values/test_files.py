@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and an existing one keeps what is its own: mode, owner, links."""
+"""Files are written whole or not at all, and an existing one keeps its mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,47 +62,6 @@ def test_who_could_not_read_the_old_content_cannot_read_the_new(
     assert modes == [0o600, 0o600]
 
 
-def test_where_the_group_cannot_be_kept_the_new_one_gets_what_all_others_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "plan.toml"
-    PLAN.save(path)
-    path.chmod(0o664)
-    old = path.stat()
-    new = tmp_path / "new"
-    new.touch()
-
-    def refused(*_: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "chown", refused)
-    another = os.stat_result((*old[:5], old.st_gid + 1, *old[6:]))
-    files._take_after(new, another)
-    assert mode(new) == 0o644
-    files._take_after(new, old)
-    assert mode(new) == 0o664
-
-
-def test_the_owner_is_kept_where_the_system_permits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root gives the file back to its owner; others keep the group, if it is one of theirs."""
-    new = tmp_path / "new"
-    new.touch()
-    status = new.stat()
-    old = os.stat_result((0o100640, *status[1:4], 12345, 54321, *status[6:]))
-    for permitted, expected in ((12345, [(12345, 54321)]), (-1, [(12345, 54321), (-1, 54321)])):
-        given: list[Any] = []
-
-        def give(path: Path, owner: int, group: int, given: list[Any] = given, permitted: int = permitted) -> None:
-            given.append((owner, group))
-            if owner != permitted:
-                raise PermissionError
-
-        monkeypatch.setattr(os, "chown", give)
-        files._take_after(new, old)
-        assert given == expected
-        assert mode(new) == 0o640
-
-
 def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
     """Its mode says that it is to stay as it is: also for root, and although the folder would permit it."""
     path = tmp_path / "plan.toml"
@@ -116,34 +74,6 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
     )
     assert path.read_bytes() == OLD
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_all_names_of_a_file_show_what_is_written_to_one(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
-    one.write_bytes(OLD)
-    other.hardlink_to(one)
-    PLAN.save(one)
-    assert one.samefile(other)
-    assert load_plan(other) == PLAN
-    assert sorted(tmp_path.iterdir()) == [one, other]
-
-
-def test_a_failed_write_in_place_puts_the_old_content_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
-    one.write_bytes(OLD)
-    other.hardlink_to(one)
-    write, calls = os.write, []
-
-    def full(descriptor: int, content: memoryview) -> int:
-        calls.append(len(content))
-        if len(calls) == 2:
-            raise OSError(28, "No space left on device")
-        return write(descriptor, content[:40] if len(calls) == 1 else content)
-
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(hs.InvalidInputError, match="cannot be written: no space left on device"):
-        PLAN.save(one)
-    assert other.read_bytes() == OLD
 
 
 def test_a_link_to_itself_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -177,40 +107,40 @@ def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     assert stat.S_ISFIFO((tmp_path / "pipe.toml").stat().st_mode)
 
 
-KILLED = """
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.toml", tmp_path / "link.toml"
+    target.write_bytes(OLD)
+    link.symlink_to(target)
+    PLAN.save(link)
+    assert link.is_symlink()
+    assert load_plan(target) == PLAN
+
+
+def test_a_failed_write_leaves_the_old_content_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_bytes(OLD)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(hs.InvalidInputError, match="cannot be written: no space left on device"):
+        PLAN.save(path)
+    assert path.read_bytes() == OLD
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_killed_write_leaves_the_old_content(tmp_path: Path) -> None:
+    code = """
 import os, signal, sys
-from pathlib import Path
 from hockeystick.values import files
-os.fsync = lambda descriptor: os.kill(os.getpid(), signal.{name})
-files.write_text(Path(sys.argv[1]), "half")
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+files.write_text(sys.argv[1], "half")
 """
-
-
-def strays(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.suffix == ".tmp"]
-
-
-def test_what_a_killed_write_left_is_removed_by_the_next_write_to_that_name(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     PLAN.save(path)
-    for name in ("plan.toml", "other.toml"):
-        done = subprocess.run([sys.executable, "-c", KILLED.format(name="SIGKILL"), str(tmp_path / name)])
-        assert done.returncode == -signal.SIGKILL
-    assert len(strays(tmp_path)) == 2
+    done = subprocess.run([sys.executable, "-c", code, str(path)])
+    assert done.returncode == -signal.SIGKILL
     assert load_plan(path) == PLAN
-    (2 * PLAN).save(path)
-    assert load_plan(path) == 2 * PLAN
-    assert [stray.name.startswith(".other.toml.") for stray in strays(tmp_path)] == [True]
-
-
-def test_what_a_living_process_writes_stays(tmp_path: Path) -> None:
-    """It is stopped in the middle of its write, and goes on after another write to the same name."""
-    path = tmp_path / "plan.toml"
-    with subprocess.Popen([sys.executable, "-c", KILLED.format(name="SIGSTOP"), str(path)]) as writing:
-        assert os.WIFSTOPPED(os.waitpid(writing.pid, os.WUNTRACED)[1])
-        PLAN.save(path)
-        assert len(strays(tmp_path)) == 1
-        writing.send_signal(signal.SIGCONT)
-    assert writing.returncode == 0
-    assert path.read_text() == "half"
-    assert strays(tmp_path) == []
