@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import overload
 
+from hockeystick.values.one_sided import Answer as Answer
+from hockeystick.values.one_sided import DeltaAnswer as DeltaAnswer
+from hockeystick.values.one_sided import DeltaEstimate as DeltaEstimate
+from hockeystick.values.one_sided import DeltaUpperBound as DeltaUpperBound
+from hockeystick.values.one_sided import Estimate as Estimate
+from hockeystick.values.one_sided import UpperBound as UpperBound
 from hockeystick.values.two_ended import Bound as Bound
 from hockeystick.values.two_ended import DeltaBound as DeltaBound
 from hockeystick.values.two_ended import Guarantee as Guarantee
-
-if TYPE_CHECKING:
-    from hockeystick.values.one_sided import Answer as Answer
-    from hockeystick.values.one_sided import DeltaAnswer as DeltaAnswer
-    from hockeystick.values.one_sided import DeltaEstimate as DeltaEstimate
-    from hockeystick.values.one_sided import DeltaUpperBound as DeltaUpperBound
-    from hockeystick.values.one_sided import Estimate as Estimate
-    from hockeystick.values.one_sided import UpperBound as UpperBound
 
 ONLY_DOMINATED = "a round's pair is not known to be tight, so there is no lower bound"
 """Reason for a missing lower end if a round's pair is not claimed to be tight."""
@@ -37,25 +35,8 @@ def from_above(found: Answer) -> UpperBound | Estimate:
     """Return an interval's upper end as an :class:`UpperBound`; answers without a lower end are returned unchanged."""
     if not isinstance(found, Bound):
         return found
-    from hockeystick.values.one_sided import DeltaUpperBound, UpperBound
-
     accountant, direction, reason = found.accountant, found.direction, found.reason or ONLY_DOMINATED
     if isinstance(found, DeltaBound):
         log = UpperBound(found.log_delta.upper, accountant, direction, reason=reason)
         return DeltaUpperBound(found.upper, accountant, direction, reason=reason, log_delta=log)
     return UpperBound(found.upper, accountant, direction, reason=reason)
-
-
-ONE_SIDED = ("Answer", "DeltaAnswer", "DeltaEstimate", "DeltaUpperBound", "Estimate", "UpperBound")
-"""Names also available here, imported from ``values/one_sided.py`` on first use: creating the classes takes as long as
-a query, and most queries are answered by an interval."""
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in ONE_SIDED:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from hockeystick.values import one_sided
-
-        value = globals()[name] = getattr(one_sided, name)
-        return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.refused import NoNumber
@@ -101,20 +101,13 @@ class Shows(NoNumber):
         """Return the numbers by their names."""
         return {name: getattr(self, name) for name in self._numbers}
 
-    if TYPE_CHECKING:  # attributes of the dataclasses that inherit from this class
-
-        @property
-        def guarantee(self) -> str: ...  # noqa: D102
-        @property
-        def accountant(self) -> str: ...  # noqa: D102
-        @property
-        def direction(self) -> str | None: ...  # noqa: D102
-        @property
-        def reason(self) -> str | None: ...  # noqa: D102
-        @property
-        def assumptions(self) -> Sequence[str]: ...  # noqa: D102
-        @property
-        def warnings(self) -> Sequence[str]: ...  # noqa: D102
+    # attributes of the dataclasses that inherit from this class
+    guarantee: str
+    accountant: str
+    direction: str | None
+    reason: str | None
+    assumptions: Sequence[str]
+    warnings: Sequence[str]
 
     def _instead(self) -> str:
         name, ends = type(self).__name__, self.ends
