@@ -7,8 +7,6 @@ operands. A comparison is true only if it holds for all these arguments.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -21,15 +19,8 @@ ComplexBall: TypeAlias = Any
 """A complex ``flint.acb``."""
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Context manager: midpoints have this many bits inside the block."""
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
+precision = ctx.workprec
+"""Context manager of a number of bits: midpoints have that many inside the block."""
 
 
 def ball(value: Fraction | int) -> Ball:

@@ -68,15 +68,3 @@ def on_panels(edges: Array, nodes: int = NODES) -> tuple[Array, Array]:
 def on_equal_panels(low: float, high: float, growth: float) -> tuple[Array, Array]:
     """Return the nodes and weights on as many equal panels as :func:`panel_count` says."""
     return on_panels(np.linspace(low, high, int(panel_count(low, high, growth)) + 1))
-
-
-def relative_error_bound(nodes: int, half_width: float, growth: float) -> float:
-    """Return the bound of the module docstring, minimised over the ellipse.
-
-    >>> relative_error_bound(8, HALF_WIDTH[8] / 4, growth=0.0) < 2**-56
-    True
-    """
-    reach = np.geomspace(half_width * 1.01, 50.0 * (half_width + 1.0), 400)
-    rho = (reach + np.sqrt(np.square(reach) - half_width**2)) / half_width
-    log_bound = np.log(64 / 15) - 2 * nodes * np.log(rho) - np.log1p(-(rho**-2)) + 2 * growth * reach + np.square(reach)
-    return float(np.exp(log_bound.min()))
