@@ -1172,11 +1172,11 @@ def _factor(noise: float) -> Callable[[], float]:
 
 PASSAGES = (
     Passage(
-        "whose results level off at {} for one round and at {} after 1,000",
+        "The results of this transform level off at {} for one round and at {} after 1,000",
         (Number("2e-16", _level(1.0)), Number("3e-14", _level(4e-3))),
     ),
     Passage(
-        "its mass is +{} for n = 5e5, {} for n = 4e6 and +{} for n = 8e6",
+        "the mass of this sample is +{} for n = 5e5, {} for n = 4e6 and +{} for n = 8e6",
         tuple(
             Number(shown, lambda points=points: Samples.of(1.0, 0.01, 20.0, points).spurious)  # type: ignore[misc]
             for shown, points in (("5.1e-5", 500_000), ("-7.8e-9", 4_000_000), ("3.2e-10", 8_000_000))
@@ -1190,9 +1190,13 @@ PASSAGES = (
         "For noise 1 and n = 5e5 the iteration stopped at a residual of {}",
         (Number("3.34e-10", lambda: _followed(1.0, 500_000, 20.0).stopped.residual),),
     ),
-    Passage("did not stop at {}", (Number("1.23e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual),)),
     Passage(
-        "The relative error of the Fourier estimate is at most {} up to 4,000 rounds and {} up to 50,000",
+        "the iteration did not stop at a residual of {}",
+        (Number("1.23e-9", lambda: _followed(1.0, 4_000_000, 2.5).before.residual),),
+    ),
+    Passage(
+        "The relative error of the Fourier estimate is at most {} for up to 4,000 rounds and at most {} for up to "
+        "50,000 rounds",
         (
             Number("2e-8", _farthest(("koskela-1", "koskela-2"), "fourier")),
             Number("3e-7", _farthest(("koskela-3",), "fourier")),
@@ -1225,7 +1229,7 @@ PASSAGES = (
         ),
     ),
     Passage(
-        "Rényi bound by factors of {} (noise 0.65) and {} (noise 1)",
+        "The Rényi bound is too large by a factor of {} at noise 0.65 and by a factor of {} at noise 1",
         (Number("40", _factor(0.65)), Number("57", _factor(1.0))),
     ),
     Passage(

@@ -88,11 +88,12 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
     return [
         table(head, sizes),
         table(("plans", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both libraries answer {len(theirs)} of {asked} plans. The values from {PEER} differ from the certified upper "
-        f"end by a relative amount of {signed(min(above))} to {signed(max(above))} (median "
-        f"{signed(statistics.median(above))}). Of these values, {below} {'lies' if below == 1 else 'lie'} below the "
-        f"certified lower end. {PEER} would take {hours:,.1f} hours to compute all {many} plans one by one. The single "
-        f"call of {OURS} takes {duration(largest['asking'] * largest['plans'])}.",
+        f"Both libraries answer {len(theirs)} of {asked} plans. The relative difference between the value "
+        f"from {PEER} and the certified upper end ranges from {signed(min(above))} to {signed(max(above))}. The median "
+        f"of this difference is {signed(statistics.median(above))}. Among the values from {PEER}, {below} "
+        f"{'lies' if below == 1 else 'lie'} below the certified lower end. At this speed, {PEER} would take "
+        f"{hours:,.1f} hours to compute all {many} plans one by one. A single call of {OURS} computes all of them in "
+        f"{duration(largest['asking'] * largest['plans'])}.",
     ]
 
 
@@ -139,8 +140,9 @@ def _calibrations(cells: Cells) -> list[str]:
     said = f" For the other questions, {PEER} says: {'; '.join(dict.fromkeys(failed))}." if failed else ""
     return [
         table(("calibration", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
-        f"Both libraries answer {len(theirs)} of {len(cells)} questions. The noise from {PEER} differs from the noise "
-        f"from {OURS} by a relative amount of {signed(min(differences))} to {signed(max(differences))}.{said}",
+        f"Both libraries answer {len(theirs)} of {len(cells)} questions. The relative difference between "
+        f"the noise from {PEER} and the noise from {OURS} ranges from {signed(min(differences))} to "
+        f"{signed(max(differences))}.{said}",
     ]
 
 

@@ -169,7 +169,8 @@ def table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 
 def _setting(results: Results) -> str:
     setting = results["setting"]
-    versions = ", ".join(f"{name} {version}" for name, version in setting["versions"].items())
+    *others, last = (f"{name} {version}" for name, version in setting["versions"].items())
+    versions = f"{', '.join(others)} and {last}" if others else last
     return (
         f"These results were measured with {versions}. Each process ran Python {setting['python']} on one of "
         f"{setting['cores']} shared cores, with at most {setting['memory_mib'] / 1024:g} GiB of memory."
@@ -196,9 +197,10 @@ def _own_summary(results: Results) -> str:
     widths = [(cell["value"] - cell["lower"]) / cell["value"] for cell in cells]
     cold = [cell["cold"] for cell in cells if cell.get("cold")]
     after = f", or {seconds(statistics.median(cold))} directly after a call to another accountant" if cold else ""
+    below = sum(cell["below"] for cell in cells)
+    said = f"{below} of its answers {'is' if below == 1 else 'are'}" if below else "none of its answers is"
     return (
-        f"hockeystick answers {len(cells)} of {len(results['cases'])} questions, and "
-        f"{sum(cell['below'] for cell in cells)} of its answers are below the truth. "
+        f"hockeystick answers {len(cells)} of {len(results['cases'])} questions, and {said} below the truth. "
         f"The true error of the upper end has a median of {relative(statistics.median(errors))} and is at most "
         f"{relative(max(errors))}. The certified width has a median of {relative(statistics.median(widths))} and is at "
         f"most {relative(max(widths))}. The median time is "
@@ -267,8 +269,8 @@ def _alone(results: Results) -> str:
             "One plan (noise 4, rate 1e-3, delta 1e-6) with an increasing number of rounds:",
             table(("rounds", "time", "certified width", "engine"), scaling),
             *_growth(results["alone"]["allocation"]),
-            "Peak memory beyond the memory that `import hockeystick` uses, including the parts of SciPy that the first "
-            "question loads. Each case was measured in a new process:",
+            "The next table shows the peak memory beyond the memory that `import hockeystick` uses. This memory "
+            "includes the parts of SciPy that the first question loads. Each case was measured in a new process:",
             table(("case", "memory"), memory),
         )
     )
@@ -289,8 +291,9 @@ def _growth(found: Mapping[str, Any]) -> list[str]:
     where = short(published["steps"]), short(published["epochs"])
     body.append((*where, f"{published['seconds']:g} s", theirs, relative(width)))
     return [
-        "Random allocation (noise 1, delta 1e-6, a record added or removed) with increasing numbers of steps per "
-        "epoch and of epochs. The last line shows the published accountant for the remove direction only:",
+        "The next table shows random allocation (noise 1, delta 1e-6, a record added or removed). From row to row, the "
+        "number of steps per epoch or the number of epochs increases. The last line shows the published accountant for "
+        "the remove direction only:",
         table(("steps per epoch", "epochs", "time", "epsilon", "certified width"), body),
     ]
 
