@@ -52,12 +52,6 @@ def test_ledgers_are_taken_over(tmp_path: Path) -> None:
     assert run("budget", "init", tmp_path / "ledger.db", "--from", FIRST / "ledger.toml").exit_code == 0
 
 
-def test_tables_are_read() -> None:
-    found = hs.Table.load(FIRST / "epsilon.table").epsilons(noise=1.01, rounds=5050)
-    bound = hs.dp_sgd(1.01, 0.01, 5050).epsilon(1e-6)
-    assert found.lower[0] <= bound.lower <= bound.upper <= found.upper[0]
-
-
 def _newer(name: str, change: Callable[[str], str], folder: Path) -> Path:
     path = folder / name
     path.write_text(change((FIRST / name).read_text(encoding="utf-8")), encoding="utf-8")
@@ -66,16 +60,12 @@ def _newer(name: str, change: Callable[[str], str], folder: Path) -> Path:
 
 def test_newer_formats_are_refused_in_one_line(tmp_path: Path) -> None:
     """Before their keys are looked at, which may be new ones."""
-    table = b"\n".join((FIRST / "epsilon.table").read_bytes().split(b"\n")).replace(b'"version": 1', b'"version": 2', 1)
     plan = _newer("plan.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
     ledger = _newer("ledger.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
     report = _newer("report.json", lambda text: json.dumps(sealed({**json.loads(text), "format": 2})), tmp_path)
     assert refused("epsilon", plan).endswith(f"plan.toml: {NEWER}")
     assert refused("budget", "init", tmp_path / "a.db", "--from", ledger).endswith(f"ledger.toml: {NEWER}")
     assert refused("verify", report).endswith(f"report.json: {NEWER}")
-    (tmp_path / "epsilon.table").write_bytes(table)
-    with pytest.raises(hs.InvalidInputError, match="version"):
-        hs.Table.load(tmp_path / "epsilon.table")
 
 
 def test_a_file_without_a_format_has_the_first(tmp_path: Path) -> None:

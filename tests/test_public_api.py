@@ -54,7 +54,6 @@ EXPORTED = [
     "Shuffled",
     "Staircase",
     "Sweep",
-    "Table",
     "ZCDP",
     "Tradeoff",
     "RDP",

@@ -14,7 +14,7 @@ Where to look:
 - what a target takes: :func:`calibrate` with one of ``hockeystick.targets``; :func:`sweep` over a grid.
 - while it runs: :class:`Accountant` for training, ``hockeystick.filters`` for budgets, :class:`Ledger` for those of
   a team.
-- many questions at once: :func:`epsilons`, :func:`deltas`, :class:`Table`.
+- many questions at once: :func:`epsilons`, :func:`deltas`.
 - to look at: ``hockeystick.plot``, :func:`explore`; :func:`doctor` is about this machine.
 """
 
@@ -74,7 +74,6 @@ LATE = {
     "Round": "plan.round",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
-    "Table": "questions.tables.table",
     "Tradeoff": "plan.mechanisms.tradeoff",
     "TruncatedLaplace": "plan.mechanisms.truncated_laplace",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
@@ -164,7 +163,6 @@ if TYPE_CHECKING:
     from hockeystick.questions.stepper import Accountant as Accountant
     from hockeystick.questions.sweeps.sweep import sweep as sweep
     from hockeystick.questions.sweeps.table import Sweep as Sweep
-    from hockeystick.questions.tables.table import Table as Table
     from hockeystick.values.adjacency import Adjacency as Adjacency
     from hockeystick.values.adjacency import Direction as Direction
     from hockeystick.values.band import Band as Band

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pictures import front, primer, sweeps, tables
+from pictures import front, primer, sweeps
 from pictures.drawing import Charted, Picture
 from pictures.plans import privacy_curve as privacy_curve
 
@@ -12,6 +12,5 @@ PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {
     **primer.PICTURES,
     **front.PICTURES,
     **sweeps.PICTURES,
-    **tables.PICTURES,
 }
 """All pictures of pages by name; the file of each is ``generated/picture-NAME.html``."""

@@ -20,7 +20,6 @@ from fuzz.cases import (
     profiles,
     selections,
     sweeps,
-    tables,
     values,
 )
 
@@ -44,6 +43,5 @@ __all__ = [
     "profiles",
     "selections",
     "sweeps",
-    "tables",
     "values",
 ]
