@@ -119,8 +119,6 @@ def test_other_targets_by_their_names() -> None:
         ((*FLAGS, "--grid", "noise_multiplier=-1", "--errors", "stop"), "row 0 (noise_multiplier=-1.0): "),
         ((*SIZES, "--grid", "epochs=1", "--target", "3"), "--target must be NAME=NUMBER"),
         ((*SIZES, "--grid", "epochs=1", "--target", "mu=1"), "--delta cannot be combined with --target mu"),
-        ((*FLAGS, "--grid", "noise_multiplier=1", "--at-most", "1"), "--at-most requires --pareto"),
-        ((*FLAGS, "--grid", "noise_multiplier=1", "--heat-map", "a.gif"), "the name of a figure must end in"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_takes_one_line(args: tuple[str, ...], said: str) -> None:
@@ -157,18 +155,6 @@ def test_aliases_of_flags_name_parameters_too() -> None:
     assert refused("sweep", *FLAGS, "--grid", "sigma=1", "--grid", "noise_multiplier=2") == (
         "--grid noise_multiplier is given twice; give it once"
     )
-
-
-def test_figures_are_written_beside_the_rows(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    one, other = tmp_path / "map.svg", tmp_path / "front.png"
-    grid = ("--grid", "noise_multiplier=0.8:1.2:2", "--grid", "epochs=10,20")
-    result = run(
-        "sweep", *SIZES, *grid, "--heat-map", one, "--pareto", other, "--at-most", "3", "--least-steps", "2400"
-    )
-    assert result.exit_code == 0
-    assert b"<svg" in one.read_bytes()
-    assert other.read_bytes().startswith(b"\x89PNG")
 
 
 def test_rows_that_failed_show_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:

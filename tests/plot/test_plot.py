@@ -24,7 +24,6 @@ from hockeystick.plot import (
     curve_panel,
     drawn,
     need_matplotlib,
-    samplings_figure,
     save,
     steps_panel,
     tradeoff_panel,
@@ -207,35 +206,6 @@ def test_command(kind: str, tmp_path: Path) -> None:
     result = runner().invoke(main, ["plot", kind, *FLAGS, *more, "--points", "5", "-o", str(path)])
     assert result.exit_code == 0, result.output
     assert path.read_bytes().startswith(b"<?xml")
-
-
-@pytest.mark.long
-def test_a_row_for_every_sampling_scheme(tmp_path: Path) -> None:
-    """Two numbers where the ends differ, one where they do not, words where there is none; rounded outward."""
-    plan = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, adjacency="replace-one")
-    rows = hs.samplings(plan, 1e-5)
-    axes = samplings_figure(rows, 1e-5).axes[0]
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [row.scheme.name for row in rows]
-    said = {rows[round(text.get_position()[1])].scheme.name: text.get_text() for text in axes.texts}
-    assert said["poisson"] == "4.23"
-    assert said["shuffled"] == "14.1 to 159"
-    assert said["random-allocation"] == "nothing is proven"
-    path = tmp_path / "sampling.png"
-    flags = ["--noise-multiplier", "1", "--batch-size", "5", "--dataset-size", "50", "--epochs", "2", "--delta", "1e-3"]
-    result = runner().invoke(main, ["plot", "sampling", *flags, "-o", str(path)])
-    assert result.exit_code == 0, result.output
-    assert path.exists()
-
-
-def test_a_figure_of_schemes_needs_a_number_and_a_sampled_round(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="no sampling scheme"):
-        samplings_figure([], 1e-5)
-    plan = tmp_path / "plan.toml"
-    plan.write_text('delta = 1e-5\n[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1\n')
-    result = runner().invoke(main, ["plot", "sampling", str(plan), "-o", str(tmp_path / "x.svg")])
-    assert result.exit_code == 2
-    assert "no round of the plan is sampled" in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 def test_command_says_who_is_not_drawn(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands ``hockeystick plot curve|tradeoff|steps|compare|sampling``, which draw figures of a plan."""
+"""The commands ``hockeystick plot curve|tradeoff|steps|compare``, which draw figures of a plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.group import FAILURE, OneLineGroup
-from hockeystick.cli.options import delta_of, delta_option, number_option, output_option, with_options, with_plan
+from hockeystick.cli.options import delta_option, number_option, output_option, with_options, with_plan
 from hockeystick.cli.progress import progress
 from hockeystick.values.words import one_line, place
 
@@ -119,69 +119,27 @@ def _curve(plan: Plan, delta: float | None, output: str, **given: Any) -> None:
     _draw(plan, output, panel, plan.delta_target if delta is None else delta)
 
 
-@plot.command()
-@with_plan
-@delta_option
-@_output
-def sampling(plan: Plan, delta: float | None, output: str) -> None:
-    """Draw epsilon under every sampling scheme, with everything else as in the plan.
-
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
-
-    Example: hockeystick plot sampling plan.toml -o sampling.svg --delta 1e-5
-    """
-    from hockeystick.plan.plan import target_delta
-    from hockeystick.plot import samplings_figure
-    from hockeystick.questions.samplings import sampled
-    from hockeystick.report.answer import warning_lines
-    from hockeystick.report.tables import print_pairs
-
-    at = delta_of(plan, delta)
-
-    def figure(say: Callable[[str], None]) -> Any:
-        rows = []
-        for row in sampled(plan, at):
-            say(row.scheme.name)
-            rows.append(row)
-        return samplings_figure(rows, target_delta(at))
-
-    _save(figure, output)
-    print_pairs(warning_lines(plan, at), error=True)
-
-
 def _given(points: int | None) -> dict[str, Any]:
     return {} if points is None else {"points": points}
 
 
-def _save(figure: Callable[[Callable[[str], None]], Any], output: str) -> None:
-    """Draw and save a figure."""
-    from hockeystick.plot import checked_ending, need_matplotlib, save
+def _draw(plan: Plan, output: str, panel: Callable[[Callable[[str], None]], Panel], delta: float | None) -> None:
+    """Draw and save a figure, and print its assumptions and the warnings about ``delta`` on standard error."""
+    from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
+    from hockeystick.report.answer import assumption_lines, warning_lines
+    from hockeystick.report.tables import print_pairs
 
     checked_ending(output)
     need_matplotlib()
     with progress("computing") as say:
-        made = figure(say)
-    save(made, output)
+        shown = panel(say)
+        figure = drawn([shown])
+    save(figure, output)
     click.echo(f"written to {place(output)}", err=True)
-
-
-def _draw(plan: Plan, output: str, panel: Callable[[Callable[[str], None]], Panel], delta: float | None) -> None:
-    """Draw and save a figure, and print its assumptions and the warnings about ``delta`` on standard error."""
-    from hockeystick.plot import drawn
-    from hockeystick.report.answer import assumption_lines, warning_lines
-    from hockeystick.report.tables import print_pairs
-
-    shown: list[Panel] = []
-
-    def figure(say: Callable[[str], None]) -> Any:
-        shown.append(panel(say))
-        return drawn(shown)
-
-    _save(figure, output)
-    for line in shown[0].lines:
+    for line in shown.lines:
         said = [*([] if line.answered else ["not drawn"]), line.label, *([line.note] if line.note else [])]
         if len(said) > 1:
             click.echo(one_line(": ".join(said)), err=True)
     print_pairs([*assumption_lines(plan), *warning_lines(plan, delta)], error=True)
-    if any(line.failed for line in shown[0].lines):  # the other lines are drawn, and the status reports the failure
+    if any(line.failed for line in shown.lines):  # the other lines are drawn, and the status reports the failure
         click.get_current_context().exit(FAILURE)

@@ -63,22 +63,12 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     help="What to do with a point that has no answer: write a row that says why, or stop.",
 )
 @options.number_option("--jobs", default=1, help="Number of processes.")
-@click.option("--heat-map", metavar="FILE", help="Draw the answers over a two-parameter grid: .svg, .png or .pdf.")
-@click.option(
-    "--pareto", metavar="FILE", help="Draw noise per coordinate against the number of gradients: .svg, .png or .pdf."
-)
-@options.number_option("--at-most", help="With --pareto: drop rows whose answer is larger than this.")
-@options.number_option("--least-steps", help="With --pareto: drop rows with fewer steps than this.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
     delta: float | None,
     target: dict[str, float],
     parameter: str | None,
-    heat_map: str | None,
-    pareto: str | None,
-    at_most: float | None,
-    least_steps: float | None,
     **asked: Any,
 ) -> None:
     """Answer one question about a plan at every point of a grid, as CSV with one row per point.
@@ -90,7 +80,6 @@ def sweep(
     from hockeystick.questions.sweeps.question import FREE
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
-    _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
     flags = {key: asked.pop(key) for key in options.PLAN_FLAGS}
     parameter = None if parameter is None else options.unaliased(parameter)
     free = [parameter or FREE] if target else []
@@ -98,13 +87,6 @@ def sweep(
     delta, wanted = _wanted(target, delta, chosen)
     with options.flag_names(), bar("sweeping") as told:
         found = swept(chosen, grid, delta=delta, target=wanted, parameter=parameter, **asked, progress=told)
-    if heat_map is not None or pareto is not None:
-        from hockeystick.plot import save
-
-        if heat_map is not None:
-            save(found.plot("heat_map"), heat_map)
-        if pareto is not None:
-            save(found.plot("pareto", at_most=at_most, least_steps=least_steps or 0), pareto)
     _say(found, asked["output"])
     if found.failed:  # the rows are still written; the status and this line report the failures
         click.echo(f"error: {found.failed} rows failed unexpectedly; each states its reason", err=True)
@@ -144,21 +126,6 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
     if target.keys() == {"epsilon", "delta"}:
         return target["delta"], target["epsilon"]
     return None, chosen_target(dict(target), plan)
-
-
-def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | None) -> None:
-    """Refuse figures that cannot be drawn or written, before any computation."""
-    for key, value in chosen.items():
-        if value is not None and pareto is None:
-            raise InvalidInputError(f"--{key.replace('_', '-')} requires --pareto", key)
-    if heat_map is None and pareto is None:
-        return
-    from hockeystick.plot import checked_ending, need_matplotlib
-
-    need_matplotlib()
-    for path in (heat_map, pareto):
-        if path is not None:
-            checked_ending(path)
 
 
 def _say(found: Sweep, output: str | None) -> None:

@@ -1,9 +1,8 @@
-"""Figures of plans, of sweeps, and of several methods on one plan.
+"""Figures of plans, and of several methods on one plan.
 
-``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and return a matplotlib figure (``shown.py``), as do
-``heat_map`` and ``pareto`` for sweeps (``sweeps.py``); :func:`save` writes a figure to a file. Underneath, a ``Panel``
-describes the content of a figure, and ``drawn`` draws it with matplotlib (the extra ``plot``). The command line, the
-benchmark and the papers' figures use both, too.
+``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and return a matplotlib figure (``shown.py``);
+:func:`save` writes a figure to a file. Underneath, a ``Panel`` describes the content of a figure, and ``drawn`` draws
+it with matplotlib (the extra ``plot``). The command line, the benchmark and the papers' figures use both, too.
 """
 
 from hockeystick.plot.draw import drawn as drawn
@@ -18,9 +17,7 @@ from hockeystick.plot.panel import Panel as Panel
 from hockeystick.plot.plans import curve_panel as curve_panel
 from hockeystick.plot.plans import steps_panel as steps_panel
 from hockeystick.plot.plans import tradeoff_panel as tradeoff_panel
-from hockeystick.plot.schemes import samplings_figure as samplings_figure
 from hockeystick.plot.shown import compare, curve, steps, tradeoff
 from hockeystick.plot.shown import with_quoted as with_quoted
-from hockeystick.plot.sweeps import heat_map, pareto
 
-__all__ = ["compare", "curve", "heat_map", "pareto", "save", "steps", "tradeoff"]
+__all__ = ["compare", "curve", "save", "steps", "tradeoff"]

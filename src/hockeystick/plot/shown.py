@@ -6,7 +6,7 @@ Each function takes plans and returns a matplotlib figure, which notebooks show,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -197,27 +197,17 @@ def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
     """
     if kind == "compare" and len(plans) > 1:
         raise InvalidInputError(f"the figure 'compare' takes one plan; received {len(plans)}", "plans")
-    return figure_by_name(FIGURES, kind, plans, options)
-
-
-def figure_by_name(
-    figures: Mapping[str, Callable[..., Figure]], kind: str, subjects: Sequence[object], options: Mapping[str, Any]
-) -> Figure:
-    """Draw the figure of this name, which may be written with dashes or underscores.
-
-    Raises:
-        InvalidInputError: the name or an option is unknown, or the figure refuses its arguments.
-    """
     name = str(kind).replace("-", "_")
-    if name not in figures:
-        raise InvalidInputError(choice("kind", kind, list(figures)), "kind")
-    taken = [key for key in signature(figures[name]).parameters if key not in ("plans", "plan", "sweep")]
+    if name not in FIGURES:
+        raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
+    taken = [key for key in signature(FIGURES[name]).parameters if key not in ("plans", "plan")]
     for key in options:
         if key not in taken:
             raise InvalidInputError(
                 f"the figure {name!r} has no option {shown(key)}; its options are {', '.join(taken)}", key
             )
-    return figures[name](*subjects, **options)
+    figure: Figure = FIGURES[name](*plans, **options)
+    return figure
 
 
 def _some(plans: Sequence[Plan]) -> Sequence[Plan]:

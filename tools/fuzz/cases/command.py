@@ -15,7 +15,6 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import SECONDS, Held
 from fuzz.registry import case
-from hockeystick.plan.sampling.registry import SAMPLINGS
 
 ALL = SECONDS * len(hs.ACCOUNTANTS)
 """Processor time of a command that asks every accountant."""
@@ -212,22 +211,20 @@ def audit(draw: Draw, held: Held) -> None:
             held.law(0 <= said.get("p_value", -1) <= 1, f"p-value of {said}")
 
 
-@case("command", "cli.plot.curve", "cli.plot.tradeoff", "cli.plot.steps", "cli.plot.compare", "cli.plot.sampling")
+@case("command", "cli.plot.curve", "cli.plot.tradeoff", "cli.plot.steps", "cli.plot.compare")
 def plot(draw: Draw, held: Held) -> None:
     """A figure of few points, or one line."""
     with tempfile.TemporaryDirectory() as folder:
         source, stdin, _ = _source(draw, folder)
-        which = draw.note("figure", draw.of("curve", "tradeoff", "steps", "compare", "sampling"))
+        which = draw.note("figure", draw.of("curve", "tradeoff", "steps", "compare"))
         output = Path(folder) / draw.of("figure.svg", "figure.png")
         extra = {"curve": ["--from", "0", "--to", repr(draw.epsilon())] if draw.chance(0.7) else [],
                  "tradeoff": draw.of([], ["--log"]), "steps": ["--delta", repr(draw.delta())],
-                 "compare": ["--accountant", draw.of(*hs.ACCOUNTANTS)],
-                 "sampling": ["--delta", repr(draw.delta())]}[which]  # fmt: skip
+                 "compare": ["--accountant", draw.of(*hs.ACCOUNTANTS)]}[which]  # fmt: skip
         draw.note("extra", extra)
         points = draw.random.randint(2, 5)
-        limit = SECONDS * (2 * points if which != "sampling" else 2 * len(SAMPLINGS))
-        extra = extra if which == "sampling" else [*extra, "--points", str(points)]
-        done = _run(held, ["plot", which, *source, *extra, "-o", str(output)], stdin, limit)
+        asked = [*source, *extra, "--points", str(points)]
+        done = _run(held, ["plot", which, *asked, "-o", str(output)], stdin, SECONDS * 2 * points)
         if done is not None:
             held.same("a figure and the status", output.exists(), done[0] == 0)
 

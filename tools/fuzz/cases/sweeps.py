@@ -33,7 +33,7 @@ def _grid(draw: Draw) -> dict[str, Any]:
 
 
 @case(
-    "sweep", "sweep", "Sweep", "Sweep.rows", "Sweep.unanswered", "Sweep.failed", "Sweep.to_csv", "Sweep.choices",
+    "sweep", "sweep", "Sweep", "Sweep.rows", "Sweep.unanswered", "Sweep.failed", "Sweep.to_csv",
     "Sweep.pareto", "Sweep.rounding",
 )  # fmt: skip
 def rows(draw: Draw, held: Held) -> None:
@@ -59,7 +59,7 @@ def rows(draw: Draw, held: Held) -> None:
         most = draw.note("at most", draw.spread(1e-3, 1e3))
         front = held.ask("pareto", partial(found.pareto, most), invalid=True)
         if front is not None:
-            held.law(len(front) <= len(found.choices(most)), "more on the front than there are")
+            held.law(len(front) <= len(found), "more on the front than there are")
             held.law(all(row["upper"] <= most for row in front.rows), "a row above the limit")
 
 
@@ -87,23 +87,6 @@ def files(draw: Draw, held: Held) -> None:
     arguments = ["sweep", *flags, "--grid", draw.note("--grid", grid)]
     printed = run(held, arguments)
     held.law(printed is not None and printed[0] == 0, f"the command: {printed}")
-
-
-@case("sweep", "Sweep.plot", "plot.heat_map", "plot.pareto")
-def figures(draw: Draw, held: Held) -> None:
-    """A map and a front of few points, with any words above them."""
-    template = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=5, delta=1e-5)
-    grid = {"noise_multiplier": [draw.spread(0.5, 1), draw.spread(1.1, 4)], "epochs": [1, draw.random.randint(2, 40)]}
-    title = draw.note("title", draw.of("", "$x^{", "<b>\x1b[31m", "\u202e"))
-    found = held.ask("sweep", lambda: hs.sweep(template, draw.note("grid", grid)))
-    if found is None:
-        return
-    by = draw.note("by", draw.of("", "sweep"))
-    held.ask(
-        "heat_map", lambda: (found.plot if by else partial(hs.plot.heat_map, found))(title=title), seconds=2 * SECONDS
-    )
-    most = draw.note("at most", draw.spread(0.1, 10.0))
-    held.ask("pareto", lambda: hs.plot.pareto(found, most, title=title), invalid=True, seconds=2 * SECONDS)
 
 
 @case("sweep", "sweep")

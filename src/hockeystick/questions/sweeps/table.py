@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
@@ -23,11 +23,7 @@ from hockeystick.values import domains
 from hockeystick.values.domains import unmet
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.files import write_text
-from hockeystick.values.late import found
 from hockeystick.values.outward import DIGITS, DOWN, MOST_ROWS, NEAREST, UP, and_more, html_table, rounded
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NOISE, GRADIENTS = "noise_per_coordinate", "gradients"  # columns for the choice among points
 
@@ -137,7 +133,7 @@ class Sweep:
         >>> [f"{row['batch_size']} {row['epochs']} {row['noise_per_coordinate']:.5f}" for row in found.rows]
         ['256 10 0.00307', '1024 20 0.00137']
         """
-        places = self.choices(at_most, least_steps)
+        places = self._choices(at_most, least_steps)
         cost, noise = self.columns[GRADIENTS], self.columns[NOISE]
         kept: list[int] = []
         for place in sorted(places, key=lambda place: (cost[place], noise[place])):
@@ -146,16 +142,8 @@ class Sweep:
         chosen = {key: tuple(values[place] for place in kept) for key, values in self.columns.items()}
         return replace(self, columns=chosen)
 
-    def choices(self, at_most: float | None = None, least_steps: float = 0) -> list[int]:
-        """Return the indices of the rows eligible for :meth:`pareto`.
-
-        Args:
-            at_most: see :meth:`pareto`.
-            least_steps: see :meth:`pareto`.
-
-        Raises:
-            InvalidInputError: as :meth:`pareto`.
-        """
+    def _choices(self, at_most: float | None, least_steps: float) -> list[int]:
+        """Return the indices of the rows eligible for :meth:`pareto`."""
         if NOISE not in self.columns:
             raise InvalidInputError(
                 "noise per coordinate needs a batch size; give the plan dataset_size with batch_size or sample_rate, "
@@ -186,16 +174,6 @@ class Sweep:
                 f"no row has an answer{asked} and at least {least} steps; relax these limits", "at_most"
             )
         return places
-
-    def plot(self, kind: str = "heat_map", **options: Any) -> Figure:
-        """Draw a figure of ``hockeystick.plot``: ``"heat_map"`` over two axes of the grid, or ``"pareto"``.
-
-        Raises:
-            InvalidInputError: the kind or an option is unknown, or the sweep has no such figure.
-            HockeystickError: matplotlib is missing.
-        """
-        figure: Figure = found("hockeystick.plot.sweeps:swept")(kind, self, **options)  # a layer above this one
-        return figure
 
     def _repr_html_(self) -> str:
         """Return the table as notebooks show it: ends rounded outward, the first rows of many."""
