@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 
 import hockeystick as hs
 from command import refused, run
-from hockeystick.cli import progress as progress_module
 from hockeystick.cli.progress import progress
 
 PURE = '[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
@@ -170,34 +168,19 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", *FLAGS, "--delta", "0.1", "--adjacency", "x"], "--adjacency must be one of 'add-or-remove'"),
         (["delta", *FLAGS], "Missing option '--epsilon'. For example: hockeystick delta plan.toml --epsilon 2"),
         (["calibrate", "--epsilon", "3"], "Missing argument 'PARAMETER'. For example: hockeystick calibrate "),
-        (["profile", "a.toml", "--groups", "3"], f"{BESIDE} --groups; did you mean '--group'?"),
-        (["epsilon", "a.toml", "--groups", "3"], f"{BESIDE} --groups; set this key in the plan file instead"),
+        (["epsilon", "a.toml", "--groups", "3"], f"{BESIDE} --groups; set them in the plan file"),
         (
             ["epsilon", "a.toml", *FLAGS[:4]],
-            f"{BESIDE} --noise-multiplier, --sample-rate; set these keys in the plan file instead",
+            f"{BESIDE} --noise-multiplier, --sample-rate; set them in the plan file",
         ),
-        (["version"], "no command 'version'; did you mean '--version'?"),
-        (["help", "epsilon"], "no command 'help'; did you mean '--help'?"),
         (["delta", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e4"),
         (["delta", *FLAGS, "--epsilon", "inf"], "--epsilon must be a number from 0 to 1e4"),
         (
             ["delta", *FLAGS, "--epsilon", "x"],
-            "Invalid value for '--epsilon': 'x' is not a number; write one such as 0.01, 1e-5, 1/60000 or 1%.",
+            "Invalid value for '--epsilon': 'x' is not a number; write one such as 60000, 1e-5, 1/60000 or 1%.",
         ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
-        (
-            ["delta", "a", "b", "--epsilon", "1"],
-            "Got unexpected extra argument (b); `hockeystick delta` takes one PLAN; ",
-        ),
-        (
-            ["compare", "a", "b"],
-            "Got unexpected extra argument (b); `hockeystick compare` takes one PLAN; only `hockeystick",
-        ),
-        (
-            ["calibrate", "noise", "a", "b"],
-            "Got unexpected extra argument (b); `hockeystick calibrate` takes one PARAMETER and one PLAN",
-        ),
-        (["doctor", "a"], "Got unexpected extra argument (a); `hockeystick doctor` takes none"),
+        (["compare", "a", "b"], "Got unexpected extra argument (b)"),
         (
             ["epsilom"],
             "command must be one of 'accountants', 'audit', 'budget', 'calibrate', 'compare', 'delta', 'doctor', ",
@@ -290,22 +273,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_long_work_shows_a_sign_of_life_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_module, "PATIENCE", 0.01)
+def test_work_shows_a_sign_of_life_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     for screen, expected in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr(sys, "stderr", screen)
         with progress("computing epsilon"):
-            time.sleep(0.4)
+            pass
         assert ("computing epsilon" in screen.getvalue()) is expected
-
-
-def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    with progress("computing epsilon"):
-        pass
-    assert screen.getvalue() == ""
 
 
 def python(code: str) -> str:
@@ -395,7 +369,7 @@ def test_plot_alone_shows_its_help_as_the_command_alone_does() -> None:
     assert (bare.exit_code, bare.stderr) == (0, "")
     assert bare.stdout == run("plot", "--help").stdout
     assert len(bare.stdout.splitlines()) > 8
-    for command in ("curve", "tradeoff", "steps", "compare", "sampling"):
+    for command in ("curve", "tradeoff", "steps", "compare"):
         assert f"\n  {command} " in bare.stdout
 
 
@@ -528,18 +502,12 @@ def test_options_for_several_values_and_flags_may_be_repeated() -> None:
 @pytest.mark.parametrize(
     ("args", "meant"),
     [
-        (["risk"], "profile"), (["group"], "profile"), (["budget", "new"], "init"), (["budget", "remaining"], "show"),
         (["epsilon", *FLAGS, "--delta", "1e-5", "--accountant", "pld"], "connect-the-dots"),
         (["epsilon", *FLAGS, "--delta", "1e-5", "--accountant", "Moments"], "rdp"),
     ],
 )  # fmt: skip
 def test_what_is_called_otherwise_elsewhere_is_told_its_name(args: list[str], meant: str) -> None:
     assert refused(*args).endswith(f"; did you mean '{meant}'?")
-
-
-def test_a_name_of_another_group_is_not_proposed() -> None:
-    assert "did you mean" not in refused("init")
-    assert "did you mean" not in refused("plot", "risk")
 
 
 def test_a_figure_that_was_drawn_is_named(tmp_path: Path) -> None:

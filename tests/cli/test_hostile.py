@@ -37,7 +37,7 @@ COMMANDS = [
     ["calibrate", "noise", "PLAN", "--epsilon", "0.5"], ["sampling", "PLAN"], ["profile", "PLAN"],
     ["remaining", "PLAN", "--epsilon", "2"], ["statement", "PLAN"], ["statement", "PLAN", "--latex"],
     ["audit", "PLAN", "--canaries", "100", "--guesses", "20", "--correct", "12"], ["report", "PLAN", "--title", TEXT],
-    ["report", "PLAN", "--markdown", "--title", TEXT], ["report", "PLAN", "--json"], ["epsilon", "PLAN", "--json"],
+    ["report", "PLAN", "--json"], ["epsilon", "PLAN", "--json"],
 ]  # fmt: skip
 """Every command that takes a plan, in each form of its answer."""
 

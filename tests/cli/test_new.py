@@ -37,7 +37,7 @@ def test_a_target_finds_the_noise_in_units_of_the_numbers(tmp_path: Path) -> Non
 
 def test_an_answer_outside_its_domain_is_asked_for_again(tmp_path: Path) -> None:
     done = run("new", tmp_path / "plan.toml", stdin="laplace\n5,000\n5000\n1\n1\n0\n-5\n2\n")
-    assert "write 5000" in done.stderr
+    assert "'5,000' is not a number" in done.stderr
     assert "noise must be a finite number greater than 0; received -5" in done.stderr
     assert done.stdout.startswith("epsilon <= 0.500 at delta = 1e-5\n")
     again = run("new", tmp_path / "again.toml", "--delta", "1e-9", stdin="laplace\n1\n1\n0\n2\n")

@@ -525,7 +525,7 @@ def test_tables_come_back_from_csv_and_can_be_drawn(name: str, tmp_path: Path) -
 
 
 def test_command(tmp_path: Path) -> None:
-    listed = runner().invoke(main, ["reproduce", "--list"])
+    listed = runner().invoke(main, ["reproduce"])
     assert listed.exit_code == 0
     assert all(name in listed.stdout for name in EXPERIMENTS)
     result = runner().invoke(main, ["reproduce", "gopi-2", "--size", "small", "--output", str(tmp_path / "new")])
@@ -536,7 +536,6 @@ def test_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no NAME"),
         (["gopi-2"], "--output"),
         (["gopi-9", "--output", "x"], "did you mean 'gopi-"),
     ],

@@ -151,4 +151,4 @@ def test_what_is_no_figure_is_refused(call: Any, said: str) -> None:
 def test_every_figure_of_the_command_line_is_one_from_python() -> None:
     from hockeystick.cli.plots import plot
 
-    assert set(FIGURES) == set(plot.commands) - {"sampling"}
+    assert set(FIGURES) == set(plot.commands)

@@ -148,17 +148,15 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 
 
 @main.command()
-@click.argument("parameter", shell_complete=options.names)
+@click.argument("parameter")
 @options.plan_source
 @target_options
-@options.number_option("--tolerance", help="Relative tolerance on the parameter.  [default: 1e-6]")
 @options.number_option("--gap", help="Requested relative width of the intervals.")
 @options.output_option(help="Also write the plan with this value to FILE: .toml or .json.")
 @options.json_option
 def calibrate(
     parameter: str,
     plan: str | None,
-    tolerance: float | None,
     gap: float | None,
     output: str | None,
     as_json: bool,
@@ -182,8 +180,7 @@ def calibrate(
     with options.flag_names():
         chosen = options.chosen_plan(plan, flags if plan is not None else without_free([free], flags, "is calibrated"))
         target = chosen_target(wanted, chosen).described()
-        tolerance = TOLERANCE if tolerance is None else tolerance
-        question = {"parameter": free.name, "target": target, "tolerance": tolerance, "gap": gap}
+        question = {"parameter": free.name, "target": target, "tolerance": TOLERANCE, "gap": gap}
         said = {**question, "plan": chosen.to_dict()}
         found = options.answer("calibration", chosen, said, as_json, "calibrating")
     if output is not None:
@@ -293,7 +290,7 @@ def accountants() -> None:
 
 
 @main.command()
-@click.argument("mechanism", required=False, shell_complete=options.names)
+@click.argument("mechanism", required=False)
 @options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
     """List the supported mechanisms, sampling schemes and adjacencies, and the theorems behind them.

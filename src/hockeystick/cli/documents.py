@@ -26,15 +26,13 @@ MOST_BYTES = 50_000_000
 @click.command()
 @options.with_plan
 @options.output_option(help="File to write: .html, .md or .json.  [default: standard output]")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Write Markdown.")
-@click.option("--json", "as_json", is_flag=True, help="Write only the numbers, as one JSON object.")
+@options.json_option
 @options.text_option("--title", help="Title of the report, such as the name of the run.")
 @options.number_option("--delta", help="Delta for the headline; overrides the plan's.")
 @click.option("--checker", is_flag=True, help="Also write the independent checker, in the same folder.")
 def report(
     plan: Plan,
     output: str | None,
-    as_markdown: bool,
     as_json: bool,
     title: str | None,
     delta: float | None,
@@ -48,17 +46,19 @@ def report(
     Example: hockeystick report plan.toml -o report.html
     """
     from hockeystick.report.document.checker import NAME, source
-    from hockeystick.report.document.files import JSON, MARKDOWN, report_text
+    from hockeystick.report.document.files import ENDINGS, HTML, JSON, report_text
     from hockeystick.report.document.made import made
     from hockeystick.report.document.record import report_record
     from hockeystick.report.document.wording import headline
     from hockeystick.values.files import write_bytes, write_text
 
-    if as_markdown and as_json:
-        raise InvalidInputError("give --markdown or --json; received both")
+    if as_json and output is not None:
+        raise InvalidInputError("give --json to print the numbers or --output to write a file; received both")
     if checker and output is None:
         raise InvalidInputError("--checker is written beside the report: give the report's file with --output")
-    form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
+    form = JSON if as_json else HTML if output is None else ENDINGS.get(Path(output).suffix.lower())
+    if form is None:
+        raise InvalidInputError(f"--output {place(str(output))}: end the name in .html, .md or .json")
     at = options.delta_of(plan, delta)
     with progress("computing the report") as say:
         record = report_record(plan, at, title, made(), say=lambda part: say(f"computing the report: {part}"))
@@ -70,25 +70,6 @@ def report(
     if checker:
         write_bytes(Path(output).with_name(NAME), source())
     click.echo(f"{headline(record)}, written to {place(output)}")
-
-
-def _form(output: str | None, flagged: str | None) -> str:
-    """Form chosen by the flags or by the suffix of the output file."""
-    from hockeystick.report.document.files import ENDINGS, HTML
-
-    if output is None:
-        return flagged or HTML
-    ending = Path(output).suffix.lower()
-    named = ENDINGS.get(ending)
-    if named is None and flagged is None:
-        raise InvalidInputError(
-            f"--output {place(output)}: end the name in .html, .md or .json, or give --markdown or --json"
-        )
-    if named is not None and flagged is not None and named != flagged:
-        raise InvalidInputError(
-            f"--output {place(output)}: the name means {named}, but the flag means {flagged}; change one of them"
-        )
-    return flagged or named or HTML
 
 
 @click.command()

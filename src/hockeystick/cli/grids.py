@@ -1,8 +1,8 @@
 """The option ``--grid`` of ``hockeystick sweep``: a parameter with its values.
 
-``0.5:2:50`` is fifty equally spaced values from 0.5 to 2, both included; ``log:0.5:2:50`` has equal ratios instead;
-``1000,2000`` is a list. Each number may be a quotient or a percentage. For a parameter with whole numbers, ranges are
-rounded and repeated numbers dropped, so that the value beside each answer is the value used.
+``0.5:2:50`` is fifty equally spaced values from 0.5 to 2, both included; ``1000,2000`` is a list. Each number may be a
+quotient or a percentage. For a parameter with whole numbers, ranges are rounded and repeated numbers dropped, so that
+the value beside each answer is the value used.
 """
 
 from __future__ import annotations
@@ -20,14 +20,9 @@ from hockeystick.values.words import cut, shown
 if TYPE_CHECKING:
     from hockeystick.questions.sweeps.grid import Point
 
-FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50, steps=log:100:10000:20 or count=1000,2000"
-
-LOGARITHMIC = "log"  # prefix of a range with equal ratios
+FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50 or count=1000,2000"
 
 MOST_VALUES = 10**6  # largest number of values of one parameter
-
-DIGITS = 12
-"""Significant digits of values within a logarithmic range, so that they are the same on every machine."""
 
 
 def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Point]:
@@ -48,22 +43,19 @@ def _values(key: str, values: str, text: str) -> Point:
     parts = values.split(":")
     if len(parts) == 1:
         return tuple(_number(key, part) for part in values.split(","))
-    logarithmic = parts[0].strip() == LOGARITHMIC
-    if len(parts) != 3 + logarithmic:
+    if len(parts) != 3:
         raise InvalidInputError(f"{FORM}; received {shown(text)}")
-    low, high = (_number(key, part) for part in parts[-3:-1])
-    many = _number(key, parts[-1])
+    low, high, many = (_number(key, part) for part in parts)
     if not (many.is_integer() and 2 <= many <= MOST_VALUES):
         raise InvalidInputError(
             f"--grid {cut(key)}: the number of values must be a whole number from 2 to {MOST_VALUES:,}; "
             f"received {shown(many)}"
         )
-    if not low < high or (logarithmic and low <= 0) or high == float("inf"):
+    if not low < high or high == float("inf"):
         raise InvalidInputError(
-            f"--grid {cut(key)}: a range must run from a number to a larger one, both finite"
-            f"{' and above 0' if logarithmic else ''}; received {shown(text)}"
+            f"--grid {cut(key)}: a range must run from a number to a larger one, both finite; received {shown(text)}"
         )
-    found = (_powers if logarithmic else _steps)(low, high, int(many))
+    found = _steps(low, high, int(many))
     return tuple(dict.fromkeys(float(round(value)) for value in found)) if _whole(key) else found
 
 
@@ -77,16 +69,6 @@ def _steps(low: float, high: float, many: int) -> Point:
 
     first, step = decimal(low), Fraction(decimal(high) - decimal(low), many - 1)
     return tuple(float(first + place * step) for place in range(many))
-
-
-def _powers(low: float, high: float, many: int) -> Point:
-    """Numbers with equal ratios and exact ends.
-
-    >>> _powers(1.0, 100.0, 3)
-    (1.0, 10.0, 100.0)
-    """
-    between = [low * (high / low) ** (place / (many - 1)) for place in range(1, many - 1)]
-    return (low, *(float(f"{value:.{DIGITS}g}") for value in between), high)
 
 
 def _number(key: str, text: str) -> float:

@@ -96,9 +96,7 @@ class OneLineGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the named command, or raise an error that suggests the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            if args[0] in OPTIONS:
-                raise click.UsageError(f"no command {args[0]!r}; did you mean '--{args[0]}'?", ctx)
-            line = choice("command", args[0], self.list_commands(ctx), elsewhere=COMMAND_NAMES)
+            line = choice("command", args[0], self.list_commands(ctx))
             raise click.UsageError(f"{line}; `{PROGRAM} new` writes a first plan" if "." in args[0] else line, ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
@@ -112,8 +110,6 @@ class OneLineGroup(click.Group):
             return _say(_no_such_option(error), BAD_INPUT)
         except click.MissingParameter as error:
             return _say(error.format_message() + _example(error.ctx), BAD_INPUT)
-        except click.UsageError as error:
-            return _say(error.format_message() + _taken(error), BAD_INPUT)
         except click.ClickException as error:
             return _say(error.format_message(), BAD_INPUT)
         except HockeystickError as error:
@@ -156,41 +152,10 @@ def _say(message: str, status: int) -> int:
     return status
 
 
-COMMAND_NAMES = {
-    "attack": "profile",
-    "begin": "init",
-    "create": "init",
-    "eps": "epsilon",
-    "group": "profile",
-    "groups": "profile",
-    "new": "init",
-    "noise": "calibrate",
-    "remaining": "show",
-    "risk": "profile",
-    "tradeoff": "profile",
-}
-"""Suggestions for names that people try; each applies only to the group that has the suggested command."""
-
-
-OPTIONS = ("help", "version")
-"""Options of the program that people take for commands."""
-
-
 def _example(context: click.Context | None) -> str:
     """The example in a command's help, as the end of an error about a missing argument."""
     text = "" if context is None else one_line(context.command.help or "")
     return f" For example: {text.partition('Example: ')[2]}" if "Example: " in text else ""
-
-
-def _taken(error: click.UsageError) -> str:
-    """The arguments of a command, as the end of an error about an extra argument; otherwise empty."""
-    context = error.ctx
-    if context is None or not error.message.startswith("Got unexpected extra argument"):
-        return ""
-    names = [item.human_readable_name for item in context.command.params if isinstance(item, click.Argument)]
-    path = context.command_path.partition(" ")[2]
-    line = f"; `{PROGRAM} {path}` takes {' and '.join(f'one {name}' for name in names) or 'none'}"
-    return line + ("; only `hockeystick epsilon` takes several plans" if names == ["PLAN"] else "")
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:

@@ -6,7 +6,6 @@ holds for the exact quotient.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
@@ -41,32 +40,9 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
         if found is None:
             from hockeystick.values.words import shown
 
-            plain = _plain(str(value))
-            hint = "; write one such as 0.01, 1e-5, 1/60000 or 1%." if plain is None else f"; write {plain}."
-            self.fail(f"{shown(value)} is not a number{hint}", param, ctx)
+            self.fail(f"{shown(value)} is not a number; write one such as 60000, 1e-5, 1/60000 or 1%.", param, ctx)
         return towards(found, self._up)
 
-
-def _plain(text: str) -> str | None:
-    """A number without separators and suffixes; ``None`` if the text is no number.
-
-    >>> _plain("60,000"), _plain("1,1"), _plain("60k"), _plain("1.5M"), _plain("1,b")
-    ('60000', '1.1', '60000', '1500000', None)
-    """
-    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
-        return text.replace(",", "")
-    if re.fullmatch(r"[0-9]+,[0-9]+(e[-+]?[0-9]+)?", text, re.IGNORECASE):
-        return text.replace(",", ".")  # a decimal comma
-    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?[km]", text, re.IGNORECASE):
-        whole, _, digits = text[:-1].partition(".")
-        places = SUFFIXES[text[-1].lower()]
-        if len(digits) <= places:
-            return (whole + digits.ljust(places, "0")).lstrip("0") or "0"
-    return None
-
-
-SUFFIXES = {"k": 3, "m": 6}
-"""Powers of ten that people write as suffixes."""
 
 RISING, FALLING = Number(UP), Number(DOWN)
 """Types of flags rounded up, since larger values cost more privacy or ask for less, and of those rounded down."""

@@ -14,7 +14,7 @@ from hockeystick.cli.numbers import FALLING, number
 from hockeystick.cli.progress import progress
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import nearest, shown
+from hockeystick.values.words import shown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -68,33 +68,9 @@ def files(context: click.Context, parameter: click.Parameter, incomplete: str) -
     return [CompletionItem(incomplete, type="file")]
 
 
-NAMES = {
-    "accountant": "hockeystick.accountants:ACCOUNTANTS",
-    "adjacency": "hockeystick.values.adjacency:Adjacency",
-    "filter": "hockeystick.questions.filters:FILTERS",
-    "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
-    "name": "hockeystick.papers:EXPERIMENTS",
-    "parameter": "hockeystick.questions.parameters:PARAMETERS",
-    "sampling": "hockeystick.plan.sampling.registry:SAMPLINGS",
-    "unit": "hockeystick.cli.options:UNITS",
-}
-"""Places of the names that a shell completes, by option or argument."""
-
-
-def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names accepted by an option or argument that begin with the given text."""
-    from click.shell_completion import CompletionItem
-
-    from hockeystick.values.late import found
-
-    key = (parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)).lstrip("-")
-    known = [str(vars(each)["name"] if isinstance(each, type) else each) for each in found(NAMES[key])]
-    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
-
-
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 text_option = partial(click.option, metavar="TEXT", show_default=False)
-name_option = partial(click.option, metavar="NAME", shell_complete=names)
+name_option = partial(click.option, metavar="NAME")
 file_option = partial(click.option, metavar="FILE", shell_complete=files)
 output_option = partial(file_option, "-o", "--output")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
@@ -158,8 +134,9 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
     if plan is not None:
         if flags:
             names = ", ".join(flag_of(key) for key in flags)
-            line = f"give either a PLAN or flags, not both; received {shown(plan)} and {names}"
-            raise InvalidInputError(f"{line}; {_remedy(list(flags))}")
+            raise InvalidInputError(
+                f"give either a PLAN or flags, not both; received {shown(plan)} and {names}; set them in the plan file"
+            )
         return _read(plan)
     if not flags:
         raise InvalidInputError(
@@ -182,15 +159,6 @@ def _read(plan: str) -> Plan:
             raise InvalidInputError("no plan: standard input is closed; give a PLAN file or flags")
         return parse_plan(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
     return load_plan(plan)
-
-
-def _remedy(flags: list[str]) -> str:
-    """Remedy for flags given together with a plan file: a similar option of the command, or else keys in the file."""
-    others = [item.opts[0] for item in _options() if item.name not in FLAGS]
-    close = nearest(flag_of(flags[0]), others, 0.85) if len(flags) == 1 else None
-    if close is not None and close != flag_of(flags[0]):
-        return f"did you mean {close!r}?"
-    return f"set {'this key' if len(flags) == 1 else 'these keys'} in the plan file instead"
 
 
 def _options() -> list[click.Option]:

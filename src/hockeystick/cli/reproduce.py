@@ -7,14 +7,12 @@ import time
 
 import click
 
-from hockeystick.cli.options import names
 from hockeystick.cli.progress import progress
 from hockeystick.values.errors import InvalidInputError
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names)
-@click.option("--list", "listing", is_flag=True, help="List the experiments without computing anything.")
+@click.argument("name", required=False)
 @click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG files; created if missing.")
 @click.option(
     "--size",
@@ -22,23 +20,21 @@ from hockeystick.values.errors import InvalidInputError
     default="full",
     help="Compute all published points, or only a few of them.",
 )
-def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
+def reproduce(name: str | None, output: str | None, size: str) -> None:
     """Recompute published figures and tables with certified bounds; needs matplotlib.
 
-    NAME is an experiment, a paper, or the word all; --list shows the names.
+    NAME is an experiment, a paper, or the word all; without it, the experiments are listed.
 
-    Example: hockeystick reproduce --list
+    Example: hockeystick reproduce gopi-2 --output figures
     """
     from hockeystick.papers import EXPERIMENTS, chosen
     from hockeystick.papers import reproduce as reproduced
     from hockeystick.report.tables import print_pairs
     from hockeystick.values.citations import readable
 
-    if listing:
+    if name is None:
         print_pairs([(item.name, f"{item.title}. {readable(item.source)}") for item in EXPERIMENTS.values()])
         return
-    if name is None:
-        raise InvalidInputError("no NAME: give one, or all, or --list to see the names", "name")
     if output is None:
         raise InvalidInputError("no folder: give --output DIR", "output")
     for item in chosen(name):

@@ -47,21 +47,14 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     required=True,
     callback=grids,
     metavar="NAME=VALUES",
-    help="Parameter with its values, such as 0.5:2:50, log:0.5:2:50 or 1,2,4; repeatable.",
+    help="Parameter with its values, such as 0.5:2:50 or 1,2,4; repeatable.",
 )
 @options.delta_option
 @options.number_option("--epsilon", help="Compute delta at this epsilon.")
 @click.option("--target", callback=_target, metavar="NAME=NUMBER", help="Calibrate to this target, such as epsilon=3.")
 @click.option("--parameter", metavar="NAME", help="Parameter that --target calibrates.  [default: noise-multiplier]")
-@options.number_option("--tolerance", help="Relative tolerance on the calibrated parameter.  [default: 1e-6]")
 @options.number_option("--gap", help="Requested relative width of the intervals.")
 @options.output_option(help="File for the rows: .csv.  [default: standard output]")
-@click.option(
-    "--errors",
-    metavar="row|stop",
-    default="row",
-    help="What to do with a point that has no answer: write a row that says why, or stop.",
-)
 @options.number_option("--jobs", default=1, help="Number of processes.")
 def sweep(
     plan: str | None,
