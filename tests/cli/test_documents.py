@@ -144,30 +144,6 @@ def test_profile_and_remaining_on_the_command_line(plan: Path, tmp_path: Path) -
                                          'mechanism = "laplace"\nscale = 3\n')  # fmt: skip
 
 
-def test_several_plans_have_a_line_each(plan: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.toml"
-    other.write_text(PLAN.replace("count = 3", "count = 1"))
-    shown = run("epsilon", plan, other, plan, "--delta", "0").stdout
-    lines = shown.splitlines()
-    assert lines[0] == "epsilon of 3 plans"
-    words = " ".join(shown.split())
-    assert words.count("epsilon <= 1.5 at delta = 0") == 2
-    assert words.count("epsilon <= 0.5 at delta = 0") == 1
-    assert shown.count("sampling none") == 1
-    answer = run("epsilon", plan, other, "--json").stdout
-    assert [len(each["plan"]["round"]) for each in json.loads(answer)["answers"]] == [1, 1]
-    assert run("verify", "-", stdin=answer).exit_code == 0
-    assert run("verify", "-", stdin=answer.replace('"count": 1', '"count": 2')).exit_code == 3
-
-
-def test_of_several_plans_the_one_that_is_refused_is_named(plan: Path, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.toml"
-    bad.write_text('adjacency = "replace-one"\n[[round]]\nmechanism = "laplace"\nscale = 10\nsampling = "poisson"\n'
-                   "sample_rate = 0.1\n")  # fmt: skip
-    assert refused("epsilon", plan, bad, "--delta", "1e-5").startswith(f"{bad}: mechanism 'laplace' with sampling")
-    assert "give either a PLAN or flags" in refused("epsilon", plan, plan, *FLAGS)
-
-
 def test_the_checker_is_put_beside_a_report_and_run_apart_from_the_package(plan: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     assert run("report", plan, "-o", report, "--checker").exit_code == 0

@@ -33,7 +33,7 @@ PLAN = {
 """A plan all of whose texts are hostile."""
 
 COMMANDS = [
-    ["epsilon", "PLAN"], ["epsilon", "PLAN", "PLAN"], ["delta", "PLAN", "--epsilon", "1"], ["compare", "PLAN"],
+    ["epsilon", "PLAN"], ["delta", "PLAN", "--epsilon", "1"], ["compare", "PLAN"],
     ["calibrate", "noise", "PLAN", "--epsilon", "0.5"], ["sampling", "PLAN"], ["profile", "PLAN"],
     ["remaining", "PLAN", "--epsilon", "2"], ["statement", "PLAN"], ["statement", "PLAN", "--latex"],
     ["audit", "PLAN", "--canaries", "100", "--guesses", "20", "--correct", "12"], ["report", "PLAN", "--title", TEXT],

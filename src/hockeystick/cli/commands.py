@@ -19,7 +19,7 @@ from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.cli.sweeps import sweep
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 from hockeystick.values.words import cut, place, shown
 
@@ -78,37 +78,16 @@ for each in (new, plot, report, verify, statement, budget, sweep, reproduce):
 
 @main.command()
 @_method
-@click.argument("others", nargs=-1, metavar="[PLAN]...", shell_complete=options.files)
 @options.delta_option
-def epsilon(plan: Plan, others: tuple[str, ...], delta: float | None, as_json: bool, **method: Any) -> None:
+def epsilon(plan: Plan, delta: float | None, as_json: bool, **method: Any) -> None:
     """Compute certified bounds on epsilon at a delta.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. For several
-    plans, the answer has one line each.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick epsilon plan.toml --delta 1/60000
     """
-    if not others:
-        options.answer(
-            "epsilon", plan, {"delta": options.delta_of(plan, delta), **method}, as_json, "computing epsilon"
-        )
-        return
-    from hockeystick.report.kinds import asked
-    from hockeystick.report.several import several_answer, several_json
-
-    names = [click.get_current_context().params["plan"] or "", *others]
-    plans = [plan, *(options.chosen_plan(other, {}) for other in others)]
-    found = []
-    with progress("computing epsilon"):
-        for name, each in zip(names, plans, strict=True):
-            try:
-                found.append(asked("epsilon", each, {"delta": options.delta_of(each, delta), **method}))
-            except UnsupportedError as error:
-                raise UnsupportedError(f"{place(name)}: {error}") from None
-    rows = [
-        (name, each.plan, each.question["delta"], each.found.result) for name, each in zip(names, found, strict=True)
-    ]
-    options.print_found(as_json, lambda: several_json([each.json() for each in found]), lambda: several_answer(rows))
+    question = {"delta": options.delta_of(plan, delta), **method}
+    options.answer("epsilon", plan, question, as_json, "computing epsilon")
 
 
 @main.command()

@@ -16,7 +16,6 @@ from hockeystick.report.budget import LEDGER, budget_again
 from hockeystick.report.document.record import KIND as REPORT
 from hockeystick.report.document.record import report_record
 from hockeystick.report.kinds import asked
-from hockeystick.report.several import SEVERAL, several_json
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.formats import check_format
@@ -31,13 +30,6 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
     """
     check_format(stated)
     kind = stated.get("answer")
-    if kind == SEVERAL:
-        answers = stated.get("answers")
-        if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-            raise InvalidInputError("answers must be a list of answers", "answers")
-        if any(answer.get("answer") == SEVERAL for answer in answers):
-            raise InvalidInputError("several answers within one of several", "answers")
-        return several_json([computed_again(answer) for answer in answers])
     if kind == BUDGET:
         return budget_again(stated)
     if kind in LEDGER:

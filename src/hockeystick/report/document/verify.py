@@ -91,13 +91,12 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
             "sharpness: another version made it, so that no upper end lies below the recomputed lower end by "
             f"{__version__}, and no lower end above the upper one"
         )
-    for answer in (stated, *stated.get("answers", ())):
-        if (title := answer.get("asked", {}).get("title")) is not None:
-            yield f"the title: {cut(repr(title), MAX_TEXT)}"
-        if made := answer.get("made"):
-            yield f"made with: {_listed(made)}"
-        if texts := _texts(answer.get("plan", {})):
-            yield f"the texts of the plan: {_listed(texts)}"
+    if (title := stated.get("asked", {}).get("title")) is not None:
+        yield f"the title: {cut(repr(title), MAX_TEXT)}"
+    if made := stated.get("made"):
+        yield f"made with: {_listed(made)}"
+    if texts := _texts(stated.get("plan", {})):
+        yield f"the texts of the plan: {_listed(texts)}"
     yield "the run: whether the program did what the plan says"
 
 
@@ -128,12 +127,8 @@ def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
 
 
 def _compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """The part of an answer, and of each answer within it, that is recomputed."""
-    kept = {key: value for key, value in answer.items() if key not in NOT_COMPARED}
-    inner = kept.get("answers")
-    if isinstance(inner, list):
-        kept["answers"] = [_compared(each) if isinstance(each, dict) else each for each in inner]
-    return kept
+    """The part of an answer that is recomputed."""
+    return {key: value for key, value in answer.items() if key not in NOT_COMPARED}
 
 
 def _count(value: Any) -> int:
