@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hockeystick.explorer.guard import HEADERS, Guard
-from hockeystick.explorer.lanes import MOST_WAITING, BusyError, Lanes, OvertakenError
+from hockeystick.explorer.lanes import Lanes, OvertakenError
 
 KEY = "a-secret"
 HOST = "127.0.0.1:8417"
@@ -151,22 +151,3 @@ def test_a_question_that_has_begun_ends_where_it_asks_whether_it_is_still_wanted
     assert isinstance(first, OvertakenError)
     assert second == "the newer one"
     assert done == ["a first place"]
-
-
-def test_too_many_questions_are_refused() -> None:
-    lanes = Lanes()
-    busy = threading.Event()
-
-    async def ask() -> list[Any]:
-        waiting = [
-            asyncio.create_task(lanes.answer(("tab", "A", str(number)), 1, True, lambda _: busy.wait(10)))
-            for number in range(MOST_WAITING)
-        ]
-        await asyncio.sleep(0.05)
-        with pytest.raises(BusyError):
-            await lanes.answer(("tab", "A", "one more"), 1, True, lambda _: None)
-        busy.set()
-        return await asyncio.gather(*waiting)
-
-    assert len(asyncio.run(ask())) == MOST_WAITING
-    lanes.close()

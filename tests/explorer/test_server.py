@@ -7,8 +7,6 @@ import importlib
 import json
 import re
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,37 +108,6 @@ def test_the_answer_is_the_library_s_to_the_last_bit(page: Page) -> None:
     bound = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60).epsilon(1e-5)
     assert found["answer"]["epsilon"] == {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper}
     assert found["quoted"] == "2.39"
-
-
-def test_a_question_of_somebody_who_has_gone_is_not_computed(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hockeystick.explorer import app
-
-    began, goes_on, computed = threading.Event(), threading.Event(), []
-
-    def slow(question: Any, given: Any, check: Any) -> dict[str, Any]:
-        computed.append(question["tab"])
-        began.set()
-        goes_on.wait(20)
-        return {}
-
-    monkeypatch.setattr(app, "answer", slow)
-    asked = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(3)]
-    for number, connection in enumerate(asked):
-        body = json.dumps({**QUESTION, "want": "delta", "tab": str(number)}).encode()
-        head = (
-            f"POST /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\nCookie: {page.cookie}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        connection.sendall(head.encode() + body)
-        assert began.wait(20)
-        time.sleep(0.2)  # in which the question is put behind those before it
-    asked[1].close()
-    time.sleep(0.2)
-    goes_on.set()
-    assert asked[2].recv(100).startswith(b"HTTP/1.1 200")
-    assert computed == ["0", "2"]
-    for connection in asked:
-        connection.close()
 
 
 @pytest.mark.parametrize("want", ["delta", "attack", "steps", "noise", "copies"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hockeystick.explorer.answers import NUMBERS, answer, start
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.guard import Guard
-from hockeystick.explorer.lanes import BusyError, Lanes, OvertakenError
+from hockeystick.explorer.lanes import Lanes, OvertakenError
 from hockeystick.values.domains import one_line
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
@@ -78,39 +77,16 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
         return HTTPStatus.BAD_REQUEST, {"error": str(error)}
     try:
         quick = question["want"] in NUMBERS
-        answering = lanes.answer(place, serial, quick, lambda check: _checked(answer(question, given, check)))
-        return HTTPStatus.OK, await _unless_gone(request, answering)
-    except (OvertakenError, asyncio.CancelledError):
+        found = await lanes.answer(place, serial, quick, lambda check: _checked(answer(question, given, check)))
+        return HTTPStatus.OK, found
+    except OvertakenError:
         return HTTPStatus.CONFLICT, {"error": "superseded by a newer question"}
-    except BusyError:
-        return HTTPStatus.SERVICE_UNAVAILABLE, {"error": "too many questions are waiting: try again in a moment"}
     except HockeystickError as error:
         return HTTPStatus.UNPROCESSABLE_ENTITY, {"error": one_line(str(error))}
     except Exception as error:  # the page shows the error, and the server keeps running
         return HTTPStatus.INTERNAL_SERVER_ERROR, {
             "error": one_line(f"unexpected {type(error).__name__}: {error}: please report this")
         }
-
-
-async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """The answer, unless the page has moved on or closed before its computation began.
-
-    Raises:
-        CancelledError: the page no longer waits.
-    """
-
-    async def gone() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
-    answered_, left = asyncio.ensure_future(answering), asyncio.ensure_future(gone())
-    try:
-        await asyncio.wait({answered_, left}, return_when=asyncio.FIRST_COMPLETED)
-        if not answered_.done():
-            answered_.cancel()
-        return await answered_
-    finally:
-        left.cancel()
 
 
 def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:

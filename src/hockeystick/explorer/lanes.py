@@ -14,16 +14,9 @@ from typing import Any
 
 from hockeystick.explorer.curves import Check
 
-MOST_WAITING = 200
-"""Largest number of waiting questions; fast sliding makes a few dozen."""
-
 
 class OvertakenError(Exception):
     """Error for a question superseded by a newer one from the same origin."""
-
-
-class BusyError(Exception):
-    """Error for more waiting questions than can be answered in reasonable time."""
 
 
 class Lanes:
@@ -32,7 +25,6 @@ class Lanes:
     def __init__(self) -> None:
         self._threads = {quick: ThreadPoolExecutor(1, "hockeystick-explorer") for quick in (True, False)}
         self._newest: dict[tuple[str, ...], int] = {}
-        self._waiting = 0
 
     async def answer(self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Check], Any]) -> Any:
         """Return the result of ``work``.
@@ -46,12 +38,8 @@ class Lanes:
 
         Raises:
             OvertakenError: a newer question of this origin arrived before this one was answered.
-            BusyError: too many questions are waiting.
         """
-        if self._waiting >= MOST_WAITING:
-            raise BusyError
         self._newest[place] = max(serial, self._newest.get(place, serial))
-        self._waiting += 1
 
         def check() -> None:  # called on the other thread, which only reads
             if self._newest.get(place, serial) > serial:
@@ -61,10 +49,7 @@ class Lanes:
             check()
             return work(check)
 
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads[quick], begun)
-        finally:
-            self._waiting -= 1
+        return await asyncio.get_running_loop().run_in_executor(self._threads[quick], begun)
 
     def close(self) -> None:
         """Begin no more questions; a running computation finishes by itself."""

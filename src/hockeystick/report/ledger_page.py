@@ -1,21 +1,17 @@
-"""The page about a ledger: what remains for whom, how the budget was spent, and what an outsider can learn."""
+"""The page about a ledger: what remains for whom, the latest releases, and what an outsider can learn."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from hockeystick.numerics.rounding import next_up
 from hockeystick.questions.filters import GdpFilter, PrivacyFilter
-from hockeystick.questions.ledger.entries import SPEND, Entry
 from hockeystick.questions.ledger.ledger import Ledger, Standing
-from hockeystick.questions.ledger.state import WHOLE, State
+from hockeystick.questions.ledger.state import WHOLE
 from hockeystick.report.budget import STATES, down, guarantee_said, release_said, standing_json, unit_lines
 from hockeystick.report.document import blocks
-from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.document.page import page
 from hockeystick.report.document.shares import half_up
 from hockeystick.report.rounding import exact, exp_up
@@ -24,7 +20,6 @@ from hockeystick.values.domains import one_line
 from hockeystick.values.version import __version__
 
 LISTED = 100  # latest releases on the page
-POINTS = 2000  # approximate number of points of the figure; with more entries, only every n-th is shown
 
 
 def ledger_page(ledger: Ledger) -> str:
@@ -33,34 +28,18 @@ def ledger_page(ledger: Ledger) -> str:
     Raises:
         InvalidInputError: the ledger cannot be read.
     """
-    history = _History()
-    found = ledger.verify(watch=history.see)
+    found = ledger.verify()
     standing = ledger.show(LISTED)
     content: list[blocks.Block] = [*_head(standing)]
     if found.findings:
         content.append(blocks.Caution([f"the ledger is inconsistent: {found.findings[0]}"]))
-    content += [*_outsider(standing), *_figure(standing, history), *_accounts(standing, history)]
-    content += [*_releases(standing), *_below(standing, verified=found.sound)]
+    content += [
+        *_outsider(standing),
+        *_accounts(standing),
+        *_releases(standing),
+        *_below(standing, verified=found.sound),
+    ]
     return page(f"Budget: {_name(standing)}", content, standing_json(standing))
-
-
-class _History:
-    """The remaining budget after each entry, and the number of releases of each account and region."""
-
-    def __init__(self) -> None:
-        self.remaining: list[Point] = []
-        self.releases: Counter[tuple[str, str]] = Counter()
-
-    def see(self, entry: Entry, state: State) -> None:
-        self.remaining.append((float(entry.number), state.budget.remaining(state.left(WHOLE))))
-        keys = entry.keys
-        if entry.kind == SPEND:
-            self.releases[keys["grant"], keys["region"]] += 1
-
-    def of(self, grant: str | None = None, region: str | None = None) -> int:
-        return sum(
-            number for (one, other), number in self.releases.items() if grant in (None, one) and region in (None, other)
-        )
 
 
 def _name(standing: Standing) -> str:
@@ -116,41 +95,17 @@ def _advantage(made: PrivacyFilter, epsilon: float, delta: float) -> float:
     return min(next_up(found, 16), 1.0)
 
 
-def _figure(standing: Standing, history: _History) -> list[blocks.Block]:
-    points = history.remaining[:: max(len(history.remaining) // POINTS, 1)]
-    if len(points) < 2:
-        return []
-    whole, budget = float(standing.state.budget.made.budget), standing.state.budget
-    steps = [point for a, b in pairwise(points) for point in (a, (b[0], a[1]))] + points[-1:]
-    chart = Chart(
-        "burn-down",
-        "Remaining budget after each entry",
-        f"A line that falls from {exact(whole)} to {down(points[-1][1])}; it rises when a release is voided or a "
-        "period begins.",
-        Axis("entry of the log", 0.0, max(points[-1][0], 1.0)),
-        Axis(f"{budget.made.currency}", 0.0, 1.05 * whole),
-        steps,
-    )
-    caption = "The remaining budget after each entry of the log; a grant counts as spent when it is made."
-    return [blocks.Heading("How it was spent"), blocks.Figure(chart, caption)]
-
-
-def _accounts(standing: Standing, history: _History) -> list[blocks.Block]:
+def _accounts(standing: Standing) -> list[blocks.Block]:
     state, budget = standing.state, standing.state.budget
     rows = []
     for name, account in state.accounts.items():
         limit, left = down(budget.remaining(account.limits)), down(budget.remaining(state.left(name)))
-        rows.append((name or "all", limit, left, f"{history.of(grant=name if name else None):,}"))
-    out: list[blocks.Block] = [
-        blocks.Table(f"In {budget.made.currency}", ("whose", "limit", "remains", "releases"), rows)
-    ]
+        rows.append((name or "all", limit, left))
+    out: list[blocks.Block] = [blocks.Table(f"In {budget.made.currency}", ("whose", "limit", "remains"), rows)]
     if state.regions:
-        regions = [
-            (name, down(budget.remaining(state.left(WHOLE, name))), f"{history.of(region=name):,}")
-            for name in state.regions
-        ]
+        regions = [(name, down(budget.remaining(state.left(WHOLE, name)))) for name in state.regions]
         caption = "Parts of the dataset that share no unit; their releases are counted separately"
-        out.append(blocks.Table(caption, ("region", "remains", "releases"), regions))
+        out.append(blocks.Table(caption, ("region", "remains"), regions))
     return out
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from hockeystick.questions.sweeps.table import CERTAIN, Sweep
 from hockeystick.report.answer import Answer
-from hockeystick.report.rounding import exact
 from hockeystick.values.domains import place
 from hockeystick.values.outward import DIGITS, DOWN, UP, rounded
 
@@ -22,7 +21,6 @@ def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
         output: path of the written file.
     """
     lines = [("question", sweep.question)]
-    lines += [(name, _range(values)) for name, values in sweep.axes.items()]
     rows = [row for row in sweep.rows if row["guarantee"] in CERTAIN]
     if rows:
         least, most = min(row["lower"] for row in rows), max(row["upper"] for row in rows)
@@ -40,13 +38,6 @@ def caveat_lines(sweep: Sweep) -> list[tuple[str, str]]:
     """Return the assumptions and warnings of the numbers."""
     said = [tuple(text.split(": ", 1)) for text in sweep.assumptions]
     return [*((label, text) for label, text in said), *(("warning", text) for text in sweep.warnings)]
-
-
-def _range(values: tuple[float, ...]) -> str:
-    """The values of an axis in a few words."""
-    if len(values) <= 4:
-        return ", ".join(exact(value) for value in values)
-    return f"{len(values)} values from {exact(min(values))} to {exact(max(values))}"
 
 
 def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import getpass
 import secrets
 import uuid
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -413,23 +413,18 @@ class Ledger:
         """
         return self._store.look(lambda transaction: transaction.entries())
 
-    def verify(
-        self,
-        receipts: Iterable[Any] = (),
-        watch: Callable[[Entry, State], None] = lambda entry, state: None,
-    ) -> Verification:
+    def verify(self, receipts: Iterable[Any] = ()) -> Verification:
         """Recompute the state from the log, with every price, and compare it with the stored one.
 
         Args:
             receipts: receipts that must be in the log, as :meth:`Receipt.json` returns them.
-            watch: function called with each entry and the state after it.
 
         Raises:
             InvalidInputError: the ledger cannot be read.
         """
 
         def work(transaction: Transaction) -> Verification:
-            return verified(transaction.entries(), transaction.head(), transaction.accounts(), receipts, watch)
+            return verified(transaction.entries(), transaction.head(), transaction.accounts(), receipts)
 
         return self._store.look(work)
 

@@ -7,7 +7,7 @@ a later day, whose number or hash is not found, reveals it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,6 @@ def verified(
     head: tuple[int, str, int] | None = None,
     accounts: Mapping[str, Account] | None = None,
     receipts: Iterable[Any] = (),
-    watch: Callable[[Entry, State], None] = lambda entry, state: None,
 ) -> Verification:
     """Recompute the state, and compare it with the stored one and with receipts.
 
@@ -55,7 +54,6 @@ def verified(
         head: stored number and hash of the last entry, and the period; None if only a log is given.
         accounts: stored accounts.
         receipts: receipts that must be in the log, each with its ``number`` and ``hash``.
-        watch: function called with each entry and the state after it.
     """
     findings: list[str] = []
     last, state = FIRST, None
@@ -67,7 +65,6 @@ def verified(
             if chained(last, entry.body) != entry.hash:
                 raise ValueError("its hash does not match its text and the preceding entries")
             state = _after(state, entry, spends)
-            watch(entry, state)
         except (HockeystickError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             findings.append(f"entry {number}: {error}")
             break

@@ -56,8 +56,7 @@ class Table(NamedTuple):
         caption: caption of the table.
         heads: column heads.
         rows: cells of each row.
-        words: number of columns, from the left, that hold words; the others hold numbers. If all hold words, rows
-            become cards on a phone.
+        words: number of columns, from the left, that hold words; the others hold numbers.
     """
 
     caption: str

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 
 WIDTH, HEIGHT = 480.0, 320.0  # size of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 14.0, 14.0, 52.0  # margins around the axes, in the same units
@@ -74,7 +73,7 @@ class Chart:
         lower: points of the lower ends; empty if there is no lower bound.
         guide: dashed reference line.
         guide_label: label at the end of that line.
-        mark: the quoted point and its label.
+        mark: the quoted point of a falling curve, and its label.
     """
 
     name: str
@@ -143,40 +142,10 @@ class Chart:
                 out.append(f'<polyline points="{self._path(points)}" {drawn}/>')
         if self.mark is not None:
             (across, down), text = self._place(self.mark[0]), self.mark[1]
+            corner = LEFT + 8, HEIGHT - BOTTOM - 8  # below a falling curve
             out.append(f'<circle cx="{_at(across)}" cy="{_at(down)}" r="4.5" fill="{MARK}"/>')
-            out.append(_text(*self._free(across, down, text), f'fill="{MARK}" '))
+            out.append(_text(*corner, text, "start", f'fill="{MARK}" '))
         return out
-
-    def _free(self, across: float, down: float, text: str) -> tuple[float, float, str, str]:
-        """Place the label of the mark beside it, or past the lines that would cross it.
-
-        Returns:
-            The position of the label's nearer end, the label, and which end that is.
-        """
-        left = across > 0.45 * WIDTH  # free space lies on the left, under a falling curve or above a rising one
-        under = left and self.upper[-1][1] <= self.upper[0][1]
-        beside, anchor = (-10, "end") if left else (10, "start")
-        below = 1.5 * LETTER if under else -0.5 * LETTER
-        floor = HEIGHT - BOTTOM - 0.5 * LETTER  # the numbers of the axis are below
-        at, line = across + beside, min(down + below, floor)
-        if left:
-            least = min((span[0] for span in self._spans(line - LETTER, line + 0.3 * LETTER)), default=WIDTH)
-            clear = min(at, least - 0.5 * LETTER)
-            if clear - LETTER_WIDTH * LETTER * len(text) >= LEFT:
-                at = clear
-        return at, line, text, anchor
-
-    def _spans(self, top: float, bottom: float) -> list[tuple[float, float]]:
-        """Horizontal spans that the curves of both ends cover between two heights of the drawing."""
-        found = []
-        for points in (self.upper, self.lower):
-            for (x0, y0), (x1, y1) in pairwise(map(self._place, points)):
-                if max(y0, y1) < top or min(y0, y1) > bottom:
-                    continue
-                shares = [min(max((edge - y0) / (y1 - y0), 0.0), 1.0) for edge in (top, bottom)] if y0 != y1 else [0, 1]
-                places = [x0 + share * (x1 - x0) for share in shares]
-                found.append((min(places), max(places)))
-        return found
 
 
 def _at(value: float) -> str:

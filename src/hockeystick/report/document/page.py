@@ -58,12 +58,6 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   .lead strong { font-size: 1.45rem; }
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
   dd { margin-bottom: .6rem; }
-  .cards thead { display: none; }
-  .cards table, .cards caption, .cards tbody, .cards tr, .cards th, .cards td { display: block; }
-  .cards tr { margin-bottom: .75rem; padding: .25rem 0; border: 1px solid var(--rule); }
-  .cards tbody th, .cards td { padding: .15rem .6rem; border: 0; font-size: .9rem; overflow-wrap: anywhere; }
-  .cards td { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: .5rem; }
-  .cards td::before { content: attr(data-head); color: var(--soft); }
   table { font-size: .8rem; }
   th, td { padding-right: .4rem; }
   th:last-child, td:last-child { padding-right: 0; }
@@ -177,12 +171,9 @@ def _table(block: blocks.Table) -> list[str]:
         return "" if column < block.words else ' class="number"'
 
     heads = "".join(f'<th scope="col"{kind(at)}>{escape(text)}</th>' for at, text in enumerate(block.heads))
-    cards = block.words == len(block.heads)  # text is too wide for the columns of a phone
-    said = [f' data-head="{escape(text)}"' if cards else "" for text in block.heads]
-    around = "wide cards" if cards else "wide"
-    lines = [f'<div class="{around}" role="region" aria-label="{escape(block.caption)}" tabindex="0">', "<table>"]
+    lines = [f'<div class="wide" role="region" aria-label="{escape(block.caption)}" tabindex="0">', "<table>"]
     lines += [f"<caption>{escape(block.caption)}</caption>", f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
     for first, *others in block.rows:
-        cells = "".join(f"<td{kind(at)}{said[at]}>{escape(text)}</td>" for at, text in enumerate(others, start=1))
+        cells = "".join(f"<td{kind(at)}>{escape(text)}</td>" for at, text in enumerate(others, start=1))
         lines.append(f'<tr><th scope="row"{kind(0)}>{escape(first)}</th>{cells}</tr>')
     return [*lines, "</tbody>", "</table>", "</div>"]
