@@ -462,8 +462,7 @@ class Plan(metaclass=NamedArguments):
             others: plans that are drawn into the same figure.
             kind: ``"curve"`` (delta against epsilon), ``"steps"`` (epsilon against rounds), ``"tradeoff"`` (errors of
                 attacks) or ``"compare"`` (several accountants).
-            options: options of the function of ``hockeystick.plot`` that draws the kind: ``delta``, ``labels``,
-                ``title``, ``width``, ...
+            options: options of the function of ``hockeystick.plot`` that draws the kind: ``delta``, ``labels``, ...
 
         Raises:
             InvalidInputError: an unknown kind or option, or a value outside its domain.
@@ -472,7 +471,7 @@ class Plan(metaclass=NamedArguments):
 
         >>> import hockeystick as hs
         >>> one, other = (hs.dp_sgd(noise, 0.01, 1000, delta=1e-5) for noise in (1.0, 2.0))
-        >>> figure = one.plot(other, labels=["noise 1", "noise 2"], title="Two runs")  # doctest: +SKIP
+        >>> figure = one.plot(other, labels=["noise 1", "noise 2"])  # doctest: +SKIP
         """
         figure: Figure = found("hockeystick.plot.shown:plotted")(kind, self, *others, **options)  # a layer above
         return figure

@@ -12,7 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.plan.plan import Plan, target_delta
-from hockeystick.plot.draw import HEIGHT, drawn
+from hockeystick.plot.draw import drawn
 from hockeystick.plot.panel import Line, Mark, Panel
 from hockeystick.plot.plans import (
     FEWER_POINTS,
@@ -23,7 +23,7 @@ from hockeystick.plot.plans import (
     steps_panel,
     tradeoff_panel,
 )
-from hockeystick.plot.style import COLUMN, OTHERS
+from hockeystick.plot.style import OTHERS
 from hockeystick.values.domains import choice, cut, one_line, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import UP, rounded
@@ -48,9 +48,6 @@ def curve(
     points: int = POINTS,
     accountants: Sequence[str] = (),
     labels: Sequence[str] = (),
-    title: str = "",
-    width: float = COLUMN,
-    height: float = HEIGHT,
 ) -> Figure:
     """Draw certified delta against epsilon, with a mark at each plan's delta and its epsilon, rounded up.
 
@@ -62,9 +59,6 @@ def curve(
         points: number of points at which delta is computed.
         accountants: drawn beside the band; of one plan only.
         labels: one for each plan, for the legend.
-        title: above the axes.
-        width: of the figure, in inches.
-        height: of the axes with their labels, in inches.
 
     Raises:
         InvalidInputError: there are no or too many plans, another number of labels, or accountants with several plans.
@@ -80,7 +74,7 @@ def curve(
     panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in plans]
     at = [plan.delta_target if delta is None else target_delta(delta) for plan in plans]
     marks = [_quoted(plan, target) for plan, target in zip(plans, at, strict=True) if target is not None]
-    return _figure(panels, labels, accountants, title, width, height, marks)
+    return _figure(panels, labels, accountants, marks)
 
 
 def steps(
@@ -89,9 +83,6 @@ def steps(
     points: int = POINTS,
     accountants: Sequence[str] = (),
     labels: Sequence[str] = (),
-    title: str = "",
-    width: float = COLUMN,
-    height: float = HEIGHT,
 ) -> Figure:
     """Draw epsilon against the number of rounds run, with a mark for the whole plan.
 
@@ -101,9 +92,6 @@ def steps(
         points: number of points at which epsilon is computed.
         accountants: drawn beside the band; of one plan only.
         labels: one for each plan, for the legend.
-        title: above the axes.
-        width: of the figure, in inches.
-        height: of the axes with their labels, in inches.
 
     Raises:
         InvalidInputError: there are no or too many plans, another number of labels, no delta, or different deltas.
@@ -117,7 +105,7 @@ def steps(
     for panel in panels:
         assert panel.bracket is not None  # steps_panel has one
         marks.append(_mark(panel.bracket.x[-1], panel.bracket.upper[-1], panel.bracket.upper[-1]))
-    return _figure(panels, labels, accountants, title, width, height, marks)
+    return _figure(panels, labels, accountants, marks)
 
 
 def tradeoff(
@@ -125,9 +113,6 @@ def tradeoff(
     logarithmic: bool = False,
     points: int = POINTS,
     labels: Sequence[str] = (),
-    title: str = "",
-    width: float = COLUMN,
-    height: float = HEIGHT,
 ) -> Figure:
     """Draw the certified trade-off between the two error rates of the best attack, compared with guessing.
 
@@ -136,9 +121,6 @@ def tradeoff(
         logarithmic: True for the true-positive rate instead, on logarithmic axes, as attacks are judged.
         points: number of false-positive rates.
         labels: one for each plan, for the legend.
-        title: above the axes.
-        width: of the figure, in inches.
-        height: of the axes with their labels, in inches.
 
     Raises:
         InvalidInputError: there are no or too many plans, or another number of labels.
@@ -146,7 +128,7 @@ def tradeoff(
         HockeystickError: matplotlib is missing.
     """
     panels = [tradeoff_panel(plan, logarithmic, points) for plan in _some(plans)]
-    return _figure(panels, labels, (), title, width, height, [])
+    return _figure(panels, labels, (), [])
 
 
 def compare(
@@ -155,9 +137,6 @@ def compare(
     start: float | None = None,
     stop: float | None = None,
     points: int = FEWER_POINTS,
-    title: str = "",
-    width: float = COLUMN,
-    height: float = HEIGHT,
 ) -> Figure:
     """Draw delta against epsilon by several accountants, together with the certified band.
 
@@ -167,9 +146,6 @@ def compare(
         start: least epsilon; 0 by default.
         stop: largest epsilon; by default where delta is 1e-12.
         points: number of points at which delta is computed.
-        title: above the axes.
-        width: of the figure, in inches.
-        height: of the axes with their labels, in inches.
 
     Raises:
         InvalidInputError: no accountant is given, or one is unknown.
@@ -178,9 +154,7 @@ def compare(
     """
     if not accountants:
         raise InvalidInputError("accountants must name at least one accountant to compare", "accountants")
-    return curve(
-        plan, start=start, stop=stop, points=points, accountants=accountants, title=title, width=width, height=height
-    )
+    return curve(plan, start=start, stop=stop, points=points, accountants=accountants)
 
 
 FIGURES: dict[str, Callable[..., Any]] = {"curve": curve, "steps": steps, "tradeoff": tradeoff, "compare": compare}
@@ -223,9 +197,6 @@ def _figure(
     panels: Sequence[Panel],
     labels: Sequence[str],
     accountants: Sequence[str],
-    title: str,
-    width: float,
-    height: float,
     marks: Sequence[Mark],
 ) -> Figure:
     if isinstance(labels, str) or (labels and len(labels) != len(panels)):
@@ -241,11 +212,11 @@ def _figure(
         bracket = first.bracket
         if labels and bracket is not None:
             bracket = replace(bracket, label=literal(labels[0]))
-        panel = replace(first, bracket=bracket, title=literal(title), points=marks)
+        panel = replace(first, bracket=bracket, points=marks)
     else:
         named = [literal(text) for text in labels] or [f"plan {number}" for number in range(1, len(panels) + 1)]
-        panel = replace(_together(panels, named), title=literal(title), points=marks)
-    return drawn([panel], width=width, height=height)
+        panel = replace(_together(panels, named), points=marks)
+    return drawn([panel])
 
 
 def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 USUAL_WIDTH = 80  # characters of a line if the width is unknown
 LEAST_WIDTH = 40  # smallest width in characters: room for a label and the digits of a count
 GAP = "  "  # between two columns
-WARNING = "warning"  # label of emphasised lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,6 @@ def laid_out(
     wrapped: Collection[int],
     right: Collection[int] = (),
     width: int | None = None,
-    style: Callable[[Sequence[str], int, str], str] = lambda row, column, text: text,
 ) -> str:
     """Lay out a table as lines of text.
 
@@ -47,7 +45,6 @@ def laid_out(
         wrapped: indices of the columns whose words may wrap; other columns are as wide as their cells.
         right: indices of right-aligned columns.
         width: number of characters in a line; ``None`` for that of the terminal.
-        style: function that returns the text to write, given the row, the index of the column and a line of the cell.
 
     >>> print(laid_out([("adjacency", "add"), ("rounds", "word " * 12 + "end")], {1}, width=40), end="")
     adjacency  add
@@ -68,8 +65,7 @@ def laid_out(
             line = []
             for column, cell in enumerate(cells):
                 part = cell[number] if number < len(cell) else ""
-                blanks, shown = " " * (widths[column] - len(part)), style(row, column, part) if part else ""
-                line.append(blanks + shown if column in right else shown + blanks)
+                line.append(part.rjust(widths[column]) if column in right else part.ljust(widths[column]))
             lines.append(GAP.join(line).rstrip() + "\n")
     return "".join(lines)
 
@@ -119,28 +115,17 @@ def print_supported(name: str | None = None) -> None:
         sampling = row.sampling.replace("-", "-\n")  # a narrow column leaves room for the sources
         where = row.where.replace(", ", ",\n")
         rows.append((row.mechanism, sampling, where, row.claim.status.value, row.claim.source))
-    _print(laid_out(rows, {len(COLUMNS) - 1}, width=max(line_width(), USUAL_WIDTH), style=_first_bold(rows)))
+    _print(laid_out(rows, {len(COLUMNS) - 1}, width=max(line_width(), USUAL_WIDTH)))
 
 
 def _numbers(rows: Sequence[Sequence[str]], wrapped: Collection[int]) -> str:
     """Table with a row of titles and right-aligned numbers that are never broken."""
     right = set(range(len(rows[0]))) - set(wrapped)
-    return laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH), _first_bold(rows))
-
-
-def _first_bold(rows: Sequence[Sequence[str]]) -> Callable[[Sequence[str], int, str], str]:
-    return lambda row, column, text: _bold(text) if row is rows[0] else text
+    return laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH))
 
 
 def _pairs(lines: Sequence[tuple[str, str]]) -> str:
-    import click
-
-    def style(row: Sequence[str], column: int, text: str) -> str:
-        if row[0] == WARNING:
-            return click.style(text, fg="yellow", bold=True)
-        return click.style(text, dim=True) if column == 0 else text
-
-    return laid_out(lines, {1}, style=style) if lines else ""
+    return laid_out(lines, {1}) if lines else ""
 
 
 def _bold(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import hockeystick as hs
 from fuzz.draws import Draw
@@ -21,9 +22,11 @@ def figures(draw: Draw, held: Held) -> None:
     """A figure of few points of one plan or two, written whole; or one line."""
     one, other = draw.plan(), draw.plan()
     which, points = draw.note("figure", draw.of(*KINDS)), draw.note("points", draw.random.randint(2, 4))
-    delta, title = draw.note("delta", draw.delta()), draw.note("title", draw.of("", "$x^{", "<b>\x1b[31m", "\u202e"))
+    delta, label = draw.note("delta", draw.delta()), draw.note("label", draw.of("a", "$x^{", "<b>\x1b[31m", "\u202e"))
     plans = (one,) if which == "compare" or draw.note("alone", draw.chance(0.5)) else (one, other)
-    options = {"points": points, "title": title} | ({"delta": delta} if which in ("curve", "steps") else {})
+    options: dict[str, Any] = {"points": points} | ({"delta": delta} if which in ("curve", "steps") else {})
+    if which != "compare":
+        options["labels"] = [label] * len(plans)
     limit = 2 * SECONDS * points * len(plans) * (4 if which == "compare" else 1)
     by = draw.note("by", draw.of("plan", "module", "profile"))
 
