@@ -40,8 +40,3 @@ def test_noises_for_a_target_and_a_file(client: Any, tmp_path: Path) -> None:
     hs.sweep(PLAN, grid, target=2.0, output=here)
     hs.sweep(PLAN, grid, target=2.0, output=there, executor=client.get_executor())
     assert there.read_bytes() == here.read_bytes()
-
-
-def test_a_wrong_row_stops_all_where_that_is_asked(client: Any) -> None:
-    with pytest.raises(hs.InvalidInputError, match=r"row 8 \(noise_multiplier=-1.0, steps=100\): noise_multiplier"):
-        hs.sweep(PLAN, GRID, errors="stop", executor=client.get_executor())

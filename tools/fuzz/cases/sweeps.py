@@ -97,7 +97,5 @@ def malformed(draw: Draw, held: Held) -> None:
     key: Any = draw.note("key", draw.of("noise_multiplier", "steps", "count", "delta", "scale", "", None, 3))
     held.ask("grid", lambda: hs.sweep(plan, {key: value}), invalid=True)
     held.ask("grid itself", lambda: hs.sweep(plan, value), invalid=True)
-    option = draw.note(
-        "option", draw.of("delta", "epsilon", "target", "parameter", "gap", "tolerance", "jobs", "errors")
-    )
+    option = draw.note("option", draw.of("delta", "epsilon", "target", "parameter", "gap", "jobs"))
     held.ask("option", lambda: hs.sweep(plan, {"steps": [10]}, **{option: value}), invalid=True)

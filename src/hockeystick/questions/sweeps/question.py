@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.questions.parameters import named
 from hockeystick.questions.sweeps.grid import DELTA
 from hockeystick.questions.targets import TARGET_EPSILON, Epsilon, Target
@@ -28,7 +27,6 @@ class Question:
         target: target of a calibration; a number is an epsilon at the delta of the point.
         free: parameter calibrated to the target.
         gap: requested relative width of the intervals; the default of the engines if ``None``.
-        tolerance: relative tolerance of the calibrated value.
     """
 
     delta: float | None = None
@@ -36,7 +34,6 @@ class Question:
     target: float | Target | None = None
     free: str | None = None
     gap: float | None = None
-    tolerance: float = TOLERANCE
 
     @property
     def quantity(self) -> str:
@@ -80,7 +77,6 @@ def question_of(
     target: float | Target | None,
     parameter: str | None,
     gap: float | None,
-    tolerance: float | None,
 ) -> Question:
     """Return the question that the arguments of a sweep describe.
 
@@ -92,24 +88,21 @@ def question_of(
         target: epsilon at the delta of each point, or one of ``hockeystick.targets``.
         parameter: calibrated parameter, with a target.
         gap: requested relative width.
-        tolerance: relative tolerance of the calibrated parameter.
 
     Raises:
         InvalidInputError: there are two questions, delta is given twice or not at all, or a number is outside its
             domain.
     """
     gap = None if gap is None else domains.share(gap, "gap", "requested relative width of the interval")
-    if target is None and (parameter is not None or tolerance is not None):
-        key = "parameter" if parameter is not None else "tolerance"
-        raise InvalidInputError(f"{key} requires target; give target or leave {key} out", key)
+    if target is None and parameter is not None:
+        raise InvalidInputError("parameter requires target; give target or leave parameter out", "parameter")
     if target is not None and epsilon is not None:
         raise InvalidInputError(
             "give either epsilon, to compute delta, or target, to calibrate; received both", "epsilon"
         )
-    free, near = None, TOLERANCE if tolerance is None else tolerance
+    free = None
     if target is not None:
         free = FREE if parameter is None else named(parameter).name
-        near = domains.share(near, "tolerance", "relative tolerance on the parameter")
         target = _target(target)
     if isinstance(target, Target) or epsilon is not None:
         if has_delta or delta is not None:
@@ -125,7 +118,7 @@ def question_of(
         delta = asked_delta(template, delta)
     elif delta is not None:
         raise InvalidInputError("delta is also in the grid; leave one of them out", "delta")
-    return Question(delta, epsilon, target, free, gap, near)
+    return Question(delta, epsilon, target, free, gap)
 
 
 def _target(given: object) -> float | Target:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.calibration import calibrate
@@ -21,8 +21,6 @@ from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import one_line
 
 REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: refused with a reason; failed by a bug of this library
-
-Errors = Literal["row", "stop"]
 
 
 class Row(NamedTuple):
@@ -63,7 +61,6 @@ class Job:
         question: question at each point.
         start: number of the first point.
         stop: number after the last point.
-        errors: treatment of a point without an answer: a row with the reason, or an exception.
     """
 
     template: Plan
@@ -71,21 +68,15 @@ class Job:
     question: Question
     start: int
     stop: int
-    errors: Errors
 
 
 def answered(job: Job) -> list[Row]:
-    """Return the rows of a job.
-
-    Raises:
-        HockeystickError: a point has no answer, and errors stop the sweep; the message begins with the row's number and
-            values.
-    """
+    """Return the rows of a job."""
     numbers = range(job.start, job.stop)
     rows: dict[int, Row] = {}
     plans: dict[int, Plan] = {}
     for number in numbers:
-        made = _tried(job, number, partial(plan_at, job.template, job.grid.point(number)))
+        made = _tried(partial(plan_at, job.template, job.grid.point(number)))
         if isinstance(made, Row):
             rows[number] = made
         else:
@@ -95,18 +86,8 @@ def answered(job: Job) -> list[Row]:
         rows |= _bounds(job.question, job.grid, plans)
     for number, plan in plans.items():
         if number not in rows:
-            rows[number] = _tried(job, number, partial(alone, job.question, job.grid.point(number), plan))
+            rows[number] = _tried(partial(alone, job.question, job.grid.point(number), plan))
     return [rows[number] for number in numbers]
-
-
-def place_of(grid: Grid, number: int) -> str:
-    """Return a row's name in messages: its number from 0, and its values.
-
-    >>> place_of(Grid({"noise_multiplier": (1.0, 2.0), "steps": (10, 20)}), 3)
-    'row 3 (noise_multiplier=2.0, steps=20)'
-    """
-    said = ", ".join(f"{name}={value!r}" for name, value in grid.point(number).items())
-    return f"row {number} ({said})"
 
 
 def _bounds(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
@@ -138,7 +119,7 @@ def _target(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
     """Return the row of the value that meets the target, with the interval of its plan."""
     assert question.free is not None
     target = question.target_at(point)
-    found = calibrate(plan, question.free, target, tolerance=question.tolerance, gap=question.gap)
+    found = calibrate(plan, question.free, target, gap=question.gap)
     bound = found.achieved
     value = int(found.value) if named(question.free).whole else found.value
     ends = bound.lower, bound.estimate, bound.upper
@@ -166,24 +147,15 @@ def _utility(plan: Plan) -> tuple[float, float]:
     return multiplier / batch, batch * plan.steps
 
 
-def _tried(job: Job, number: int, ask: Callable[[], Any]) -> Any:
-    """Return the result of ``ask``; after a refusal a row with the reason, or raise it with the row's place.
+def _tried(ask: Callable[[], Any]) -> Any:
+    """Return the result of ``ask``, or a row with the reason for its refusal.
 
     A bug of this library is not a refusal: its row is ``failed``, and the other rows stand.
-
-    Raises:
-        HockeystickError: it is refused, and errors stop the sweep.
     """
     try:
         return ask()
     except HockeystickError as error:
-        if job.errors == "stop":
-            error.args = (f"{place_of(job.grid, number)}: {error}", *error.args[1:])
-            raise
         return Row(guarantee=REFUSED, reason=one_line(str(error)))
     except Exception as error:
-        if job.errors == "stop":
-            error.add_note(f"in {place_of(job.grid, number)}")
-            raise
         said = f"{type(error).__name__}: {one_line(str(error))}; please report this"
         return Row(guarantee=FAILED, reason=said)

@@ -15,18 +15,16 @@ from typing import Any
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.sweeps.grid import DELTA, grid_of
 from hockeystick.questions.sweeps.question import question_of
-from hockeystick.questions.sweeps.rows import Errors, Job, Row, answered
+from hockeystick.questions.sweeps.rows import Job, Row, answered
 from hockeystick.questions.sweeps.table import Sweep, sweep_of
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
-from hockeystick.values.domains import choice, place, shown, unmet
+from hockeystick.values.domains import place, shown, unmet
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 MOST_JOBS = 1024  # largest number of processes
 LEAST, MOST = 8, 2048  # points of a job: fewer gain nothing from the batch engine, and it takes no more at once
 SHARES = 16  # jobs per process, so that none waits long for the last one, and progress shows
-
-ERRORS = ("row", "stop")  # treatments of a point without an answer
 
 Told = Callable[[int, int], None]
 """Function called with the number of finished rows and the total."""
@@ -41,8 +39,6 @@ def sweep(
     target: float | Target | None = None,
     parameter: str | None = None,
     gap: float | None = None,
-    tolerance: float | None = None,
-    errors: Errors = "row",
     output: str | Path | None = None,
     jobs: int = 1,
     executor: Executor | None = None,
@@ -60,9 +56,6 @@ def sweep(
             ``hockeystick.targets``.
         parameter: parameter calibrated to a target; ``"noise-multiplier"`` by default.
         gap: requested relative width of the intervals.
-        tolerance: relative tolerance of the calibrated parameter; 1e-6 by default.
-        errors: treatment of a point without an answer: ``"row"`` for a row with a ``reason``, ``"stop"`` for an
-            exception that names the row and its values.
         output: CSV file of the table, written whole at the end.
         jobs: number of processes; 1 computes in this one.
         executor: any ``concurrent.futures.Executor`` to use instead, such as ``get_executor()`` of a Dask client; it
@@ -70,13 +63,11 @@ def sweep(
         progress: function called with the number of finished rows and the total.
 
     Returns:
-        The table. Its numbers depend neither on ``jobs`` nor on ``executor``, to the last bit.
+        The table; the row of a point without an answer has a ``reason``. Its numbers depend neither on ``jobs`` nor on
+        ``executor``, to the last bit.
 
     Raises:
-        InvalidInputError: the grid or the question is invalid, or the output unusable; with
-            ``errors="stop"``, a point raises it.
-        UnsupportedError: with ``errors="stop"``, a point raises it.
-        UnreachableError: with ``errors="stop"``, no value meets the target at a point.
+        InvalidInputError: the grid or the question is invalid, or the output unusable.
         HockeystickError: processes cannot be started.
 
     >>> import hockeystick as hs
@@ -87,8 +78,6 @@ def sweep(
     """
     if not isinstance(template, Plan):
         raise unmet("template", "must be a Plan", template)
-    if errors not in ERRORS:
-        raise InvalidInputError(choice("errors", errors, ERRORS), "errors")
     jobs = domains.whole(jobs, "jobs", "processes", least=1, most=MOST_JOBS)
     if executor is not None and not isinstance(executor, Executor):
         raise unmet("executor", "must be a concurrent.futures.Executor", executor)
@@ -96,9 +85,9 @@ def sweep(
         _check_output(output)
     given: Any = grid
     has_delta = isinstance(given, Mapping) and DELTA in given
-    question = question_of(template, has_delta, delta, epsilon, target, parameter, gap, tolerance)
+    question = question_of(template, has_delta, delta, epsilon, target, parameter, gap)
     axes = grid_of(template, grid, question.free)
-    pieces = jobs_of(Job(template, axes, question, 0, len(axes), errors), jobs)
+    pieces = jobs_of(Job(template, axes, question, 0, len(axes)), jobs)
     rows: list[Row] = []
     tell = progress or (lambda done, of: None)
     tell(0, len(axes))
