@@ -144,6 +144,7 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
 
     Example: hockeystick new --release poisson --dataset-size 60000 --batch-size 256 --epochs 60 --epsilon 3
     """
+    from hockeystick.report.answer import METHOD
     from hockeystick.values.files import write_text
 
     if Path(file).suffix.lower() != ".toml":
@@ -181,14 +182,7 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
     if epsilon is not None and release not in TRAINING:
         law = LAWS[release].format(_absolute(plan, answers["sensitivity"]))
         click.echo(f"To each number, add its own noise, drawn from {law}.\n")
-    question: dict[str, Any] = {
-        "delta": plan.delta_target,
-        "accountant": "auto",
-        "options": {},
-        "gap": None,
-        "proof": False,
-    }
-    options.answer("epsilon", plan, question, False, "computing epsilon")
+    options.answer("epsilon", plan, {"delta": plan.delta_target, **METHOD}, False, "computing epsilon")
     click.echo(f"\nNext: hockeystick report {place(file)} -o report.html", err=True)
 
 

@@ -21,7 +21,7 @@ from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.targets import Epsilon
-from hockeystick.report.answer import epsilon_answer, epsilon_json
+from hockeystick.report.answer import METHOD, epsilon_answer, epsilon_json
 from hockeystick.report.document.envelope import enveloped
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import choice, shown
@@ -31,9 +31,6 @@ from hockeystick.values.version import __version__
 
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
 """Slider of the target epsilon for calibration, which is not part of the plan."""
-
-METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
-"""Arguments of epsilon, the defaults of ``hockeystick epsilon``."""
 
 NOISE_DIGITS = 5  # significant digits of a calibrated noise, rounded up: more noise protects at least as well
 

@@ -30,6 +30,9 @@ _LABELS = {
 }
 """Label of the line that holds the ends of a bound, by guarantee."""
 
+METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
+"""Default arguments of a question for epsilon or delta."""
+
 MAX_SETTING = 120  # longest parameter shown, in characters; the plan in the file of an answer has the full text
 
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
