@@ -278,7 +278,7 @@ def test_a_chart_shows_the_numbers_where_they_belong() -> None:
 
 @pytest.mark.parametrize("name", ["thin", "wide", "corner"])
 def test_words_of_a_mark_are_struck_by_no_line(name: str) -> None:
-    """Below a thin curve, below a wide band, and where the curve ends in the corner at its mark."""
+    """Of a thin curve, of a wide band, and of a curve that ends in the corner at its mark."""
     epsilons = [at / 20 for at in range(41)]
     upper = [(at, 10.0 ** -(1 + 2 * at * at)) for at in epsilons]
     lower = [(at, 10.0 ** -(1 + 4 * at * at)) for at in epsilons] if name == "wide" else []
@@ -286,10 +286,11 @@ def test_words_of_a_mark_are_struck_by_no_line(name: str) -> None:
     words = "\u03b5 \u2264 1.81 at \u03b4 = 1e-6"
     shown = Chart("t", "t", "d", Axis("x", 0, 2), Axis("y", 1e-9, 0.1, True), upper, lower, mark=(at, words)).svg()
     (text,) = (each for each in ET.fromstring(shown).iter("{http://www.w3.org/2000/svg}text") if each.text == words)
-    assert text.attrib["text-anchor"] == "start"
-    start, base = float(text.attrib["x"]), float(text.attrib["y"])
-    end, top = start + chart.LETTER_WIDTH * chart.LETTER * len(words), base - 0.8 * chart.LETTER
-    assert end <= chart.WIDTH - chart.RIGHT
+    assert text.attrib["text-anchor"] == "end"
+    end, base = float(text.attrib["x"]), float(text.attrib["y"])
+    start, top = end - chart.LETTER_WIDTH * chart.LETTER * len(words), base - 0.8 * chart.LETTER
+    assert start >= chart.LEFT
+    assert top >= 0
     for line in drawn(shown):
         for (x0, y0), (x1, y1) in pairwise(line):
             for share in (number / 16 for number in range(17)):

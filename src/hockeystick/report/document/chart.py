@@ -73,7 +73,7 @@ class Chart:
         lower: points of the lower ends; empty if there is no lower bound.
         guide: dashed reference line.
         guide_label: label at the end of that line.
-        mark: the quoted point of a falling curve, and its label.
+        mark: the quoted point, and its label, which stands above the axes.
     """
 
     name: str
@@ -142,9 +142,9 @@ class Chart:
                 out.append(f'<polyline points="{self._path(points)}" {drawn}/>')
         if self.mark is not None:
             (across, down), text = self._place(self.mark[0]), self.mark[1]
-            corner = LEFT + 8, HEIGHT - BOTTOM - 8  # below a falling curve
             out.append(f'<circle cx="{_at(across)}" cy="{_at(down)}" r="4.5" fill="{MARK}"/>')
-            out.append(_text(*corner, text, "start", f'fill="{MARK}" '))
+            above = TOP - 3  # of the axes, where no line can cross the label
+            out.append(_text(WIDTH - RIGHT, above, text, "end", f'fill="{MARK}" '))
         return out
 
 
