@@ -68,9 +68,33 @@ def files(context: click.Context, parameter: click.Parameter, incomplete: str) -
     return [CompletionItem(incomplete, type="file")]
 
 
+NAMES = {
+    "accountant": "hockeystick.accountants:ACCOUNTANTS",
+    "adjacency": "hockeystick.values.adjacency:Adjacency",
+    "filter": "hockeystick.questions.filters:FILTERS",
+    "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
+    "name": "hockeystick.papers:EXPERIMENTS",
+    "parameter": "hockeystick.questions.parameters:PARAMETERS",
+    "sampling": "hockeystick.plan.sampling.registry:SAMPLINGS",
+    "unit": "hockeystick.cli.options:UNITS",
+}
+"""Places of the names that a shell completes, by option or argument."""
+
+
+def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names accepted by an option or argument that begin with the given text."""
+    from click.shell_completion import CompletionItem
+
+    from hockeystick.values.late import found
+
+    key = (parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)).lstrip("-")
+    known = [str(vars(each)["name"] if isinstance(each, type) else each) for each in found(NAMES[key])]
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 text_option = partial(click.option, metavar="TEXT", show_default=False)
-name_option = partial(click.option, metavar="NAME")
+name_option = partial(click.option, metavar="NAME", shell_complete=names)
 file_option = partial(click.option, metavar="FILE", shell_complete=files)
 output_option = partial(file_option, "-o", "--output")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
