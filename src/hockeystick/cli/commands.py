@@ -16,7 +16,6 @@ from hockeystick.cli.group import FAILURE, PROGRAM, OneLineGroup
 from hockeystick.cli.new import new
 from hockeystick.cli.numbers import RISING
 from hockeystick.cli.plots import plot
-from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.cli.sweeps import sweep
 from hockeystick.values.errors import InvalidInputError
