@@ -121,7 +121,7 @@ def test_beside_their_accountants_on_the_same_history() -> None:
     assert bound.upper < prv.get_epsilon(DELTA) < bound.upper + 0.02
     assert gdp.get_epsilon(DELTA) < 0.9 * bound.lower
     shown = [f"{accountant.get_epsilon(DELTA):.3f}" for accountant in (prv, rdp, gdp)]
-    assert (f"{bound.estimate:.4f}", *shown) == ("1.8282", "1.838", "2.101", "1.618")  # docs/integrations.md
+    assert (f"{bound.estimate:.4f}", *shown) == ("1.8282", "1.838", "2.101", "1.618")  # docs/moving/opacus.md
     assert len(prv) == 1
     assert len(ours) == 1000
 
