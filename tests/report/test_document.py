@@ -429,7 +429,7 @@ def test_an_attacker_of_users_is_asked_about_users(adjacency: str, question: str
     text = report_text(report_record(plan, None, None, made("2026-01-31")), MARKDOWN)
     meaning = text[text.index("## What an attacker can learn") :]
     assert question in meaning
-    words = meaning[meaning.index("On average, an attacker who is wrong about") :].split("\n", 1)[0]
+    words = meaning[meaning.index("Suppose that an attacker raises on average") :].split("\n", 1)[0]
     assert words.count(" users ") == 2
     assert "record is" not in words
     assert "records that" not in words

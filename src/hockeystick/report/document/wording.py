@@ -324,8 +324,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     middle = attack["tpr"][1]
     chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"On average, an attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
-        f"{CROWD:,} {words.targets}. Without the results, the attacker would recognise {chance} by chance."
+        f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {words.others}. This attacker "
+        f"recognises on average at most {most} of {CROWD:,} {words.targets}. Without the results, it would be {chance}."
     )
 
 
