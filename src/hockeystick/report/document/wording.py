@@ -324,8 +324,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     middle = attack["tpr"][1]
     chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {words.others}. This attacker "
-        f"recognises on average at most {most} of {CROWD:,} {words.targets}. Without the results, it would be {chance}."
+        f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {words.others}. The same "
+        f"attacker recognises on average at most {most} of {CROWD:,} {words.targets}. By chance, it would be {chance}."
     )
 
 
