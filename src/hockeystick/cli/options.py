@@ -38,7 +38,7 @@ FLAGS = {
     "draws": "DP-SGD: draws per step; needs --dataset-size (sampling with replacement).",
     "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to this size (truncated Poisson).",
     "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
-    "epochs": "DP-SGD: passes over the data; replaces --steps.",
+    "epochs": "DP-SGD: number of passes over the data; replaces --steps.",
     "records_per_unit": "DP-SGD: maximum number of records per user; needs --unit user.",
     "partitions_per_unit": "DP-SGD: maximum number of partitions that hold one user's records; needs --sampling none.",
 }
