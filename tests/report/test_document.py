@@ -419,9 +419,9 @@ def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_
 @pytest.mark.parametrize(
     ("adjacency", "question"),
     [
-        ("add-or-remove", "Suppose that an attacker guesses whether the records of one user are in the data,"),
-        ("replace-one", "Suppose that an attacker guesses which of two given sets of records one user has in the data,"),
-        ("zero-out", "Suppose that an attacker guesses whether the records of one user contributed anything,"),
+        ("add-or-remove", "an attacker guesses whether the records of one user are in the data."),
+        ("replace-one", "an attacker guesses which of two given sets of records one user has in the data."),
+        ("zero-out", "an attacker guesses whether the records of one user contributed anything."),
     ],
 )
 def test_an_attacker_of_users_is_asked_about_users(adjacency: str, question: str) -> None:

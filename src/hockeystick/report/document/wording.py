@@ -315,9 +315,9 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     adjacency = record["adjacency"] if record["adjacency"] in ATTACKS else "add-or-remove"
     words, question = ATTACKS[adjacency]["unit" in record], QUESTIONS[Adjacency(adjacency)]["unit" in record]
     yield blocks.Paragraph(
-        f"Suppose that an attacker guesses {question}, and that both answers are equally likely to be true. The guess is "
-        f"right with a probability of at most {half_up(attack['advantage']['upper'])}, averaged over the results of the "
-        "computation. A coin toss is right 50% of the time."
+        f"Suppose that an attacker guesses {question}. If both answers are equally likely, the guess is right with a "
+        f"probability of at most {half_up(attack['advantage']['upper'])}, averaged over the results of the computation. "
+        "A coin toss is right 50% of the time."
     )
     rows = [(f"{given(row['fpr'], 100)}%", percent_up(row["upper"])) for row in attack["tpr"]]
     yield blocks.Table("The best attack, averaged over its targets", words.alarms, rows, words=0)
