@@ -316,8 +316,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     words, question = ATTACKS[adjacency]["unit" in record], QUESTIONS[Adjacency(adjacency)]["unit" in record]
     yield blocks.Paragraph(
         f"Suppose that an attacker guesses {question}. If both answers are equally likely, the guess is right with a "
-        f"probability of at most {half_up(attack['advantage']['upper'])}, averaged over the results of the computation. "
-        "A coin toss is right 50% of the time."
+        f"probability of at most {half_up(attack['advantage']['upper'])}, averaged over the results of the "
+        "computation. A coin toss is right 50% of the time."
     )
     rows = [(f"{given(row['fpr'], 100)}%", percent_up(row["upper"])) for row in attack["tpr"]]
     yield blocks.Table("The best attack, averaged over its targets", words.alarms, rows, words=0)
