@@ -1,1 +1,1 @@
-"""Engines, the methods that compute certified numbers. Each handles one direction: a list of (pair, count)."""
+"""Engines: methods that compute certified intervals for one direction, given as a list of (pair, count)."""

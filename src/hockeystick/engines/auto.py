@@ -1,8 +1,8 @@
-"""The sharpest engine that applies; the interval names the one that answered.
+"""Automatic choice of an engine: the sharpest one that applies; the result names the engine that answered.
 
-Engines run in order of sharpness. If one does not reach the requested gap, it gives a reason, and the next one runs
-too; the intersection of both intervals is certified. The Renyi bound is the fallback: it is sharper near the largest
-loss, and the only bound if no engine has a useful upper end.
+Engines run in order of sharpness. If an engine refuses the composition, or its interval is wider than requested, the
+next engine runs too. The result is the intersection of all intervals found, each of which is certified. The Renyi bound
+is the fallback: it is used near the largest loss, where it is sharper, and where no engine has a useful upper end.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Place = Callable[[Interval], float]
 
 
 def grid(composition: Composition) -> Engine:
-    """Return the grid engine, imported only if the engines before it do not answer."""
+    """Return the grid engine, whose module is imported only when it is needed."""
     from hockeystick.engines.grid.engine import GridEngine
 
     return GridEngine(composition)
 
 
 def capped(composition: Composition) -> Engine:
-    """Return the contour engine without extremely improbable outcomes, imported only if sampling rates are small."""
+    """Return the contour engine that leaves out extremely improbable outcomes and charges their probability."""
     from hockeystick.engines.contour.engine import ContourEngine, Plain
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.pairs.capped import capped
@@ -46,21 +46,24 @@ def capped(composition: Composition) -> Engine:
 
 
 def contour(composition: Composition) -> Engine:
-    """Return the contour engine for any rounds, imported only if some rounds are not Gaussian."""
+    """Return the contour engine, which handles rounds of any kind."""
     from hockeystick.engines.contour.engine import ContourEngine
 
     return ContourEngine(composition)
 
 
 def mirrored(composition: Composition) -> Engine:
-    """Return the contour engine for the mirror image of the rounds."""
+    """Return the contour engine for the mirror image of the rounds, which has P and Q exchanged."""
     from hockeystick.engines.contour.engine import ContourEngine
 
     return ContourEngine(composition, Mirror)
 
 
 def smoothed(composition: Composition) -> Engine:
-    """Return the smoothed contour without extremely improbable losses, imported only if the others do not answer."""
+    """Return the contour engine for losses smoothed by a little Gaussian noise, without extremely improbable losses.
+
+    The effect of the noise and the probability of the losses left out are charged to the interval.
+    """
     from hockeystick.engines.contour.engine import ContourEngine
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.engines.contour.smoothed import Smoothing
@@ -85,25 +88,25 @@ class AutoEngine:
     """An engine that tries all others in order of sharpness.
 
     Args:
-        composition: one direction.
+        composition: the rounds of one direction.
     """
 
     def __init__(self, composition: Composition) -> None:
         self._composition = composition
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for epsilon by the first engine that applies."""
+        """Return an interval for epsilon from as many engines as the requested gap needs."""
         with self._patient:
             return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap, 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for log delta by the first engine that applies."""
+        """Return an interval for log delta from as many engines as the requested gap needs."""
         with self._patient:
             return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap, -math.inf)
 
     @property
     def _patient(self) -> AbstractContextManager[object]:
-        """Return a new budget for rounds whose query may take longer; otherwise the open budget stays."""
+        """Return a context in which the work budget is larger if some pair needs more work, and otherwise unchanged."""
         more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
         return Budget(max(left(), more)) if more else nullcontext()
 
@@ -138,7 +141,7 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """Return the interval, up to the upper end of larger, better-known pairs if some rounds have them."""
+        """Return the interval, with a lower upper end if dominating pairs that engines know better give one."""
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
         if larger == self._composition:
@@ -149,7 +152,10 @@ class AutoEngine:
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
-        """Return the grid's interval, recomputed for a wider gap if far too wide, since the gap determines the mesh."""
+        """Return the interval, intersected with intervals of the grid for wider gaps if it is far too wide.
+
+        The gap determines the mesh of a grid, so a mesh for a wider gap may be within reach.
+        """
         for less in COARSER:
             hopeless = best.limited is not None and not best.upper - best.lower <= HOPELESS * abs(best.upper)
             if not hopeless or (gap is not None and gap >= less):
@@ -162,9 +168,11 @@ class AutoEngine:
         return best
 
     def _coarse_first(self, ask: Ask, gap: float | None, best: Interval | None) -> Interval:
-        """Run the smoothed contour, from coarse to fine if it is the last engine or there are many kinds.
+        """Return the interval of the smoothed contour, computed for wider gaps first if that is safer.
 
-        If a fine contour is out of reach, the result of a coarser one remains. Gaps above the known width are skipped.
+        It is safer if no other engine can follow, or if there are many kinds of rounds. If the contour for a narrow gap
+        is then out of reach, the result for a wider gap remains. Gaps wider than the interval already known are
+        skipped.
         """
         stepwise = self._of_moments() or len(self._composition.rounds) > MANY
         known = math.inf if best is None else _width(best)
@@ -197,12 +205,12 @@ def _narrow(found: Interval) -> bool:
 
 
 def _width(found: Interval) -> float:
-    """Return the width of an interval: relative, or absolute if the upper end is above 1."""
+    """Return the width of an interval, relative to the modulus of its upper end if that is below 1."""
     width, size = found.upper - found.lower, min(abs(found.upper), 1.0)
     return width / size if width < math.inf and size else math.inf
 
 
 def _shared(first: Interval, second: Interval) -> Interval:
-    """Intersection of two certified intervals, named after the narrower one."""
+    """Return the intersection of two certified intervals, labelled with the engine of the narrower one."""
     narrower, wider = sorted((first, second), key=lambda found: found.upper - found.lower)
     return wider.intersected(narrower)

@@ -1,4 +1,4 @@
-"""Interface of an engine for one direction, and the widths that all engines use."""
+"""Interface of an engine for one direction, and the default widths of intervals."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ TOO_WIDE = "rounding and remainder terms keep the interval wider than the reques
 
 
 class Engine(Protocol):
-    """Certified intervals for one direction with finite losses."""
+    """Interface of an engine: certified intervals for one direction, over its finite losses only."""
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Return epsilon where log delta_finite meets a target given as an interval; gap ``None``: engine's default.
+        """Return an interval for the epsilon at which log delta, over finite losses only, falls to a target.
+
+        Args:
+            log_delta: ends of an interval that contains the target.
+            gap: requested relative width of the interval; the default of the engine if ``None``.
 
         Raises:
             NotApplicableError: the engine does not apply.
@@ -27,7 +31,11 @@ class Engine(Protocol):
         ...
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Return log delta_finite at an epsilon below the supremum.
+        """Return an interval for log delta, over finite losses only, at an epsilon below the largest loss.
+
+        Args:
+            epsilon: the epsilon.
+            gap: requested width of the interval in log delta; the default of the engine if ``None``.
 
         Raises:
             NotApplicableError: the engine does not apply.
@@ -36,7 +44,7 @@ class Engine(Protocol):
 
 
 class Section(Protocol):
-    """Interface of a source of certified ends at every epsilon, which are narrow near one of them."""
+    """Interface of a section: bounds on log delta at every epsilon, which are close together near one epsilon."""
 
     def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
         """Return certified ends of log delta at each epsilon."""

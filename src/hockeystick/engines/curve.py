@@ -1,9 +1,10 @@
 """Certified log delta of one direction at many epsilons, at little more than the cost of one.
 
-Most of an engine's work serves many epsilons: a contour suits those whose saddle points are near its tilt, a pair of
-composed grid laws those in its window. Such a *section* gives certified ends at every epsilon, and narrow ones near the
-epsilon for which it was laid. Sections are laid where the interval is not narrow yet, and are kept for the next query;
-the results of several sections at one epsilon are intersected.
+Most of the work of an engine serves many epsilons. A contour suits all epsilons whose saddle points are near its tilt;
+a pair of composed laws on a grid suits all epsilons inside its window. A *section* is such a contour or pair of laws,
+computed for one epsilon. It gives certified ends at every epsilon, and narrow ones near its own. Sections are computed
+where the interval is still too wide, and are kept for the next query. At each epsilon, the results of all sections are
+intersected.
 """
 
 from __future__ import annotations
@@ -48,23 +49,23 @@ MOST_ROUGH = 8  # epsilons per query with their own search for the best Renyi or
 
 
 class _EachAlone:
-    """An engine that computes one epsilon after the other."""
+    """An engine that is asked for one epsilon after the other."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends at each epsilon, by one call of the engine for each."""
+        """Return certified ends of log delta at each epsilon, by one call of the engine for each."""
         found = [self._engine.log_delta(at, None) for at in epsilon.tolist()]
         return Ends(*(np.array([getattr(each, end) for each in found]) for end in ("lower", "estimate", "upper")))
 
 
 class _Sections:
-    """Sections of one kind.
+    """Sections of a privacy curve: contours or grids that give narrow bounds near one epsilon and are kept.
 
     Args:
-        lay: creates the section that is sharp at an epsilon; raises if it cannot.
-        narrow: relative width of delta at which an epsilon is finished.
+        lay: function that computes the section for an epsilon; it raises ``NotApplicableError`` if it cannot.
+        narrow: relative width of delta at which an epsilon needs no further section.
         most: largest number of sections, for all queries together.
     """
 
@@ -74,12 +75,12 @@ class _Sections:
         self._failures = 0
 
     def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
-        """Return ends at increasing epsilons, improved by sections wherever they are wide.
+        """Return ends of log delta at increasing epsilons, narrowed by sections wherever they are wide.
 
-        A section is laid in the middle of the first run of wide epsilons. Either it *helps*, and the remaining
-        epsilons are examined again; or it *does not help* at the middle itself, which counts as a failure and is not
-        tried again; or there is *none*, with the same effect. The search ends when no epsilon is wide, after a few
-        failures, or when the work is used up.
+        A new section is computed for the middle of the first run of neighbouring epsilons whose intervals are wide. No
+        other section is tried at this middle epsilon. It counts as a failure if the section cannot be computed, or if
+        the interval at the middle epsilon stays wide. The search ends when no interval is wide, after a few failures,
+        or when the work is used up.
         """
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
@@ -107,13 +108,16 @@ class _Sections:
         return wide
 
     def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
-        """Return the ends, improved by a section at the wide epsilons."""
+        """Return the ends, intersected with those of a section at the epsilons where they are wide."""
         wide = np.flatnonzero(self._wide(best, enough))
         return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 
 
 class _Chernoff:
-    """``log delta <= K(t) - t eps + log peak(t)`` at a few tilts t: rough, cheap, at any epsilon."""
+    """Upper bound ``log delta <= K(t) - t eps + log peak(t)``, the least over a few tilts t: rough, but cheap.
+
+    Here ``peak(t) = t^t / (1+t)^(1+t)``.
+    """
 
     def __init__(self, composition: Composition, tilts: Array, slack: float) -> None:
         self._tilts = tilts
@@ -128,11 +132,11 @@ class _Chernoff:
 
 
 def _roughly(composition: Composition, epsilon: Array) -> Ends:
-    """Return the Renyi bound at increasing epsilons: at a few of them by the best order, in between by the same orders.
+    """Return the Renyi bound at increasing epsilons, where the best Renyi order is searched for only a few of them.
 
-    A search for the best order needs dozens of moments. Any order gives a valid bound at every epsilon, a
-    line in epsilon; between two searched epsilons the lower of their lines is close to the best bound. The epsilon in
-    the middle is searched first, since the work may run out before the others.
+    The search at one epsilon needs dozens of moments. For a fixed order, the bound is valid at every epsilon and linear
+    in epsilon. Between two searched epsilons, the lower of their two lines is close to the best bound. The epsilon in
+    the middle is searched first, since the work may run out before the end.
     """
     few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
     found: dict[int, RenyiBound] = {}
@@ -151,12 +155,13 @@ def _roughly(composition: Composition, epsilon: Array) -> Ends:
 
 
 class Curve:
-    """log delta of the finite losses of one direction, at any number of epsilons.
+    """Certified log delta over the finite losses of one direction, at any number of epsilons.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
         gap: largest relative width of delta allowed; the default of each engine if ``None``.
-        many: whether kinds are so many that only a contour handles them, as one factor (``engines/contour/bundle.py``).
+        many: whether there are so many kinds of rounds that only a contour handles them, with many kinds combined into
+            one factor (``engines/contour/bundle.py``).
     """
 
     def __init__(self, composition: Composition, gap: float | None = None, many: bool = False) -> None:
@@ -165,10 +170,13 @@ class Curve:
         self._grids = _Sections(self._grid, gap or GRID_NARROW, MOST_GRIDS)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return certified ends at each epsilon below the largest loss, a one-dimensional array in any order.
+        """Return certified ends of log delta at each epsilon.
 
-        ``enough``: where log delta is below this, any upper end below it suffices. If no engine reaches the gap, the
-        interval is wider: the intersection of all results.
+        If no engine reaches the gap, the interval is wider: the intersection of all results.
+
+        Args:
+            epsilon: one-dimensional array of epsilons below the largest loss, in any order.
+            enough: one value for each epsilon; where log delta is below this value, any upper end below it suffices.
         """
         at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
         best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
@@ -195,7 +203,7 @@ class Curve:
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
-        """Return the ends, improved by the integral over one round or the sum over few atoms if there is no contour."""
+        """Return the ends, narrowed by the direct engine (one integral, or a sum over atoms) where they are wide."""
         wide, direct = np.flatnonzero((best.width > self._gap) & (best.upper > floor)), self._direct
         if not len(wide) or direct is None or direct.losses * len(wide) > MOST_LOSSES:
             return best
@@ -222,7 +230,7 @@ class Curve:
         return ContourEngine(self._composition)
 
     def _contour(self, epsilon: float) -> Section:
-        """Return a contour that is sharp enough at its epsilon for those around it to reach the requested gap."""
+        """Return a contour for an epsilon, sharp enough for nearby epsilons to reach the requested gap as well."""
         gap = max(SHARPER * self._gap, SHARPEST)
         try:
             return self._engine.at(epsilon, gap)
@@ -237,7 +245,7 @@ class Curve:
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
-    """Return the old ends, replaced by new ones in some places."""
+    """Return a copy of the old ends in which those at some positions are replaced by new ones."""
     ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
     for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
         kept[where] = put

@@ -1,18 +1,21 @@
 """The direct engine for one round: delta is one integral, over the outcomes whose loss exceeds epsilon.
 
-``delta(eps) = sup_A P(A) - e^eps Q(A)``, attained at ``A = {L > eps} = {x > x0}``, since the loss increases in x. So
+Delta is ``delta(eps) = sup_A P(A) - e^eps Q(A)``. The supremum is attained at ``A = {L > eps} = {x > x0}``, since the
+loss increases in x. Therefore
 
-- the integral of ``p - e^eps q = p (1 - e^(eps - L))`` over ``x > y`` is a lower bound for every threshold y;
-- it falls short of delta by at most ``(e^d - 1) P(between y and x0)``, d a bound on ``|eps - L|`` between the two.
+- for every threshold y, the integral of ``p - e^eps q = p (1 - e^(eps - L))`` over ``x > y`` is a lower bound on delta;
+- this lower bound falls short of delta by at most ``(e^d - 1) P(between y and x0)``, where d is a bound on
+  ``|eps - L|`` between y and x0.
 
-Panels are narrow enough for the Gauss-Legendre rule to be exact to double precision for p and q (numerics/legendre.py).
-P-mass beyond the last panel is at most ``exp(log_floor)`` and counts for the upper end only; so does mass below the
-first panel. Atoms are added one by one. Everything is computed in units of ``e^scale``, with scale about log delta.
+Panels are so narrow that the Gauss-Legendre rule is exact to double precision for p and q (numerics/legendre.py). The
+P-mass beyond the last panel is at most ``exp(log_floor)``, and is added to the upper end only. The mass below the first
+panel is treated in the same way. Atoms are added one by one. Everything is computed in units of ``e^scale``, where
+scale is about log delta.
 
-Normal noise has a curve of its own (``pairs/gaussian_curve.py``), which is one integral without a threshold.
+Normal noise is treated separately (``pairs/gaussian_curve.py``): its delta is one integral without a threshold.
 
-Several purely atomic rounds count as one, whose losses are the sums of theirs (``pairs/product.py``), if these are not
-too many to list.
+Several purely atomic rounds count as one round, whose losses are all sums of their losses (``pairs/product.py``), if
+these sums are not too many to list.
 """
 
 from __future__ import annotations
@@ -51,13 +54,14 @@ BOTTOM = 100.0  # distance below the target to which log delta is resolved in th
 
 
 class DirectEngine:
-    """Certified epsilon and log delta of a single round.
+    """Certified epsilon and log delta of a single round, or of several rounds that count as one.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
 
     Raises:
-        NotApplicableError: there is more than one round after folding, or the densities are too far from the bulk.
+        NotApplicableError: there are several rounds whose sums of losses cannot be listed, or the densities of a round
+            would need too many panels.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -84,7 +88,7 @@ class DirectEngine:
         return composition.count > 0
 
     def begin(self) -> None:
-        """Begin another query, whose panels are counted from here."""
+        """Begin a new query: set the number of integration panels used so far to 0."""
         self._panels = 0
 
     @property
@@ -98,7 +102,7 @@ class DirectEngine:
         return len(self._atoms.loss)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not used."""
+        """Return an interval for ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not used."""
         if isinstance(self._pair, GaussianPair):
             lower, upper = log_delta_ends(epsilon, self._pair.mu)
         else:
@@ -106,7 +110,10 @@ class DirectEngine:
         return Interval(lower, 0.5 * (lower + upper) if lower > -math.inf else upper, upper, None, "direct")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
+        """Return an interval for the epsilon at which log delta falls to a target, of relative width about 1e-12.
+
+        The interval contains ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
+        """
         if isinstance(self._pair, GaussianPair):
             lower, upper = epsilon_ends(log_delta, self._pair.mu)
             return Interval(lower, upper, upper, None, "direct")
@@ -122,9 +129,10 @@ class DirectEngine:
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, target: float) -> float:
-        """Return the epsilon at which log delta falls to the target, which is below log delta at epsilon 0.
+        """Return the epsilon at which log delta falls to a target.
 
-        The search doubles epsilon, then uses Brent's method.
+        The target must be below log delta at epsilon 0. The search doubles epsilon until it is too large, then uses
+        Brent's method.
         """
 
         def above(epsilon: float) -> float:
@@ -144,7 +152,7 @@ class DirectEngine:
         return min(lower - slip, upper), min(upper + slip, 0.0)
 
     def _of_densities(self, smooth: SmoothPart, epsilon: float) -> tuple[float, float]:
-        """Return logs of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over the range that delta needs."""
+        """Return logs of certified ends of ``int p (1 - e^(eps - L))_+ dx``, with bounds in place of far tails."""
         log_floor = self._log_floor  # log of the P-mass that the tails may have
         threshold = float(smooth.outcome(np.array([epsilon]))[0])
         if smooth.support(log_floor)[1] <= threshold:
@@ -162,7 +170,7 @@ class DirectEngine:
 
 
 def _of_few_losses(pair: DominatingPair) -> bool:
-    """True if the law of the loss is purely atomic; false if it is known only by its moments."""
+    """True if all losses of the pair are atoms; false if it has densities, or is known only by its moments."""
     try:
         return pair.smooth is None
     except NotApplicableError:
@@ -190,16 +198,16 @@ def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float,
 
 
 def _log_sum(logs: Array) -> float:
-    """Return the logarithm of a sum of masses, computed relative to the largest."""
+    """Return the logarithm of a sum of masses, given the logarithms of the masses."""
     top = float(logs.max())
     return top + math.log(float(np.exp(logs - top).sum())) if top > -math.inf else top
 
 
 def _panels(smooth: SmoothPart, threshold: float, log_floor: float) -> int:
-    """Number of panels of the integral.
+    """Return the number of panels that the integral needs.
 
     Raises:
-        NotApplicableError: too many.
+        NotApplicableError: it needs too many panels.
     """
     low, high = smooth.support(log_floor)
     start = min(max(threshold, low), high)
@@ -243,7 +251,7 @@ def _integral(
 
 
 def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
-    """Return the log of P-mass at which the support just reaches a threshold."""
+    """Return the log of the P-mass to cut from the upper tail so that the rest just reaches a threshold."""
     low, high = DEEPEST, -1.0
     while high / low < 1 - 1e-14:
         middle = -math.sqrt(low * high)
@@ -257,9 +265,10 @@ def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
 def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float, high: float) -> float:
     """Return the log of a bound on ``int |p - e^eps q|`` between the computed threshold and the true one.
 
-    Between the two thresholds the loss is no farther from epsilon than at the computed one. The mass is that of an
-    interval at whose ends the loss provably lies on either side of epsilon, if there is one: a loss may be nearly
-    constant.
+    Between the two thresholds, the loss is at most as far from epsilon as at the computed one. The mass between them is
+    at most the mass of any interval of outcomes with a loss certainly below epsilon at its lower end and certainly
+    above epsilon at its upper end. If there is no such interval, since the loss may be nearly constant, the mass is
+    bounded by 1.
     """
 
     def off(x: Array) -> tuple[Array, Array]:
@@ -267,7 +276,7 @@ def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float
         return value, 2 * UNIT_ROUNDOFF * (smooth.loss_error(x) + np.abs(value) + abs(epsilon))
 
     def on_both_sides(widths: Array) -> tuple[Array, Array]:
-        """Evaluate all widths and the threshold itself in one call; for so few outcomes, calls dominate the cost."""
+        """Return loss minus epsilon, with error bounds, at the threshold and at all distances below and above it."""
         return off(np.concatenate([[threshold], threshold - widths, threshold + widths]))
 
     widths = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low) * DOUBLINGS

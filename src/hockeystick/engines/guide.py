@@ -1,8 +1,9 @@
 """Cumulant generating function of a composition, by plain quadrature: it guides the search and certifies nothing.
 
-Symbols: ``K(t) = log E_P e^(tL)`` over finite losses, summed over all rounds; ``K'``, ``K''`` its derivatives, the mean
-and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)``
-(Alghamdi et al. 2023 [AAC+23]). Everything here only steers the engines (tilt, window, mesh).
+``K(t) = log E_P e^(tL)`` is taken over finite losses and summed over all rounds. Its derivatives ``K'`` and ``K''`` are
+the mean and the variance of the loss under the law tilted by ``e^(tL)``. The saddle point of epsilon solves
+``K'(t) = eps + 1/t + 1/(1+t)`` (Alghamdi et al. 2023 [AAC+23]). Engines use these values only to choose their tilt,
+window and mesh.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from th
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """Return a method that does not warn if a tilt times a loss exceeds the range of a double: it steers nothing there.
+    """Return the method without NumPy's warnings that a tilt times a loss exceeds the range of a double.
 
-    Only methods called from outside are quiet; their helpers are not, as being quiet takes longer than a short sum.
+    Such values steer nothing. Only methods called from outside are wrapped, since the wrapper takes longer than a short
+    sum.
     """
 
     @wraps(method)
@@ -68,7 +70,7 @@ def quiet(method: Callable[P, T]) -> Callable[P, T]:
 
 
 class Cumulants(NamedTuple):
-    """K, K', K'' at one tilt."""
+    """The cumulant generating function K and its derivatives K' and K'' at one tilt."""
 
     k0: float
     k1: float
@@ -83,7 +85,7 @@ class Guide:
         log_floor: nodes cover all but about ``exp(log_floor)`` of each pair's P-mass.
 
     Attributes:
-        log_floor: the same.
+        log_floor: log of the P-mass of each pair that its nodes may miss.
 
     Raises:
         NotApplicableError: some round has no finite loss with positive P-mass.
@@ -108,7 +110,10 @@ class Guide:
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
-        """Return a guide whose nodes reach delta(epsilon), the saddle point, and a Chernoff bound on log delta."""
+        """Return a guide whose nodes reach far enough for delta(epsilon), the saddle point, and an upper bound.
+
+        The upper bound is a Chernoff bound on log delta.
+        """
         floor = -50.0
         while True:
             guide = cls(composition, floor)
@@ -120,7 +125,7 @@ class Guide:
             floor = max(1.3 * depth - 50.0, (DEEPER if floor > FAR_DOWN else MUCH_DEEPER) * floor)
 
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """Return the tilted masses of the nodes, their sums by rounds, and the reference of both."""
+        """Return the tilted masses of the nodes, their sums per kind of round, and the logs of the units of both."""
         exponent = tilts[:, None] * self._loss
         exponent += self._log_mass
         if len(self._starts) == 1:
@@ -134,7 +139,7 @@ class Guide:
         return weight, np.add.reduceat(weight, self._starts, axis=1), top
 
     def _moments(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """Return K, K', K'' of one round of each distinct kind; shape (tilts, rounds)."""
+        """Return K, K', K'' of one round of each kind, as arrays of shape (tilts, kinds)."""
         batches = _batches(tilts, len(self._loss))
         if len(batches) > 1:
             k0, k1, k2 = (np.concatenate(part) for part in zip(*map(self._moments, batches), strict=True))
@@ -162,9 +167,9 @@ class Guide:
         return out
 
     def values_between(self, tilts: Array) -> Array:
-        """Return K of the composition at tilts t > 0 of any shape; if nodes are many, by interpolation of K(t) / t.
+        """Return K of the composition at tilts t > 0, an array of any shape.
 
-        K(t) / t is a straight line for a normal law.
+        If there are many nodes, K(t) / t is interpolated between a few tilts; it is a straight line for a normal law.
         """
         if len(self._loss) <= MANY_NODES:
             return self.values(tilts.ravel()).reshape(tilts.shape)
@@ -175,7 +180,7 @@ class Guide:
 
     @quiet
     def pair_cumulants(self, t: float) -> list[Cumulants]:
-        """Return the cumulants of one round of each distinct kind."""
+        """Return the cumulants of one round of each kind."""
         k0, k1, k2 = self._moments(np.array([t]))
         return [Cumulants(*parts) for parts in zip(k0[0].tolist(), k1[0].tolist(), k2[0].tolist(), strict=True)]
 
@@ -192,7 +197,7 @@ class Guide:
 
     @quiet
     def moments_of(self, index: int, tilts: Array) -> Array:
-        """Return K of one round of a kind, at several tilts of either sign."""
+        """Return K of one round of the kind with a given index, at several tilts of either sign."""
         start = int(self._starts[index])
         of = slice(start, start + int(self._sizes[index]))
         parts = []
@@ -211,7 +216,10 @@ class Guide:
 
     @quiet
     def saddle(self, epsilon: float) -> float:
-        """Return the saddle point t > 0 of epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
+        """Return the saddle point t > 0 of epsilon.
+
+        It is the root of ``K'(t) - 1/t - 1/(1+t) - eps``, which increases in t.
+        """
         if epsilon not in self._saddles:
             self._saddles[epsilon] = self._root(
                 lambda t: t * (_epsilons(t, self._curves(t)[1]) - epsilon), *LOG_TILT_RANGE
@@ -220,10 +228,10 @@ class Guide:
 
     @quiet
     def tilt_for_delta(self, log_delta: float) -> float:
-        """Return the tilt at which the leading saddle-point approximation of log delta takes a value.
+        """Return the tilt at which the leading saddle-point approximation of log delta equals a given value.
 
-        The search is near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no
-        large numbers cancel.
+        The search begins near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, since
+        no large numbers cancel in this expression.
         """
 
         def best_of(log_tilts: Array) -> int:
@@ -238,7 +246,10 @@ class Guide:
         return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.5, centre + 1.5)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
-        """``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``: epsilon from the Renyi divergence of order 1 + t."""
+        """Return the epsilon that follows from the Renyi divergence of order 1 + t.
+
+        It is ``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``.
+        """
         return (self.cumulants(t).k0 - log_delta + log_peak(t)) / t
 
     def epsilon(self, t: float) -> float:
@@ -246,10 +257,11 @@ class Guide:
         return self.cumulants(t).k1 - 1 / t - 1 / (1 + t)
 
     def guess(self, log_delta: float, tilt: float) -> float:
-        """Approximate epsilon >= 0 at which log delta takes a value; ``tilt`` is the tilt of its saddle point.
+        """Return the approximate epsilon >= 0 at which log delta has a given value; its saddle point is ``tilt``.
 
-        If K is small there, a single loss determines delta, ``delta ~ sum_i k_i delta_i``, and the saddle point says
-        little. For intermediate K, the result lies between the two estimates.
+        If K is small at this tilt, a single large loss determines delta: ``delta ~ sum_i k_i delta_i`` over all kinds
+        of rounds. The saddle point then says little about epsilon. For intermediate K, the result lies between the
+        estimate from the saddle point and the estimate from this sum.
         """
         bulk, k0 = max(self.epsilon(tilt), 0.0), self.cumulants(tilt).k0
         if not 0 <= k0 < RARE or bulk == 0:
@@ -275,9 +287,15 @@ class Guide:
         return out
 
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
-        """Return the t where a function of log t, in units of log delta, turns positive, evaluated at many t at once.
+        """Return the t at which a function turns from negative to positive, evaluated at many t at once.
 
-        The last step is interpolation, unless the function still jumps where a mode in the tail takes over.
+        The last step interpolates, unless the function still jumps at a t where a mode in the tail of the law takes
+        over.
+
+        Args:
+            rising: function of t, in units of log delta.
+            low: logarithm of the least t.
+            high: logarithm of the largest t.
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
         shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False
@@ -300,7 +318,7 @@ class Guide:
 
     @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
-        """Approximate least tilt t, up to the saddle point, with ``K(t) - t eps`` at most a bound; 0 if none."""
+        """Return about the least t with ``K(t) - t eps <= log_bound``, at most ``tilt``; 0 if ``tilt`` itself fails."""
 
         def lowered(t: Array) -> Array:
             out: Array = log_bound - (self._values(t) - t * epsilon)
@@ -316,10 +334,11 @@ class Guide:
         return float(self._log_deltas(np.array([t]))[0])
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
-        """Return the edge beyond which the law tilted by t has a tail of at most ``exp(log_tail)``, and the extra tilt.
+        """Return an edge beyond which the law tilted by t has mass at most ``exp(log_tail)``, and the extra tilt used.
 
         Returns:
-            ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` by Markov at ``theta`` (> 0).
+            ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` by Markov's inequality at ``theta``
+            (> 0).
         """
         base = self.cumulants(t)
         scale = 1 / math.sqrt(base.k2) if base.k2 > 0 else 1.0
@@ -331,7 +350,10 @@ class Guide:
 
 
 def _crossing(places: list[float], values: list[float]) -> float:
-    """Root of a rising function by inverse Lagrange interpolation; NaN if the values do not rise."""
+    """Return the root of a rising function from a few of its values, by inverse Lagrange interpolation.
+
+    The result is NaN if the values do not rise.
+    """
     if not all(one < other for one, other in pairwise(values)):
         return math.nan
     weights = (math.prod(other / (other - value) for other in values if other != value) for value in values)
@@ -339,7 +361,7 @@ def _crossing(places: list[float], values: list[float]) -> float:
 
 
 def _batches(tilts: Array, nodes: int) -> list[Array]:
-    """Split tilts into batches, by the number of nodes for each."""
+    """Split tilts into batches, which are smaller if there are more nodes."""
     batch = max(1, BLOCK // nodes)
     return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
@@ -364,7 +386,10 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
 
 
 def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
-    """Return panels about 1 wide, which suits a normal density, and finer ones near the ends, for other densities."""
+    """Return the edges of panels about 1 wide, which suits a normal density.
+
+    If the range is too long for that, panels are wider, and finer panels are added near both ends for other densities.
+    """
     panels = int(min(max(high - low, panels_between[0]), panels_between[1]))
     width = (high - low) / panels
     edges = low + width * np.arange(panels + 1, dtype=np.float64)

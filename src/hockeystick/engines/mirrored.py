@@ -1,12 +1,13 @@
-"""Certified answers from the mirror image of a composition, if a pair is known in that direction only.
+"""Certified answers from the mirror image of a composition, if a pair is known only in the opposite direction.
 
-Let delta' be the delta after exchanging P and Q of every round. As ``(P - aQ)_+ = P - aQ + a (Q - P / a)_+``,
+The mirror image has P and Q of every round exchanged. Let delta' be its delta. As
+``(P - aQ)_+ = P - aQ + a (Q - P / a)_+``,
 
     delta(eps) = 1 - e^eps + e^eps delta'(-eps) .
 
-A contour of the mirror image at -eps gives delta' with a relative error near the rounding of its terms, which becomes
-an absolute error of delta: answers are narrow as long as delta is far above it. Both laws must be complete: pairs given
-as tables of numbers may lack a rounding of their mass, and pairs with infinite losses lack more.
+A contour of the mirror image at -eps gives delta' with a relative error near the rounding of its terms. This becomes an
+absolute error of delta, so answers are narrow as long as delta is far above this error. Both laws must be complete. A
+pair given as a table of numbers may lack mass by a rounding, and a pair with infinite losses lacks more.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ DEEP = -100.0  # log of the delta that a guide covers
 
 
 class Mirror:
-    """Contours of the other direction.
+    """Contours of the mirror image of a composition, which has P and Q of every round exchanged.
 
     Args:
         composition: pairs and counts.
 
     Raises:
-        NotApplicableError: all pairs are known in this direction, or one has no mirror image.
+        NotApplicableError: no pair is known only in the opposite direction, or a pair has no mirror image.
     """
 
     gap: ClassVar[float] = 1e-4
@@ -68,10 +69,10 @@ class Mirror:
         return any(pair.mirror.transform and not pair.transform for pair in pairs)
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Turned:
-        """Return the contour of the mirror image that is sharp at an epsilon, whatever the gap.
+        """Return the contour of the mirror image that is sharp at an epsilon; the requested gap does not matter.
 
-        Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``: more tilt makes the lines of
-        pairs known only by their moments faster.
+        Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``. At a larger tilt, the
+        characteristic functions of pairs known only by their moments are computed faster.
         """
         log_delta = (guide or Guide(self.steering, DEEP)).log_delta(epsilon)
         mirror = Guide(self._mirror, log_delta)
@@ -90,10 +91,10 @@ class Mirror:
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """A contour of the mirror image, converted to one of the composition itself.
+    """A contour of the mirror image whose results are converted to the log delta of the composition itself.
 
     Attributes:
-        terms: the contour.
+        terms: terms of the contour of the mirror image.
     """
 
     terms: Terms
@@ -114,5 +115,5 @@ class Turned:
 
 
 def _whole(pair: DominatingPair) -> bool:
-    """True if both laws have no infinite loss and are not tables of numbers."""
+    """True if P and Q are complete: the pair has no infinite loss and is not a table of numbers."""
     return pair.infinite_mass == 0 and (isinstance(pair, AllocationPair) or pair.smooth is not None)

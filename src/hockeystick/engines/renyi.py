@@ -11,12 +11,12 @@ from hockeystick.values.interval import Interval
 
 
 class RenyiEngine:
-    """Upper ends by the best real Renyi order.
+    """Upper ends of epsilon and log delta by the best Renyi order.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
-        precision: precision of the logarithm of (best order - 1); the bound errs by its square.
-        tilts: orders minus 1, of which the best is used; all real ones if ``None``.
+        precision: precision to which log(best order - 1) is searched; the bound errs by about the square of it.
+        tilts: orders minus 1 among which the best is chosen; all real orders are searched if ``None``.
     """
 
     def __init__(

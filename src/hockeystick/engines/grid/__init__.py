@@ -1,1 +1,1 @@
-"""The grid engine: two-sided connect-the-dots on a tilted loss grid, composed by Fourier transform."""
+"""The grid engine: an upper and a lower law of the losses on a tilted grid, composed by Fourier transform."""

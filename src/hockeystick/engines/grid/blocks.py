@@ -1,9 +1,10 @@
-"""Rounds with finitely many losses, composed into blocks before they are placed on a grid.
+"""Rounds with finitely many losses, composed exactly into blocks before they are placed on a grid.
 
-Isolated atoms have no neighbours to merge with: a lower bound has to round each of them down, by up to one cell per
-round, whereas a dense law loses only a fraction of the square of the cell. Sums of a few rounds are dense and exact
-(``pairs/product.py``): the composition of ``(pair, k)`` is that of ``(pair^b, k // b)`` and of ``pair^(k mod b)``. The
-composition is the same, so nothing is charged for it; and the grid is applied k / b times instead of k.
+An isolated atom has no neighbours to merge with. A lower bound must therefore round its loss down, by up to one cell of
+the grid in every round, whereas a dense law loses only a fraction of the square of the cell. Sums of the losses of a
+few rounds are dense, and their law is exact (``pairs/product.py``). So k rounds of a pair, ``(pair, k)``, are replaced
+by ``(pair^b, k // b)``, which are blocks of b rounds, and by one block ``pair^(k mod b)``. The composition is the same,
+so nothing is charged for this step, and losses are rounded about k / b times instead of k times.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ FEW, MANY = 3, 2000
 
 
 def blocked(composition: Composition) -> Composition:
-    """Return an equal composition in which purely atomic rounds without a known lattice are grouped into blocks."""
+    """Return an equal composition with rounds of atoms grouped into blocks, where the atoms lie on no known lattice."""
     rounds: list[tuple[DominatingPair, int]] = []
     for pair, count in composition.rounds:
         size = _size(pair, count)
@@ -38,7 +39,7 @@ def blocked(composition: Composition) -> Composition:
 
 
 def _size(pair: DominatingPair, count: int) -> int:
-    """Number of rounds in a block; 1 if the round is left as it is."""
+    """Return the number of rounds in a block; 1 if the rounds are not grouped."""
     if count == 1 or pair.smooth is not None or pair.spacing is not None:
         return 1
     atoms = len(pair.atoms.seen().loss)

@@ -1,21 +1,23 @@
-"""Integrals of one pair over the cells of a loss grid, as spreading and merging need them, without cancellation.
+"""Integrals of one pair over the cells of a loss grid, computed without cancellation for the two laws of ``laws.py``.
 
-Grid points are ``offset + j h``. A cell [l, r] lies between two knots: neighbouring grid points in the bulk of the
-law, wider apart where outcomes are rare (see :func:`_knots`). It is cut in two (see :func:`_cuts`); over each part
+Grid points are ``offset + j h``. A *knot* is a grid point at which cells meet: every grid point in the bulk of the law,
+and only some of them where outcomes are rare (see :func:`_knots`). A cell [l, r] lies between two neighbouring knots,
+and is cut into a lower and an upper part (see :func:`_cuts`). Over each part, the integrals
 
     left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
 
-are computed by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``).
-``w`` is the share of the mass that goes to l when an outcome of loss L is split between l and r so that the mean of the
-likelihood ratio is kept (Doroshenko et al. 2022 [DGK+22]: the connect-the-dots split, cell by cell). Written as
+are computed by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``). An
+outcome of loss L is split between l and r so that the mean of the likelihood ratio is kept, and ``w`` is the share of
+its mass that goes to l. This is the connect-the-dots split (Doroshenko et al. 2022 [DGK+22]), cell by cell. Written as
 
     1 - w = expm1(l - L) / expm1(l - r),      w = e^(l - L) expm1(L - r) / expm1(l - r)
 
-every term is positive. All masses are tilted: multiplied by ``e^(t l - kappa)``, formed in log space.
+both shares are computed without cancellation. All masses are tilted: they are multiplied by ``e^(t l - kappa)``, and
+this product is formed in log space.
 
-Rounding. A relative error of a mass is bounded by ``mass_error`` (the exponent's absolute error); an absolute error
-of L moves a share of at most ``loss_error / (r - l)`` of the cell's mass across the cell. Both are returned, in the
-same units, so that the constructions can charge them to the safe side.
+Rounding. The relative error of a mass is at most ``mass_error``, which is the absolute error of its exponent. If the
+loss L has an absolute error of ``loss_error``, a share of at most ``loss_error / (r - l)`` of the cell's mass is given
+to the wrong end of the cell. Bounds on both errors are returned, so that each law can be rounded to its safe side.
 """
 
 from __future__ import annotations
@@ -58,12 +60,12 @@ ON_GRID = 8  # an atom within so many roundings of a grid point counts as on it;
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Atoms that lie on the grid: grid indices, tilted masses, and the errors of both.
+    """Atoms that lie on grid points: grid indices, tilted masses, and relative errors of the masses.
 
     Attributes:
         knot: shape (m,), grid indices.
-        mass: shape (m,), masses scaled by ``e^(t g - kappa)``.
-        mass_error: shape (m,), relative error.
+        mass: shape (m,), P-masses times ``e^(t g - kappa)``, where g is the loss at the grid point.
+        mass_error: shape (m,), relative errors of the masses.
     """
 
     knot: Index
@@ -78,18 +80,22 @@ class Points:
 
 @dataclass(slots=True)
 class Cells:
-    """Tilted integrals over n cells; cell i is [g, g'] with g at grid index ``knots[i]``, scaled by ``e^(tg - kappa)``.
+    """Tilted integrals over n cells; cell i lies between the grid indices ``knots[i]`` and ``knots[i + 1]``.
+
+    The masses of a cell are P-masses times ``e^(t g - kappa)``, where g is the loss at the lower end of the cell.
 
     Attributes:
         knots: shape (n + 1,), grid indices in increasing order.
-        left, right: shape (2, n), the two integrals over the lower and the upper part of each cell.
-        shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
-        mass_error: shape (n,), relative error of the cell's mass, in the units of either end: ``e^(t width)``, the
-            factor between the two units, errs by a few roundings of ``t width`` itself.
+        left, right: shape (2, n), the masses that go to the lower and to the upper end of each cell; the first index is
+            0 for the lower part of the cell and 1 for its upper part.
+        shift: shape (n,), mass that may be given to the wrong end of the cell, since L is rounded.
+        mass_error: shape (n,), relative error of the cell's masses, including the error of the factor ``e^(t width)``
+            that scales them to the upper end of the cell.
         points: atoms on grid points, which need neither spreading nor merging.
-        below: bound on the tilted mass, in units of the third knot, that lies below that knot and outside the cells.
+        below: bound on the mass outside the cells below the third knot, times ``e^(t g - kappa)`` with g the third
+            knot.
         underflow: mass that each cell may have lost where masses are too small for a double.
-        worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
+        worst_slip: largest rounding error of a loss, in units of h; it must be well below 1.
     """
 
     knots: Index
@@ -105,11 +111,11 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Portion of a pair that the cells must hold.
+    """Limits on the tails of a pair that the cells may leave out.
 
     Attributes:
-        log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
-        log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is replaced by its bound.
+        log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out, and the caller charges it.
+        log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is left out, and this bound is used instead.
         count: number of rounds of the pair in the composition.
     """
 
@@ -118,16 +124,19 @@ class Reach:
     count: int = 1
 
     def least_loss(self, mesh: Mesh) -> float:
-        """Return the loss at which ``e^(t loss - kappa) = e^log_low``; the tilted mass below it is at most that."""
+        """Return the loss at which ``e^(t loss - kappa) = e^log_low``.
+
+        The tilted mass below this loss is at most ``e^log_low``.
+        """
         return (mesh.kappa + self.log_low) / mesh.t
 
 
 def reached(pair: DominatingPair, reach: Reach) -> Atoms:
     """Return the atoms of finite loss that the cells must hold.
 
-    If the pair has densities, these are all atoms. If it has atoms only, the uppermost atoms are left out: their total
-    P-mass, rounded up, is at most ``exp(reach.log_floor)``, which the caller charges in any case. Sums of many rounds
-    have atoms of negligible mass far in the upper tail, and cells that reach them would be wide.
+    If the pair has densities, these are all atoms. If it has atoms only, the atoms of largest loss are left out as long
+    as their total P-mass, rounded up, is at most ``exp(reach.log_floor)``; the caller charges this mass in any case.
+    Sums of many rounds have atoms of negligible mass far in the upper tail, and cells that reach them would be wide.
     """
     atoms = pair.atoms.finite()
     atoms = atoms.kept(np.isfinite(atoms.log_p))
@@ -143,7 +152,10 @@ def reached(pair: DominatingPair, reach: Reach) -> Atoms:
 
 
 def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bool]:
-    """Return the outcomes between which the cells are filled, their losses, and whether the tilt cut the low end."""
+    """Return the least and the largest outcome between which the cells are filled, their losses, and a flag.
+
+    The flag is true if the lower end was raised to ``reach.least_loss``, below which the tilted mass is negligible.
+    """
     x = np.array(smooth.support(reach.log_floor))
     losses = smooth.loss(x)
     least = reach.least_loss(mesh)
@@ -155,11 +167,11 @@ def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bo
 
 
 def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
-    """Return all cells that hold mass within ``reach``.
+    """Return the cells of a pair, except for the tails that ``reach`` allows to leave out.
 
     Raises:
-        OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
-        NotApplicableError: too many cells or evaluations are needed, or losses are not resolved in doubles.
+        OverflowError: the tilted weights at the two ends of a cell differ by more than a double can hold.
+        NotApplicableError: too many cells or evaluations are needed, or doubles cannot distinguish grid points.
     """
     if mesh.t * mesh.h > MAX_TILTED_GAP:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a step of {mesh.h:.3g} exceeds the range of a double")
@@ -205,9 +217,10 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
 def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: int, last: int, reach: Reach) -> Index:
     """Return the grid indices that separate the cells: neighbours in the bulk, up to BLOCK apart in the tails.
 
-    The error law limits ``k h^2`` for a law composed k times; a tail that occurs lambda times (by the tilted masses)
-    allows a gap ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is used, as a power of two: each e-fold
-    of the tail then adds a few hundredths of the bulk's error.
+    The error law (``run.py``) limits ``k h^2`` for a law composed k times. If outcomes in a tail occur only lambda
+    times in k rounds, counted by the tilted masses, cells there may be ``sqrt(k / max(lambda, 1))`` times as wide. Only
+    a share TAIL_SHARE of that width is used, rounded down to a power of two. A stretch of the tail in which the mass
+    falls by a factor e then adds a few hundredths of the bulk's error.
     """
     blocks = -(-(last - first) // BLOCK)
     starts = first + BLOCK * np.arange(blocks + 1)
@@ -239,9 +252,10 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
 
 
 def shares(down: Array, width: Array) -> tuple[Array, Array]:
-    """Return ``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of a cell, kept within [0, width].
+    """Return the shares ``(w, 1 - w)`` for the two ends of a cell, of losses ``down = L - l`` above its lower end.
 
-    If rounding has put L outside its cell, the end of the cell is used instead; ``shift`` covers that.
+    If rounding has put a loss outside its cell, the nearer end of the cell is used instead; ``Cells.shift`` covers
+    that.
     """
     down = np.minimum(np.maximum(down, 0.0), width)
     whole = np.expm1(-width)
@@ -249,11 +263,11 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
 
 
 def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
-    """Add atoms: those on grid points as they are, the others to the cells that contain them.
+    """Add atoms to the cells: atoms on grid points as they are, all others to the cells that contain them.
 
-    Pairs with atoms have a knot at every grid point. A sum of n masses may err by n roundings, counted both as an
-    error of the masses and as mass whose side of the cell is in doubt, since the two shares of a cell are summed
-    separately.
+    If some atoms are off the grid, every grid point is a knot. A sum of n masses may err by n roundings. This is
+    counted as a relative error of the masses, and also as mass that may belong to the other end of the cell, since the
+    masses for the two ends are summed separately.
     """
     h, loss, log_p = mesh.h, atoms.loss, atoms.log_p
     nearest, on_grid = _on_grid(loss, mesh)
@@ -329,7 +343,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
 
 
 def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
-    """Cut the cell that contains loss 0 at that loss, where the halves of a density meet; any cut is valid."""
+    """Cut the cell that contains loss 0 exactly there if two halves of a density meet at 0; any cut is valid."""
     kink = kink_of(smooth)
     cell = int(np.searchsorted(halves[::2], 0.0, side="right")) - 1
     if kink is None or not 0 <= cell < len(halves) // 2:
@@ -341,10 +355,11 @@ def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
 def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
     """Return the losses at which to cut the cells so that merged outcomes have means near the grid points.
 
-    Any cut is valid. Where the density of the loss behaves like ``e^(sL)``, the part of the law between two cuts h
-    apart has its mean on the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s follows from the
-    masses of the two half-cells between ``edges``; the mean is that of ``1 - e^(g - L)``, about ``(L - g)
-    e^(-(L - g)/2)``, which reduces s by 1/2.
+    Any cut is valid. The outcomes between two neighbouring cuts are merged onto the grid point between them. Where the
+    density of the loss behaves like ``e^(sL)`` and cuts are h apart, these outcomes have their mean on the grid point
+    if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``, with g the grid point below the cut. The exponent s
+    follows from the masses of the two half-cells between ``edges``. It is reduced by 1/2, since the mean is taken of
+    ``1 - e^(g - L)``, which is about ``(L - g) e^(-(L - g)/2)``.
     """
     middle = 0.5 * (edges[1:] + edges[:-1])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -354,7 +369,12 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
 
 
 def langevin_cuts(log_ratio: Array, width: Array) -> Array:
-    """Distance from the lower end to the cut, for a cell whose upper half has ``e^log_ratio`` times the P-mass."""
+    """Return the distance of the cut from the lower end of each cell.
+
+    Args:
+        log_ratio: log of the P-mass of the upper half of the cell relative to that of the lower half.
+        width: width of the cell.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         half = log_ratio - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))
@@ -364,7 +384,7 @@ def langevin_cuts(log_ratio: Array, width: Array) -> Array:
 
 
 def _batches(sizes: Index) -> list[slice]:
-    """Return consecutive slices with about MAX_NODES evaluations each."""
+    """Return consecutive slices of half-cells that need about MAX_NODES evaluations each."""
     if len(sizes) == 0:
         return []
     batch = np.cumsum(sizes) // MAX_NODES
@@ -375,7 +395,7 @@ def _batches(sizes: Index) -> list[slice]:
 def _add_panels(
     cells: Cells, smooth: SmoothPart, mesh: Mesh, edges: Array, where: Index, panels: Index, nodes: int
 ) -> None:
-    """Add the half-cells ``where``, each divided into its number of panels with a rule of ``nodes`` nodes."""
+    """Add the integrals over the half-cells ``where``, each cut into ``panels`` panels with ``nodes`` nodes."""
     owner = np.repeat(np.arange(len(where)), panels)
     rank = np.arange(len(owner)) - np.repeat(np.cumsum(panels) - panels, panels)
     low, high = edges[where], edges[where + 1]

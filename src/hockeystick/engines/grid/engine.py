@@ -41,9 +41,11 @@ class GridEngine:
             self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+        """Return an interval for log delta at an epsilon below the largest loss, of width at most about gap.
 
-        If delta is too small for a grid, its upper end is the Renyi bound, and there is no lower end.
+        Here delta is ``E (1 - e^(eps - L))_+``.
+
+        If delta is too small for a grid, the upper end is the Renyi bound, and there is no lower end.
         """
         try:
             return self._at(DeltaQuery(epsilon), gap or DEFAULT_GAP)
@@ -52,7 +54,7 @@ class GridEngine:
             return replace(bound, limited=f"{error}, so only an upper bound is computed", engine="grid")
 
     def at(self, epsilon: float, gap: float) -> DeltaQuery:
-        """Return the sums behind :meth:`log_delta`, which also apply to nearby epsilons.
+        """Return a query with both composed laws behind :meth:`log_delta`; they also give bounds at nearby epsilons.
 
         Raises:
             NotApplicableError: delta is too small for a grid, or there is no mesh within the limits.
@@ -70,9 +72,12 @@ class GridEngine:
         return self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap or less.
+        """Return an interval for the epsilon at which log delta falls to a target, of relative width about gap or less.
 
-        The target may itself be an interval: each end of the answer uses the end of the target that is safe for it.
+        The interval contains ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
+
+        The target may itself be an interval. The upper end of epsilon then uses the lower end of the target, and the
+        lower end of epsilon uses the upper end of the target.
         """
         gap = gap or DEFAULT_GAP
         target = log_delta[0]
@@ -85,12 +90,14 @@ class GridEngine:
         return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, self._supremum))
 
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
-        """Build, compose and measure until the interval is narrow enough or a limit is reached.
+        """Compute the two laws on finer and finer grids until the interval is narrow enough or a limit is reached.
 
-        After each run the search is in one of four states: *narrow*, the interval is as narrow as requested; *limited*,
-        by work, memory or the resolution of a mesh, with the reason; *misplaced*, epsilon or the depth differs from the
-        guess, and the next run is placed there with the same share of the width for the mesh; *too coarse*, the place
-        was right, and the mesh gets a smaller share.
+        After each run, the search is in one of four states:
+
+        - *narrow*: the interval is as narrow as requested, and the search ends;
+        - *limited*: work, memory or the resolution of a mesh is used up, and the search ends with this reason;
+        - *misplaced*: epsilon or log delta is far from its guess, and the next run starts from the new values;
+        - *too coarse*: the guess was right, and the next run allows the mesh a smaller share of the width.
         """
         best: Interval | None = None
         share, slope = 0.6, tilt

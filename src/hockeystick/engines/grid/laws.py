@@ -1,14 +1,17 @@
 """A pair moved to a loss grid, made less private (an upper bound) or more private (a lower bound).
 
-The idea: write Lambda = dP/dQ for the likelihood ratio under Q. *Spreading* Lambda while keeping its mean makes the
-adversary stronger; *merging* outcomes into their conditional mean makes it weaker. Both hold at every epsilon, in both
-directions, and factor by factor under composition, because ``(prod Lambda_i - c)_+`` is convex in each factor.
+Let Lambda = dP/dQ be the likelihood ratio under Q. *Spreading* Lambda while keeping its mean makes the adversary
+stronger; *merging* outcomes into their conditional mean makes the adversary weaker. Both statements hold at every
+epsilon, in both directions, and for each factor of a composition, because ``(prod Lambda_i - c)_+`` is convex in each
+factor.
 
-:func:`spread` is connect-the-dots (Doroshenko et al. 2022 [DGK+22]). :func:`merge` is its optimistic counterpart:
-the cell around each grid point is merged into one outcome, of loss c_j near g_j; neighbours exchange the mass that
-moves every c_j onto g_j exactly. In terms of the curve ``delta(alpha)``: the polygon through ``g_j = min`` of the
-tangents at the middles of the cells, then its lower convex hull, which lies below the curve and has all its kinks on
-the grid.
+:func:`spread` is connect-the-dots (Doroshenko et al. 2022 [DGK+22]). :func:`merge` is its optimistic counterpart. It
+merges the outcomes around each grid point g_j into one outcome, whose loss c_j is near g_j. Neighbouring grid points
+then exchange mass so that every c_j moves to g_j exactly.
+
+In terms of the curve ``delta(alpha)``, merging takes at every grid point g_j the minimum of the tangents at the middles
+of the cells, joins these values by a polygon, and takes the lower convex hull of the polygon. This hull lies below the
+curve and has all its kinks on the grid.
 """
 
 from __future__ import annotations
@@ -34,10 +37,11 @@ MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: outcomes of wider cel
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
-    """Return an upper bound: every outcome is split between the ends of its cell, keeping the mean of Lambda.
+    """Return an upper bound: each outcome is split between the ends of its cell, with the mean of dP/dQ kept.
 
-    Rounding: masses are scaled up by their relative error; mass whose side is in doubt goes to the upper end.
-    The mass left out below is put on the second knot.
+    Rounding: masses are scaled up by their relative error. Mass that may belong to either end of a cell goes to the
+    upper end. The mass that the cells leave out at the lower end is put on the third knot (knots are the ends of the
+    cells).
     """
     step = _steps(cells, mesh)
     left, right = cells.left.sum(axis=0), cells.right.sum(axis=0)
@@ -63,14 +67,19 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
-    """Return a lower bound: the outcomes around each knot are merged onto it.
+    """Return a lower bound: the outcomes around each knot, a grid point between two cells, are merged onto it.
 
-    With p_j the mass around knot g_j and ``d_j = int p (1 - e^(g_j - L))`` its excess, the hull moves ``d_j^+ /
-    expm1(g_j - g_j-1)`` of P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to it.
-    If no atom lies on the grid, the grid is first shifted by an offset o that puts one of the heaviest merged outcomes
-    on it, whichever gives the best bound (the cells stay: ``d_j`` becomes ``e^o d_j - expm1(o) p_j``). This suits a law
-    whose bulk fits into one cell and has no neighbours to exchange mass with. Rounding: d_j is lowered by its error,
-    masses are scaled down by theirs. The mass left out below stays out.
+    Let p_j be the mass around the knot g_j, and ``d_j = int p (1 - e^(g_j - L))`` its excess. The hull
+    (``numerics/hull.py``) moves a P-mass of ``d_j^+ / expm1(g_j - g_j-1)`` from g_j-1 up to g_j, and
+    ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to g_j.
+
+    If no atom lies on the grid, a few shifted grids are tried too. Each of them is shifted by an offset o that puts one
+    of the heaviest merged outcomes on a grid point; the cells stay, and ``d_j`` becomes ``e^o d_j - expm1(o) p_j``. The
+    grid with the best bound is used. This helps if the bulk of a law fits into one cell, since it then has no
+    neighbours to exchange mass with.
+
+    Rounding: d_j is lowered by its error, and masses are scaled down by theirs. The mass that the cells leave out at
+    the lower end stays out.
     """
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
     if float(np.diff(cells.knots).max()) * mesh.h > MAX_MERGED_WIDTH:
@@ -101,7 +110,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def _heaviest(p: Array) -> Index:
-    """Return the positions of the largest masses, ascending."""
+    """Return the positions of the few largest masses, in increasing order of mass."""
     if len(p) <= ALIGNMENTS:
         return np.argsort(p)
     top = np.argpartition(p, -ALIGNMENTS)[-ALIGNMENTS:]
@@ -109,7 +118,7 @@ def _heaviest(p: Array) -> Index:
 
 
 def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
-    """Return the law of the masses, scaled down by the errors of their cells, and of the atoms that lie on the grid."""
+    """Return the law of the merged masses and of the atoms on grid points, all scaled down by their relative errors."""
     error = np.concatenate([[0.0] * 3, cells.mass_error, [0.0] * 3])
     error = np.maximum.reduce([error[:-3], error[1:-2], error[2:-1], error[3:]])
     hull = np.maximum(hull * (1 - 2 * error - 16 * UNIT_ROUNDOFF), 0.0)
@@ -119,7 +128,7 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
-    """Move the mass of every cell to the knot before its lower end: the fallback where no merging was found."""
+    """Return masses at the knots: each cell's mass is moved to the knot before its lower end, instead of merged."""
     held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
     mass = np.zeros(len(cells.knots) + 2)
     gap = mesh.h * np.diff(np.concatenate([cells.knots[:1] - 1, cells.knots[:-1]]))
@@ -128,7 +137,7 @@ def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
 
 
 def _steps(cells: Cells, mesh: Mesh) -> Array:
-    """Return ``e^(t width)`` of each cell, the factor from the units of its lower end to those of its upper end.
+    """Return ``e^(t width)`` of each cell: the factor that scales a tilted mass from its lower to its upper end.
 
     Raises:
         NotApplicableError: the factor exceeds the range of a double.
@@ -141,7 +150,7 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
 
 
 def _on_grid(mesh: Mesh, *parts: tuple[Index, Array]) -> GridLaw:
-    """Return the law with these masses at these grid indices, without empty knots at either end."""
+    """Return the law with the given masses at the given grid indices, without empty grid points at either end."""
     index = np.concatenate([knots[mass > 0] for knots, mass in parts])
     if len(index) == 0:
         return GridLaw(mesh, 0, np.zeros(1))

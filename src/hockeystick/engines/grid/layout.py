@@ -1,11 +1,13 @@
 """Grids of a composition: one for all rounds if that is small enough, else several in stages.
 
-If a round has few atoms, these must lie on its grid, as they have no neighbours to merge with. Two atoms fit any
-lattice whose spacing divides their distance; its offset is free. A pair may provide a lattice of all its atoms
-(``spacing``); on that grid nothing needs to be spread or merged. Many atoms without such a lattice are dense, and are
-treated like densities. If the distances of several kinds of rounds have no useful common divisor, or a grid that holds
-them all would be too fine, each kind is composed on its own lattice, and the resulting block is put on the common grid
-(``stages.py``).
+If a round has few atoms, they must lie on its grid, as they have no neighbours to merge with. Two atoms lie on any grid
+whose gap divides their distance, since the offset of the grid is free. A pair may state a lattice that contains all its
+atoms (``spacing``); on that grid, nothing needs to be spread or merged. Many atoms without such a lattice are dense,
+and are treated like densities.
+
+Two cases need a separate grid for each kind of round: the distances between atoms have no useful common divisor, or a
+grid that holds the atoms of all kinds would be too fine. Each kind is then composed on its own lattice, and the
+resulting block is moved to the common grid (``stages.py``).
 """
 
 from __future__ import annotations
@@ -30,25 +32,25 @@ LATTICE_POINTS = 1 << 19  # largest window for which the lattice of many atoms i
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Range of the losses of one round (``span``), and their standard deviation under the tilted law."""
+    """The losses of one round: width of their range (``span``), and standard deviation under the tilted law."""
 
     span: float
     deviation: float
 
     def of(self, rounds: int) -> float:
-        """Approximate width of the window that a sum of rounds needs."""
+        """Return the approximate width of the window that the sum of the losses of several rounds needs."""
         return min(max(WINDOW_DEVIATIONS * self.deviation * math.sqrt(rounds), self.span), rounds * self.span)
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Blocks composed of smaller blocks, then placed on a coarser grid.
+    """One stage of a composition: blocks are composed of smaller blocks, and then moved to a coarser grid.
 
     Attributes:
-        recipes: for each law made, the number of copies of each law of the level below.
-        rounds: number of rounds in one block, for the largest law.
-        blocks: largest number of blocks on this level, of any size, in the whole composition.
-        gap: gap of the grid on which they are placed.
+        recipes: for each law of this level, the numbers of copies of the laws of the level below that compose it.
+        rounds: number of rounds in the largest block of this level.
+        blocks: largest number of blocks of this level in the whole composition, counting all sizes together.
+        gap: gap of the grid to which the blocks are moved.
     """
 
     recipes: tuple[tuple[int, ...], ...]
@@ -59,14 +61,14 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Path of one kind of round into the sum.
+    """The stages by which the rounds of one kind enter the sum of all losses.
 
     Attributes:
         gap: desired gap of the grid of one round.
-        unit: distance of the round's atoms, which must be a multiple of the gap; 0 if no atoms need it.
-        exact: whether the round has only two atoms, so that a finer gap is no better.
-        levels: levels from the round upwards; none if the round itself goes into the sum.
-        copies: number of copies of each resulting law in the sum.
+        unit: distance between the round's atoms, which must be a multiple of the gap; 0 if no atoms need it.
+        exact: whether all losses lie on the grid (two atoms, or a known lattice), so that a finer gap is no better.
+        levels: levels from the smallest blocks to the largest; none if single rounds go into the sum.
+        copies: number of copies in the sum of each law of the last level, or of the law of one round.
     """
 
     gap: float
@@ -76,7 +78,10 @@ class Route:
     copies: tuple[int, ...]
 
     def first_gap(self, scale: float, t: float, least: float) -> float:
-        """Return the gap of one round after scaling; at least ``least`` if the atoms allow it."""
+        """Return the gap of the grid of one round after all gaps are multiplied by ``scale``.
+
+        The gap is at least ``least`` if the atoms allow it.
+        """
         gap = max(min(self.gap * (1.0 if self.exact else scale), MAX_LIFT / t), least)
         if self.unit == 0 or self.unit < least:
             return gap
@@ -86,7 +91,14 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Routes of all kinds of rounds, and the gap of their common grid; ``staged``: whether there are levels."""
+    """The grids of a composition: the stages of each kind of round, and the gap of their common grid.
+
+    Attributes:
+        gap: gap of the common grid, on which all losses are summed.
+        routes: stages of each kind of round.
+        staged: whether there are stages.
+        fixed: whether all losses lie on the grid, so that its gap is not changed.
+    """
 
     gap: float
     routes: tuple[Route, ...]
@@ -103,10 +115,15 @@ class Layout:
         reaches: Sequence[Spread],
         staged: bool = True,
     ) -> Layout:
-        """Return the grids for which the error law predicts log deltas ``asked`` apart, in a window of this width.
+        """Return grids for which the error law (``run.py``) predicts log deltas of the two sides ``asked`` apart.
 
-        ``reaches``: ranges of the losses of one round of each kind; ``staged``: whether stages are allowed where one
-        grid would do.
+        Args:
+            composition: the rounds of one direction.
+            t: tilt of the masses.
+            asked: requested difference between the log deltas of the upper and the lower law.
+            width: width of the window that holds the sum of the losses.
+            reaches: ranges of the losses of one round, for each kind.
+            staged: whether stages are allowed even where one grid would do.
         """
         unit, common, alone = atom_distance(composition, width / LATTICE_POINTS)
         finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
@@ -120,7 +137,7 @@ class Layout:
         return min([direct, *choices] if common else choices, key=lambda one: one.points(width, reaches))
 
     def points(self, width: float, reaches: Sequence[Spread]) -> float:
-        """Approximate number of points of all grids together, including the overhead of each stage."""
+        """Return the approximate number of points of all grids together, including the overhead of each stage."""
         total = width / self.gap
         for route, one in zip(self.routes, reaches, strict=True):
             gaps = [route.gap, *(level.gap for level in route.levels)]
@@ -155,11 +172,15 @@ class Layout:
 
 
 def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, bool, bool]:
-    """Return a gap on whose multiples the atoms of the pairs lie (0 if there are none), and two flags.
+    """Return a grid gap that suits the distances between the atoms of all pairs, and two flags.
+
+    Args:
+        composition: the rounds of one direction.
+        least: distance below which many atoms are treated like a density.
 
     Returns:
-        ``(unit, common, alone)``: the gap; whether all atoms lie on its multiples; whether all losses are atoms on
-        known lattices.
+        ``(unit, common, alone)``: the gap, which is 0 if there are no atoms; whether the atoms of every pair lie on
+        multiples of the gap; whether all losses are atoms on known lattices.
     """
     lattices = composition.lattices
     distances = [found for lattice in lattices if (found := lattice.distance(least)) is not None]
@@ -187,7 +208,10 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
 def _levels(
     count: int, top: int, depth: int, gap: float, gap_for: Callable[[float], float], least: float
 ) -> tuple[tuple[Level, ...], tuple[int, ...]]:
-    """Return the levels, lowest first, that combine ``count`` rounds into about ``top`` blocks, and their numbers."""
+    """Return the levels, lowest first, that combine ``count`` rounds into about ``top`` blocks, and the block counts.
+
+    The block counts are a tuple, with one entry for each size of block on the last level.
+    """
     size, copies = _split(count, top)
     sizes = (size, size + 1)[: len(copies)]
     levels: list[Level] = []
@@ -209,9 +233,10 @@ def _levels(
 
 
 def _split(count: int, parts: int, equal: bool = True) -> tuple[int, tuple[int, ...]]:
-    """Split ``count = a m + b (m + 1)`` with a + b about ``parts``, a >= 1: return m and (a, b), or (a,) where b = 0.
+    """Split ``count`` rounds into about ``parts`` blocks of m or m + 1 rounds.
 
-    If blocks of equal size would do, a divisor near ``parts`` is preferred.
+    With ``count = a m + b (m + 1)``, a + b about ``parts`` and a >= 1, return m and (a, b), or m and (a,) if b = 0. If
+    ``equal``, a divisor of ``count`` near ``parts`` is preferred, so that all blocks have the same size.
     """
     if equal:
         for divisor in range(parts, min(parts + DIVISORS, 2 * parts) + 1):

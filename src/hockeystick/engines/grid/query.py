@@ -1,4 +1,4 @@
-"""The two queries, delta at an epsilon and epsilon at a delta, and their evaluation from a pair of sums."""
+"""The two queries, delta at an epsilon and epsilon at a delta, answered from two laws of the sum of all losses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from hockeystick.values.interval import Ends, Interval
 
 @dataclass(frozen=True, slots=True)
 class DeltaQuery:
-    """Query for log delta at an epsilon; width is absolute in log delta, hence relative in delta.
+    """Query for log delta at an epsilon; the width of an answer is absolute in log delta, hence relative in delta.
 
     Attributes:
         at: the epsilon.
-        sums: the sums of the last run, which also apply to nearby epsilons.
+        sums: the lower and the upper law of the sum of all losses, from the last run; empty before it. They also give
+            bounds at nearby epsilons.
     """
 
     at: float
@@ -27,32 +28,32 @@ class DeltaQuery:
 
     @property
     def looks(self) -> int:
-        """Number of delta evaluations: one for the answer and two for the slope."""
+        """Number of times that delta is evaluated: once for the answer and twice for the slope."""
         return 3
 
     def epsilon(self, best: Interval | None) -> float:
-        """Return the queried epsilon, whatever the state."""
+        """Return the queried epsilon; the best interval found so far does not matter."""
         return self.at
 
     def depth(self, depth: float, best: Interval) -> float:
-        """Return the expected log delta, or the upper end found if that is lower."""
+        """Return the expected log delta, or the upper end of the best interval found so far if that is lower."""
         return min(depth, best.upper)
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
-        """Return the difference between the two sides that a gap allows."""
+        """Return the difference between the log deltas of the upper and the lower law that a gap allows."""
         return gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
-        """Return the largest tilt that a gap can resolve."""
+        """Return the largest tilt that a gap can resolve: infinity, since the epsilon of this query is exact."""
         return math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        """Return the answer from both sums, which are kept."""
+        """Return the interval for log delta from both laws of the sum of all losses, and store these laws."""
         self.sums[:] = [(lower, upper)]
         return self.log_delta(np.array([self.at])).first("grid")
 
     def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
-        """Return the answer of the last sums at each epsilon."""
+        """Return ends of log delta at each epsilon, from the laws that :meth:`measure` stored."""
         ((lower, upper),) = self.sums
         low = np.array([lower.log_delta(at) for at in epsilon.tolist()])
         high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon.tolist()])
@@ -62,19 +63,25 @@ class DeltaQuery:
         return Ends.of(low, middle, high)
 
     def width(self, interval: Interval) -> float:
-        """Return the absolute width in log delta, which is the relative width in delta."""
+        """Return the absolute width of an interval in log delta, which is the relative width in delta."""
         return interval.upper - interval.lower
 
     def anything(self) -> Interval:
-        """Return the trivial interval: a probability is at most 1."""
+        """Return the interval that always holds: log delta is at most 0."""
         return Interval(-math.inf, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class EpsilonQuery:
-    """Query for epsilon at a log delta given as an interval; width is relative.
+    """Query for epsilon at a log delta given as an interval; the width of an answer is relative.
 
-    No answer is above ``supremum``, the largest loss. Arguments ``slope`` are about ``-d log delta / d eps``.
+    Attributes:
+        log_delta: ends of an interval that contains the target.
+        guess: first guess of epsilon.
+        gap: requested relative width.
+        supremum: the largest loss; no answer is above it.
+
+    The ``slope`` arguments of the methods approximate ``-d log delta / d eps``.
     """
 
     log_delta: tuple[float, float]
@@ -84,27 +91,27 @@ class EpsilonQuery:
 
     @property
     def looks(self) -> int:
-        """Approximate number of delta evaluations in the search for a root."""
+        """Approximate number of times that delta is evaluated in the search for epsilon."""
         return 25
 
     def epsilon(self, best: Interval | None) -> float:
-        """Return the best estimate so far; the first guess if no upper end is known."""
+        """Return the best estimate of epsilon so far, or the first guess if no upper end is known."""
         return best.estimate if best and math.isfinite(best.upper) else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:
-        """Return the expected log delta: the queried one."""
+        """Return the expected log delta, which is the queried one."""
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
-        """Return the difference between the two sides that a gap allows."""
+        """Return the difference between the log deltas of the upper and the lower law that a gap of epsilon allows."""
         return gap * epsilon * slope if epsilon > 0 else gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
-        """Return the largest tilt that a gap can resolve."""
+        """Return the largest tilt that a gap can resolve: one over the width that the gap allows for epsilon."""
         return 1 / (gap * epsilon) if epsilon > 0 else math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        """Return the answer from both sums."""
+        """Return the interval for epsilon from the lower and the upper law of the sum of all losses."""
         slope = min(slope, 4 / (self.gap * self.guess)) if self.guess > 0 else slope
         high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap, self.supremum)
         if high == math.inf:
@@ -113,13 +120,13 @@ class EpsilonQuery:
         return Interval.weighted(low, high)
 
     def width(self, interval: Interval) -> float:
-        """Return the width relative to the upper end."""
+        """Return the width of an interval relative to its upper end."""
         if interval.upper == math.inf:
             return 1.0
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
 
     def anything(self) -> Interval | None:
-        """Return the trivial interval: epsilon is at most the largest loss, if there is one."""
+        """Return the interval that always holds: epsilon is at most the largest loss; ``None`` if there is none."""
         return Interval(0.0, self.supremum, self.supremum) if math.isfinite(self.supremum) else None
 
 

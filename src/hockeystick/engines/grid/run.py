@@ -1,10 +1,11 @@
-"""One choice of tilt, window and mesh, and the laws on that mesh.
+"""One choice of tilt, window and mesh for the grid engine, and the laws of all rounds on that mesh.
 
-Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging subtracts
-``h^2/12``, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t
-(1+t) h^2 / 8``. The law gives the first h; the cumulants of the laws actually built (``log E e^(tL)`` of either side)
-correct it before anything is composed. In stages every grid gets an equal part of G, by the number k' of blocks put
-on it: ``h = sqrt(8 G / (S k' t (1+t)))`` for S grids.
+Error law. On a uniform grid of gap h, spreading adds ``h^2/6`` to the variance of one round's loss, and merging
+subtracts ``h^2/12``. For k rounds and tilt t, ``log delta`` moves by about ``k t (1+t)/2`` times the change of the
+variance, so the log deltas of the two sides differ by ``G = k t (1+t) h^2 / 8``. This law gives the first h. The
+cumulants of the laws actually built, ``log E e^(tL)`` on either side, correct h before anything is composed. If there
+are S grids in stages, each of them may cause an equal part of G: a grid for k' blocks has the gap
+``h = sqrt(8 G / (S k' t (1+t)))``.
 """
 
 from __future__ import annotations
@@ -60,16 +61,17 @@ Counted = list[tuple[GridLaw, int]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Query that a run serves.
+    """The query that a run serves.
 
     Attributes:
-        epsilon: where to look.
-        saddle: saddle point of epsilon; if that is steeper than the query can resolve, the mean rate at which delta
-            falls over the requested gap.
-        depth: approximate log delta there.
-        asked: requested difference between the log deltas of the two sides; tails and losses are kept well below it.
-        share: share of that difference which the mesh may cause by the error law.
-        looks: number of delta evaluations for the answer.
+        epsilon: epsilon for which the run is set up.
+        saddle: saddle point of epsilon. If it is a larger tilt than the query can resolve, this is instead the mean
+            rate at which delta falls over the requested gap.
+        depth: approximate log delta at this epsilon.
+        asked: requested difference between the log deltas of the upper and the lower law; the errors from cut tails and
+            from mass counted as lost are kept well below it.
+        share: share of ``asked`` that the mesh may cause by the error law.
+        looks: number of times that delta is evaluated for the answer.
     """
 
     epsilon: float
@@ -81,7 +83,7 @@ class Target:
 
 
 class Run:
-    """Tilt, window, mesh and laws for a target.
+    """Tilt, window and mesh for a query, and the laws of all rounds on that mesh.
 
     Args:
         composition: one direction.
@@ -130,7 +132,7 @@ class Run:
             self._try_one_grid(asked)
 
     def _try_one_grid(self, asked: float) -> None:
-        """Use one grid for all rounds instead of stages if that is possible and better."""
+        """Use one grid for all rounds instead of stages if that is possible and the two sides then differ less."""
         staged = self.layout, self.lower, self.upper, self.log_lost, self.apart, self.limited
         width = self.window.high - self.window.low
         self.layout = Layout.of(self.composition, self.t, asked, width, self.spreads, False)
@@ -147,14 +149,14 @@ class Run:
 
     @property
     def h(self) -> float:
-        """Gap of the last grid."""
+        """Gap of the grid on which the losses of all rounds are summed."""
         return self.lower[0][0].mesh.h
 
     def sums(self) -> tuple[GridSum, GridSum]:
-        """Return the lower and the upper sum.
+        """Return the lower and the upper law of the sum of all losses.
 
         Raises:
-            NotApplicableError: the window needs too many places of the grid.
+            NotApplicableError: the window needs too many grid points.
         """
         check_range((self.window.high - self.window.low) / self.h, "the sum")
         begin(self._sums_cost(self.h), "the sums of all rounds")
@@ -164,18 +166,24 @@ class Run:
         )
 
     def _sums_cost(self, h: float) -> float:
-        """Units of work of both sums and of their evaluation, on a grid of gap h; they fall as 1/h."""
+        """Return the units of work for both sums and their evaluation on a grid of gap h, proportional to 1/h."""
         width = self.window.high - self.window.low
         seen = min(width, FADE / self.t + math.log1p(1 / self.t))
         laws = 2 * sum(len(route.copies) for route in self.layout.routes)
         return (POINT * laws * width + 2 * self.target.looks * SEEN * seen) / h
 
     def slope(self, saddle: float) -> float:
-        """Approximate slope -d log delta / d eps: the saddle point, or a floor from the law's deviation if larger."""
+        """Return approximately ``-d log delta / d eps``: the saddle point, or a lower limit if that is larger.
+
+        The lower limit is inversely proportional to the standard deviation of the tilted law.
+        """
         return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
 
     def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:
-        """Return the tilt with the shortest window among a few, whose tails are small relative to the answer."""
+        """Return a tilt and a window of losses outside which the law with this tilt has negligible mass.
+
+        Among a few tilts, the one with the shortest window is chosen.
+        """
         epsilon, asked = self.target.epsilon, min(self.target.asked, 0.1)
         choices: list[tuple[float, float, Window]] = []
         least = math.inf
@@ -201,7 +209,7 @@ class Run:
         return t, window
 
     def _fit(self, asked: float) -> None:
-        """Refine the laws until the cumulants of both sides differ by the requested amount, or the work is used up."""
+        """Refine the laws until the log moments of the two sides differ by about ``asked``, or the work is used up."""
         scale, built, width = 1.0, math.inf, self.window.high - self.window.low
         widest = max(route.unit for route in self.layout.routes) / self.layout.gap or math.inf
         for attempt in range(FITS):
@@ -237,7 +245,7 @@ class Run:
                 break
 
     def _allowed(self, scale: float) -> float:
-        """Return the scale within the limits of memory for the last grid and of work for all grids."""
+        """Return the scale of the gaps, raised as far as the limits of memory and of work require."""
         least = (self.window.high - self.window.low) / MAX_POINTS / self.layout.gap
         for route, one in zip(self.layout.routes, self.spreads, strict=True):
             reach = one.of(route.levels[-1].rounds) if route.levels else one.span
@@ -250,7 +258,7 @@ class Run:
         return scale
 
     def _build(self, scale: float, asked: float) -> None:
-        """Build the laws of both sides, with all gaps of the layout scaled."""
+        """Build the lower and the upper law of every kind of round, with all gaps multiplied by ``scale``."""
         self.lower, self.upper, self.log_lost = [], [], self._log_lost
         gap = self.layout.gap * scale
         for i, ((pair, count), route) in enumerate(zip(self.composition.rounds, self.layout.routes, strict=True)):
@@ -269,7 +277,10 @@ class Run:
     def _block(
         self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: Side
     ) -> GridLaw:
-        """Return the law of one block, moved to the next grid; P-mass lost on the way is charged."""
+        """Return the law of one block, moved to the next grid.
+
+        For an upper bound, the P-mass above the window of the block is charged to delta.
+        """
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
         if not math.isfinite(window.high - window.low):  # the cost of a block is not finite either
@@ -290,7 +301,7 @@ class Run:
         return law if law.mesh.h == gap else self._coarsened(law, gap, side)
 
     def _coarsened(self, law: GridLaw, h: float, side: Side) -> GridLaw:
-        """Move a law to another grid, and take the work for it from the budget."""
+        """Return a law moved to a grid of gap h, after deducting the work from the budget."""
         places = len(law.mass) * law.mesh.h / h
         check_range(places, "a block on the common grid")
         begin(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds need too many grid points")
@@ -298,9 +309,10 @@ class Run:
 
     @quiet
     def _block_window(self, i: int, level: Level) -> Window:
-        """Window of a block: little of its tilted law lies outside, and even less of its P-mass above.
+        """Return a window of losses for a block, with little tilted mass outside it and even less P-mass above it.
 
-        Any window is sound; one that is NaN, as moments beyond the range of a double may make it, is refused.
+        Any window gives valid bounds. If moments exceed the range of a double, the window may be NaN, and the caller
+        refuses it.
         """
         t, k = self.t, level.rounds
         base, variance = self.guide.pair_cumulants(t)[i].k0, self.guide.pair_cumulants(t)[i].k2
@@ -317,7 +329,7 @@ class Run:
         return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
 
     def _span(self, pair: DominatingPair, kappa: float, reach: Reach) -> float:
-        """Width of the range of one round's losses that are kept."""
+        """Return the width of the range of losses that are kept of one round."""
         mesh = Mesh(0.0, 1.0, self.t, kappa)
         losses = reached(pair, reach).loss
         if pair.smooth is not None:
@@ -325,7 +337,11 @@ class Run:
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
     def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
-        """Return the laws of one round on its grid, which is shifted if the mode is too narrow to be merged on it."""
+        """Return the lower and the upper law of one round on its grid.
+
+        If the bulk of the law is too narrow to be merged on this grid, the grid is shifted and both laws are built
+        again.
+        """
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))

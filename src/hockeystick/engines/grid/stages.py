@@ -1,30 +1,36 @@
 """Composition in stages: a block of rounds is composed on a fine grid, then moved to a coarser one, and so on.
 
-Both operations of ``laws.py`` apply again to a composed law, because a block of rounds is one factor of the likelihood
-ratio and ``(x prod Lambda_j - alpha)_+`` is convex in it: splitting the block's atoms between the points of a coarser
-grid with the mean of Lambda kept raises delta at every epsilon, merging them lowers it (the certified form of evolving
-discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022 [GKKM22]). If the composition contains a block only k' times, the
-grid of the block may have ``sqrt(k / k')`` times the gap that k rounds require: with S stages, memory and time grow
-with a root of order S of the number of rounds. Atoms of different rounds that fit no common grid are composed on their
-own lattices first; then only the block is moved, not each of its rounds.
+A block of rounds is one factor x of the likelihood ratio, and ``(x prod Lambda_j - alpha)_+`` is convex in x. Therefore
+both operations of ``laws.py`` also apply to a composed law. Splitting the block's atoms between the points of a coarser
+grid, with the mean of Lambda kept, raises delta at every epsilon; merging the atoms lowers delta. This is the certified
+form of evolving discretisation (Ghazi, Kamath, Kumar, Manurangsi 2022 [GKKM22]).
 
-The errors of a composed law are charged at once to its masses, so that later stages need not track them. With v
-the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a window [low, high) of n places,
+If the composition contains a block only k' times, the grid of the block may have ``sqrt(k / k')`` times the gap that k
+rounds require. Memory and time then grow with a root of the number of rounds; the order of the root is the number of
+stages. Rounds whose atoms fit no common grid are first composed on their own lattices. Then only the block is moved,
+and not each of its rounds.
 
-- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; v is at
-  most Markov's bound on the tail that begins at its place, which is the smaller of the two in the tails;
-- mass outside [low, high) has wrapped around. That only adds to V: the lower side subtracts a bound on it everywhere,
+The errors of a composed law are charged at once to its masses, so that later stages need not track them. Let S be the
+sum of the losses, and E_t the mean under its tilted law. Let v be the true tilted masses, scaled by
+``e^(t g - kappa)``, and V the computed masses, on a window [low, high) of n grid points.
 
-      out = E_t e^(theta (S - high)) + E_t e^(theta' (low - S))      (Markov);
+- Every V errs by at most ``error`` (``numerics/fourier.py``), so ``V + error`` is above v, and ``V - error`` is below
+  v. Moreover, v is at most Markov's bound on the tail that begins at its grid point. In the tails, Markov's bound is
+  the smaller of the two upper bounds.
+- The mass outside [low, high) has wrapped around into the window, which only adds to V. The lower side subtracts a
+  bound on this mass from every V:
 
-- the upper side lacks that mass at its own place. Mass below the window is raised to ``low``, where it weighs at most
-  ``sum_{g < low} v e^(t (low - g)) <= E_t e^(theta (low - S))`` for any ``theta >= t``; mass above counts as infinite
-  loss, and its P-mass ``sum_{g >= high} v e^(kappa - t g) <= e^(kappa - t high) E_t e^(theta (S - high))`` is charged
-  to delta once for every time the block stands in the composition.
+      out = E_t e^(theta (S - high)) + E_t e^(theta' (low - S))      (Markov).
 
-Masses may be raised for an upper bound and lowered for a lower one, since delta increases in each of them. Losses are
-known up to a rounding ``slip``: the whole law is moved up (down) by that much, ``kappa`` by t times that, and masses
-are scaled by ``e^(t slip)``, because a tilted mass stands for ``e^(kappa - t g)`` times itself.
+- The upper side lacks the mass outside the window. The mass below the window is raised to ``low``, where it weighs at
+  most ``sum_{g < low} v e^(t (low - g)) <= E_t e^(theta (low - S))`` for any ``theta >= t``. The mass above the window
+  counts as infinite loss. Its P-mass ``sum_{g >= high} v e^(kappa - t g) <= e^(kappa - t high) E_t e^(theta (S -
+  high))`` is charged to delta once for every time that the composition contains the block.
+
+Delta increases in each mass. Hence masses may be raised for an upper bound, and lowered for a lower bound. Losses are
+known up to a rounding error ``slip``. So an upper law is moved up by ``slip``, a lower law is moved down by ``slip``,
+and ``kappa`` is moved by t times that. A tilted mass stands for a P-mass of ``e^(kappa - t g)`` times itself, so the
+masses are also scaled by ``e^(t slip)`` to the safe side.
 """
 
 from __future__ import annotations
@@ -50,15 +56,15 @@ WHOLE_PERIOD = 1024  # a law with at most this many places is kept whole
 
 
 def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
-    """Return the law of a sum of grid losses on a grid of the same gap.
+    """Return the law of the sum of the losses of independent rounds, on a grid of the same gap.
 
     Args:
-        laws: (law, count), all with the same h and tilt.
+        laws: (law, count) for each kind of round, all with the same gap h and the same tilt.
         window: range of losses to keep.
-        side: side of the truth on which the result must lie.
+        side: whether the result must be an upper or a lower bound.
 
     Returns:
-        The law, and the log of the P-mass that an upper bound has to count as infinite loss.
+        The law, and the log of the P-mass above the window, which an upper bound has to count as infinite loss.
     """
     mesh = laws[0][0].mesh
     t, h = mesh.t, mesh.h
@@ -109,7 +115,10 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
 
 
 def coarsen(law: GridLaw, h: float, side: Side) -> GridLaw:
-    """Return the law spread (merged) onto a grid of gap h that contains its heaviest atom."""
+    """Return a law moved to a grid of gap h that contains its heaviest atom.
+
+    The law is spread for an upper bound, and merged for a lower one.
+    """
     if not law.mass.any():
         return GridLaw(replace(law.mesh, h=h), 0, np.zeros(1))
     offset = float(law.losses[int(np.argmax(law.mass))])
@@ -124,10 +133,12 @@ def coarsen(law: GridLaw, h: float, side: Side) -> GridLaw:
 
 
 def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
-    """Return the law on one mesh. Losses are used as computed; the result is moved to the safe side by their rounding.
+    """Return a law moved to one mesh: spread for an upper bound, merged for a lower one.
 
-    A tilted mass at a loss that errs by ``slip`` stands for a P-mass off by a factor ``e^(t slip)``, also charged.
-    The offset of the law may be far larger than its losses; each then errs by the rounding of its sum with the offset.
+    Losses are used as computed; the result is then moved to the safe side by ``slip``, a bound on their rounding
+    errors. A tilted mass at such a loss stands for a P-mass that is off by a factor of at most ``e^(t slip)``, which is
+    charged too. A loss is computed as the sum of the law's offset and a multiple of the gap. If the offset is far
+    larger than the loss, the rounding of this sum is added to ``slip``.
 
     Raises:
         NotApplicableError: a mass or a loss left the range of a double.
@@ -169,7 +180,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
 
 
 def _sides(cell: npt.NDArray[np.intp], down: Array, p: Array, h: float, n: int) -> npt.NDArray[np.intp]:
-    """Return 0 for atoms in the lower part of their cell, 1 for those in the upper; see ``cells.langevin_cuts``."""
+    """Return 0 for atoms in the lower part of their cell, 1 for atoms above; see ``cells.langevin_cuts``."""
     halves = np.bincount(2 * cell + (down > 0.5 * h), p, 2 * n).reshape(n, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         cuts = langevin_cuts(np.log(halves[:, 1]) - np.log(halves[:, 0]), np.full(n, h))

@@ -1,4 +1,4 @@
-"""Costs of the steps of the grid in units of work, and the memory that one law may take.
+"""Costs of the steps of the grid engine in units of work, and the largest size of one law.
 
 A step that the budget does not allow is not begun: the interval found so far is the answer, or another engine runs.
 """
@@ -45,10 +45,10 @@ def begin(units: float, step: str) -> None:
 
 
 def check_range(places: float, what: str) -> None:
-    """Raise unless a law of this many places may be stored.
+    """Raise an error if a law with this many grid points would need too much memory.
 
     Raises:
-        NotApplicableError: it would need too much memory.
+        NotApplicableError: the law would need too much memory.
     """
     if not places <= MAX_RANGE:
         size = f"{places:.0e}" if math.isfinite(places) else "infinitely many"

@@ -19,7 +19,7 @@ MOST_BITS = 1 << 18  # largest number of bits for a sum whose terms cancel
 
 
 class Outcome(NamedTuple):
-    """A finite loss of one round with balls around its masses under P and Q."""
+    """A finite loss of one round and its masses under P and Q, all as balls."""
 
     loss: Ball
     p: Ball
@@ -27,10 +27,10 @@ class Outcome(NamedTuple):
 
 
 def exponential_ball(number: Exponential) -> Ball:
-    """Return a ball around ``sum a e^b``, all b different and all a nonzero, with nearly as many bits as the precision.
+    """Return a ball around ``sum a e^b`` that is accurate to nearly all bits of the current precision.
 
-    By the Lindemann-Weierstrass theorem such a sum is 0 only if it has no terms, so some precision suffices: it is
-    doubled until the radius is small relative to the number.
+    All b are different, and all a are nonzero. By the Lindemann-Weierstrass theorem such a sum is 0 only if it has no
+    terms. So some working precision suffices: it is doubled until the radius is small relative to the number.
 
     Raises:
         NotApplicableError: the sum is so near 0 that no precision up to ``MOST_BITS`` separates it from 0.
@@ -47,25 +47,29 @@ def exponential_ball(number: Exponential) -> Ball:
 
 @dataclass(frozen=True, slots=True)
 class FiniteLaw:
-    """Finitely many outcomes; Poisson-sampled if rate < 1, otherwise without a direction."""
+    """A round with finitely many outcomes, Poisson-sampled if its rate is < 1; its direction is ``None`` otherwise."""
 
     law: ExactFinite
     direction: Direction | None
 
     def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
-        """Return the finite losses possible under P, with their masses; nothing is left out, for any ``log_mass``."""
+        """Return all outcomes of finite loss, and 0 for the mass left out; ``log_mass`` is not used."""
         with_, without = (self._masses(law) for law in (self.law.with_, self.law.without))
         return _paired(with_, without, self.law.rate, self.direction), arb(0)
 
     def _masses(self, law: tuple[Exponential, ...]) -> list[Ball]:
-        """Return the masses of one law; exactly 0 where an outcome is impossible."""
+        """Return the masses of one law as balls; the mass of an impossible outcome is exactly 0."""
         masses = [exponential_ball(mass) for mass in law]
         total = sum(masses, arb(0))
         return [mass / total for mass in masses]
 
     @property
     def infinite_mass(self) -> Fraction:
-        """Return ``P(L = +inf)``; any outcome possible without the record is possible on a sampled batch."""
+        """Return ``P(L = +inf)``.
+
+        It is 0 for adding a record: an outcome that is possible without the record is also possible with it, on a batch
+        that does not contain the record.
+        """
         return Fraction(0) if self.direction is Direction.ADD else self.law.rate * self.law.failure
 
     @property
@@ -74,16 +78,16 @@ class FiniteLaw:
         return self.law.largest if self.law.rate == 1 else None
 
     def size(self, log_mass: float) -> int:
-        """Upper bound on the number of outcomes."""
+        """Return an upper bound on the number of outcomes."""
         return len(self.law.with_)
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteNoise:
-    """Integer noise with ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, centred at a distance versus at 0.
+    """Integer noise with ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, whose centre a record moves.
 
     Attributes:
-        distance: distance between the two centres.
+        distance: distance between the centres with and without the record.
         variance: square of the noise parameter.
         rate: probability with which a record enters a batch.
         direction: direction of the pair if rate < 1, else ``None``.
@@ -95,7 +99,7 @@ class DiscreteNoise:
     direction: Direction | None
 
     def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
-        """Return the outcomes nearest to either centre, and a bound, about ``e^log_mass``, on the rest under P."""
+        """Return the outcomes near either centre, and a bound, about ``e^log_mass``, on the P-mass of all others."""
         law, reach = self._law(log_mass)
         places = range(-reach, self.distance + reach + 1)
         with_, without = [law[abs(x - self.distance)] for x in places], [law[abs(x)] for x in places]
@@ -103,10 +107,11 @@ class DiscreteNoise:
         return out, (1 - sum((outcome.p for outcome in out), arb(0))).upper().max(arb(0))
 
     def _law(self, log_mass: float) -> tuple[list[Ball], int]:
-        """Return the masses of 0, 1, 2, ... and the distance from the centre beyond which they are negligible.
+        """Return the masses of 0, 1, 2, ... under noise centred at 0, and a distance beyond which they are negligible.
 
-        The sum of all ``f(k) = e^(-k^2 / 2 s^2)`` is the sum over ``|k| <= K`` plus a remainder of at most ``2 f(K + 1)
-        / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbouring terms decreases.
+        The sum of ``f(k) = e^(-k^2 / 2 s^2)`` over all integers k is the sum over ``|k| <= K`` plus a remainder. The
+        remainder is at most ``2 f(K + 1) / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbouring terms
+        decreases.
         """
         reach = self._reach(log_mass)
         last, variance = max(reach + self.distance, self._reach(-ctx.prec * math.log(2))), ball(self.variance)
@@ -116,7 +121,7 @@ class DiscreteNoise:
         return [size / whole for size in sizes], reach
 
     def _reach(self, log_mass: float) -> int:
-        """Approximate distance at which the noise has a probability of ``e^log_mass``."""
+        """Return the approximate distance from the centre at which the noise has a probability of ``e^log_mass``."""
         return math.ceil(math.sqrt(2 * max(-log_mass, 1.0) * float(self.variance))) + 1
 
     def size(self, log_mass: float) -> int:
@@ -125,7 +130,11 @@ class DiscreteNoise:
 
 
 def _paired(with_: list[Ball], without: list[Ball], rate: Fraction, direction: Direction | None) -> list[Outcome]:
-    """Return a round's finite losses; its output has law ``with_`` at a rate, else ``without`` (``pairs/sampled``)."""
+    """Return the outcomes of finite loss of a round whose batch contains the record with probability ``rate``.
+
+    With the record in the batch, the output has the law ``with_``, and otherwise the law ``without``
+    (``pairs/sampled``).
+    """
     q = ball(rate)
     p = with_ if direction is None else [(1 - q) * out + q * in_ for in_, out in zip(with_, without, strict=True)]
     pairs = zip(without, p, strict=True) if direction is Direction.ADD else zip(p, without, strict=True)

@@ -1,9 +1,10 @@
-"""Nested boxes below the density of a loss, which bound its characteristic function from a given height on.
+"""Nested boxes below the density of a loss, which bound its characteristic function m from a given height on.
 
-Let the density of the loss under a tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds at most
-``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, ``u = s l_i / 2``, the rest at most its mass; ``|sin u / u| <= env(u) =
-min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi]
-and the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on.
+Suppose that the density of the loss under the law tilted by t lies above a stack of nested boxes with lengths l_i and
+areas a_i. Box i adds at most ``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, where ``u = s l_i / 2``. The rest of the
+law adds at most its mass. Moreover, ``|sin u / u| <= env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, as
+``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi], and the later lobes are below .2173. Since env decreases,
+``1 - sum a_i (1 - env(s l_i / 2))`` bounds ``|m(t + is') / m(t)|`` for all ``s' >= s``.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ LOBE = "0.2173"  # more than the height of the second lobe of sin u / u
 
 
 class Boxes:
-    """Level sets of the largest unimodal function below a density.
+    """Nested boxes that fill the largest unimodal function below a density.
 
     Args:
-        heights: balls that are at most the density on each of the consecutive pieces of a range of losses.
+        heights: balls, one for each of the consecutive pieces of a range of losses, at most the density on that piece.
         lengths: balls that are at most the lengths of the pieces.
     """
 
@@ -37,12 +38,12 @@ class Boxes:
         self._boxes = [((fall * length).lower(), length / 2) for fall, length in boxes if fall > 0]  # areas, halves
 
     def log_decay(self, s: float) -> Ball:
-        """Upper bound on ``log |m(t + is') / m(t)|`` for all ``s' >= s``."""
+        """Return an upper bound on ``log |m(t + is') / m(t)|`` for all ``s' >= s``; see the module docstring."""
         gone = sum((area * (1 - _envelope(arb(s) * half)) for area, half in self._boxes), arb(0))
         return upper((1 - gone).log())
 
 
 def _envelope(u: Ball) -> Ball:
-    """Return env(u)."""
+    """Return a ball around env(u), the bound on ``|sin u / u|`` in the module docstring."""
     high = (-u * u / 6).exp().max(arb(LOBE))
     return high.min(1 / u) if u > 1 else high

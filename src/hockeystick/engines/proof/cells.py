@@ -1,29 +1,33 @@
 """Upper and lower laws of a loss on a grid in whole numbers: rounded, multiplied, cut and coarsened.
 
-A mass is a whole multiple of ``2^-bits``, and cell n of a grid of fineness f stands for ``n unit 2^-f``. Let
-D(eps) be ``E (1 - e^(eps - L))_+`` of a list of rounds, whose losses are L under P; an infinite loss counts 1.
+A mass is a whole multiple of ``2^-bits``, and cell n of a grid of fineness f stands for the loss ``n unit 2^-f``. For a
+list of rounds, let L be the sum of their losses under P, and let D(eps) be ``E (1 - e^(eps - L))_+``, where an infinite
+loss counts 1.
 
-**From above.** A law on the grid is *above* a list of rounds if its D is at least theirs at every real eps. The D of
-two independent lists together is the mean, over the loss l of one list, of the other's D at eps - l. So laws above each
-list compose to a law above both. A law stays above under each of these steps:
+**From above.** A law on the grid is *above* a list of rounds if its D is at least theirs at every real eps. Consider
+two independent lists of rounds. Their common D at eps is the mean of the second list's D at eps - l, taken over the
+loss l of the first list. So if there is a law above each list, the law of the sum of two independent losses, one from
+each law, is above both lists together. A law stays above under each of these steps:
 
 - a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
-- a loss x between a and b is split, with the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b, the rest to
-  a: mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of ``e^-x`` (Jensen).
+- a loss x between a and b is split: the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` goes to b, and the rest to a.
+  This keeps the mass and the mean of ``e^-x``, and D is the mean of a convex function of ``e^-x`` (Jensen).
 
-The masses stored are upper bounds on those of such a law, whose own masses never sum to more than 1: the lost mass of a
-sum is then at most the sum of the lost masses. The law of a sum of independent losses is a product of polynomials with
-coefficients rounded up; one above 1 becomes 1, so that no rounding, however coarse, makes numbers longer than ``bits``.
+The stored masses are upper bounds on the masses of such a law. The true masses of this law never sum to more than 1, so
+the lost mass of a sum is at most the sum of the lost masses. The law of a sum of independent losses is a product of
+polynomials. Its coefficients are rounded up, and a coefficient above 1 becomes 1, so that no rounding, however coarse,
+makes numbers longer than ``bits``.
 
-**From below.** A cell represents a set of outcomes. With any map from the outcomes of all rounds to cells, and any set
-E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here is the sum of the rounded losses
-of the rounds, with pairs of neighbouring cells merged from time to time, so that the masses of cells under P and under
-Q are products of polynomials; masses under P are rounded down, masses under Q up. Cells left out belong to no E.
+**From below.** A cell represents a set of outcomes. For any map from the outcomes of all rounds to cells, and any set E
+of cells, ``delta(eps) >= P(E) - e^eps Q(E)``, as E is an event. The map used here adds the rounded losses of the
+rounds, and merges pairs of neighbouring cells from time to time. So the masses of cells under P and under Q are
+products of polynomials. Masses under P are rounded down, and masses under Q are rounded up. Cells left out belong to no
+E.
 
-The error of either bound is about the variance of the rounding times half the density of the loss at eps: of second
-order in the grid. Rounds are composed by repeated squaring. Each square is cut where masses become negligible, and
-moved to a grid as coarse as its width allows, so that losses are rounded about once per binary digit of the number of
-rounds.
+The error of either bound is about the variance of the rounding times half the density of the loss at eps, which is of
+second order in the grid spacing. Rounds are composed by repeated squaring. Each square is cut where masses become
+negligible, and moved to a grid as coarse as its width requires. So losses are rounded about once per binary digit of
+the number of rounds.
 """
 
 from __future__ import annotations
@@ -42,12 +46,12 @@ MORE_BITS = 32  # bits of a share by which a mass is split, beyond those of the 
 
 @dataclass(frozen=True)
 class Scale:
-    """The grid and the whole numbers that all laws of one proof share.
+    """The spacing of the grid and the size of the whole numbers, shared by all laws of one proof.
 
     Attributes:
         unit: spacing of the grid of fineness 0, an exact ball above 0.
-        bits: number of bits of a mass under P.
-        q_bits: number of bits of a mass under Q.
+        bits: number of bits of a mass under P; such a mass is a multiple of ``2^-bits``.
+        q_bits: number of bits of a mass under Q; such a mass is a multiple of ``2^-q_bits``.
     """
 
     unit: Ball
@@ -55,17 +59,17 @@ class Scale:
     q_bits: int
 
     def spacing(self, fine: int) -> Ball:
-        """Return the spacing of a grid, exact up to the precision."""
+        """Return the spacing of the grid of a given fineness, exact up to the precision."""
         return self.unit * arb(2) ** -fine
 
 
 def parts_above(value: Ball, bits: int) -> int:
-    """Return the least multiple of ``2^-bits`` that is certainly at least a ball; at least 0."""
+    """Return the least whole number n >= 0 such that ``n 2^-bits`` is certainly at least the value in a ball."""
     return max(int((value.upper() * arb(2) ** bits).ceil().unique_fmpz()), 0)
 
 
 def parts_below(value: Ball, bits: int) -> int:
-    """Return the largest multiple of ``2^-bits`` that is certainly at most a ball, or 0."""
+    """Return the largest n such that ``n 2^-bits`` is certainly at most the value in a ball; at least 0."""
     return max(int((value.lower() * arb(2) ** bits).floor().unique_fmpz()), 0)
 
 
@@ -74,11 +78,11 @@ class Cells:
     """Upper and lower laws of some rounds, on one grid.
 
     Attributes:
-        scale: scale of masses and cells.
+        scale: spacing of the grid of fineness 0, and bits of the masses.
         fine: fineness of the grid.
-        first: the lowest cell.
-        above: masses of the upper law in this cell and those that follow.
-        lost: mass of the upper law at infinity.
+        first: number of the lowest cell.
+        above: masses of the upper law in the cells from ``first`` on.
+        lost: mass of the upper law at infinite loss.
         p: masses of the lower law under P in the same cells.
         q: masses of the lower law under Q in the same cells.
     """
@@ -93,7 +97,7 @@ class Cells:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], offset: Ball, scale: Scale, fine: int, lost: Ball) -> Cells:
-        """Return the laws of one round's losses minus an offset; a mass of ``lost`` counts as infinite loss."""
+        """Return the laws of one round's losses minus an offset; a P-mass of ``lost`` counts as infinite loss."""
         spacing, above, p, q = scale.spacing(fine), Counter[int](), Counter[int](), Counter[int]()
         whole = -(-spacing).expm1()
         for outcome in outcomes:
@@ -116,7 +120,7 @@ class Cells:
         return len(self.above)
 
     def times(self, other: Cells) -> Cells:
-        """Return the laws of the sum of two independent losses on one grid; the lost masses add up."""
+        """Return the laws of the sum of two independent losses on one grid; the masses at infinite loss add up."""
         bits, q_bits = self.scale.bits, self.scale.q_bits
         above = [min(-(-mass >> bits), 1 << bits) for mass in _product(self.above, other.above)]
         p = [mass >> bits for mass in _product(self.p, other.p)]
@@ -124,7 +128,11 @@ class Cells:
         return Cells(self.scale, self.fine, self.first + other.first, above, self.lost + other.lost, p, q)
 
     def coarser(self) -> Cells:
-        """Return the laws on the even cells; the upper law splits each odd cell, the lower adds it to its left."""
+        """Return the laws on the grid that consists of the even cells.
+
+        The upper law splits the mass of each odd cell between its two neighbours; the lower law adds it to the cell
+        below.
+        """
         bits = self.scale.bits + MORE_BITS
         with precision(bits + MORE_BITS):  # share of a cell's mass that goes up
             share = 1 / (1 + (-self.scale.spacing(self.fine)).exp())
@@ -141,10 +149,10 @@ class Cells:
         return Cells(self.scale, self.fine - 1, self.first // 2, out, self.lost, *joined)
 
     def cut(self, parts: int) -> Cells:
-        """Return the laws without the cells at each end whose total mass is at most ``parts``.
+        """Return the laws without cells at either end; at each end, those cut have a total mass of at most ``parts``.
 
-        In the upper law, the cells at the upper end are lost, and those at the lower end raised to the lowest cell that
-        is left; in the lower law they are in no E.
+        In the upper law, mass cut at the upper end counts as infinite loss, and mass cut at the lower end is raised to
+        the lowest cell that is left. In the lower law, cells that are cut belong to no event E.
         """
         top, lost = _end(self.above[::-1], parts)
         last = self.length - top
@@ -156,7 +164,10 @@ class Cells:
 
 
 def _end(masses: Sequence[int], parts: int) -> tuple[int, int]:
-    """Return the largest number of leading masses, short of all, with a sum of at most ``parts``; and that sum."""
+    """Return the largest number of leading masses with a sum of at most ``parts``, and their sum.
+
+    The last mass is never counted.
+    """
     count = total = 0
     for mass in masses[:-1]:
         if total + mass > parts:
@@ -174,14 +185,24 @@ def _product(one: list[int], other: list[int]) -> list[int]:
 
 
 def fitting(law: Cells, most: int) -> Cells:
-    """Return the laws on the finest grid, no finer than their own, on which they have at most this many cells."""
+    """Return the laws on a grid on which they have at most ``most`` cells.
+
+    It is the finest such grid that is no finer than their own.
+    """
     while law.length > most:
         law = law.coarser()
     return law
 
 
 def together(one: Cells, other: Cells, most: int, parts: int) -> Cells:
-    """Return the laws of the sum of two independent losses, cut and moved to a grid on which they fit."""
+    """Return the laws of the sum of two independent losses, cut at both ends, on a grid with few enough cells.
+
+    Args:
+        one: laws of the first loss.
+        other: laws of the second loss.
+        most: largest number of cells.
+        parts: mass of the upper law that may be cut at each end.
+    """
     same = one is other
     while one.fine > other.fine:
         one = one.coarser()
@@ -191,13 +212,13 @@ def together(one: Cells, other: Cells, most: int, parts: int) -> Cells:
 
 
 def power(law: Cells, count: int, most: int, parts: Callable[[int], int]) -> Cells:
-    """Return the laws of the sum of ``count`` independent losses.
+    """Return the laws of the sum of ``count`` independent losses of the same law.
 
     Args:
-        law: laws of one of them.
+        law: laws of one loss.
         count: number of losses, at least 1.
         most: largest number of cells of a law.
-        parts: function that returns the mass that may be cut from each end of the law of a sum of so many losses.
+        parts: function that returns, for n losses, the mass that may be cut from each end of the law of their sum.
     """
     out, done = law, 1
     for digit in bin(count)[3:]:

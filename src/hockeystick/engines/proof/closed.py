@@ -1,36 +1,42 @@
 """Compositions whose delta(eps) has a closed form: Gaussians, one sampled Gaussian round, Laplace rounds, small sums.
 
-Phi is the standard normal distribution, q the rate, x0 the outcome at which the loss is eps. By Neyman and Pearson
-``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in x:
+Phi is the standard normal distribution function, q the sampling rate, and x0 the outcome at which the loss is eps. By
+Neyman and Pearson ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in the outcome x. For
+sampled Gaussians, l0 is the loss of the unsampled round at x0, and psi(l) is the loss of the sampled round, for
+removing a record, where the unsampled round has the loss l.
 
 - Gaussian (Balle, Wang 2018 [BW18], Theorem 8): ``Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)``;
-- remove: ``psi(l0) = eps`` at ``e^l0 = 1 + (e^eps - 1) / q``, ``x0 = l0/mu + mu/2``: ``q [Phi(mu - x0) - e^l0
-  Phi(-x0)]``;
-- add: ``psi(l0) = -eps`` at ``e^l0 = (e^-eps - 1 + q) / q``, none where that is not positive: ``q e^eps [e^l0 Phi(x0) -
-  Phi(x0 - mu)]``;
-- replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)`` (``pairs/sampled/replaced_gaussian.py``):
-  ``(1 - q) (1 - e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``.
+- sampled Gaussian, remove: ``psi(l0) = eps`` holds at ``e^l0 = 1 + (e^eps - 1) / q``, and ``x0 = l0/mu + mu/2``. Delta
+  is ``q [Phi(mu - x0) - e^l0 Phi(-x0)]``;
+- sampled Gaussian, add: ``psi(l0) = -eps`` holds at ``e^l0 = (e^-eps - 1 + q) / q``; if this is not positive, there is
+  no such l0, and delta is 0. Otherwise delta is ``q e^eps [e^l0 Phi(x0) - Phi(x0 - mu)]``;
+- sampled Gaussian, replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)``
+  (``pairs/sampled/replaced_gaussian.py``). Delta is ``(1 - q) (1 - e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu -
+  x0)]``.
 
-**Laplace.** With theta = distance / scale, the law of one loss under P is ``e^((l - theta)/2) nu(dl)`` with nu the
-atoms 1/2 at -theta and theta and the density 1/4 between (``pairs/laplace.py``: ``e^-(theta - x) / 2`` in x, ``l = 2x -
-theta``), and ``int e^(wl) nu(dl) = e^(theta w) (1 + 1/(2w)) / 2 + e^(-theta w) (1 - 1/(2w)) / 2``. For k_i rounds of
-theta_i each, k in total, with T the sum of all theta, the law of the sum is ``e^((l - T)/2) nu(dl)``, where the
-transform of nu is a sum over all j with ``0 <= j_i <= k_i``, J the sum of them,
+**Laplace.** With theta = distance / scale, the law of one loss under P is ``e^((l - theta)/2) nu(dl)``. Here nu has
+atoms of mass 1/2 at -theta and at theta, and the density 1/4 between them. (In ``pairs/laplace.py``, the density is
+``e^-(theta - x) / 2`` in x, with ``l = 2x - theta``.) The transform of nu is ``int e^(wl) nu(dl) = e^(theta w) (1 +
+1/(2w)) / 2 + e^(-theta w) (1 - 1/(2w)) / 2``.
+
+Now compose k_i rounds of each theta_i, k rounds in total, and let T be the sum of theta over all rounds. The law of the
+sum of losses is ``e^((l - T)/2) nu(dl)``, where nu is the convolution over all rounds. The transform of this nu is a
+sum over all j with ``0 <= j_i <= k_i``; J is the sum of the j_i:
 
     2^-k sum_j [prod C(k_i, j_i)] e^(l_j w) sum_c K_Jc (2w)^-c ,  l_j = T - 2 sum j_i theta_i ,
     K_Jc = [y^c] (1 + y)^(k-J) (1 - y)^J .
 
-For Re w > 0 ``e^(l_j w) w^-c`` is the transform of ``(l_j - l)_+^(c-1) / (c-1)!``, of an atom at l_j for c = 0. With
-``D_j = (l_j - eps)_+`` and ``delta(eps) = int_eps^inf (1 - e^(eps - l)) P(dl)``,
+For Re w > 0, ``e^(l_j w) w^-c`` is the transform of ``(l_j - l)_+^(c-1) / (c-1)!``, or for c = 0 of an atom at l_j.
+With ``D_j = (l_j - eps)_+`` and ``delta(eps) = int_eps^inf (1 - e^(eps - l)) P(dl)``, it follows that
 
     delta(eps) = e^((eps - T)/2) 2^-k sum_j [prod C(k_i, j_i)] sum_c K_Jc h_c(D_j) ,
     h_c(D) = 2^-c int_0^D 2 sinh((D - v)/2) v^(c-1) / (c-1)! dv = 2 sum of (D/2)^m / m! over m = c+1, c+3, ... ,
 
-``h_0 = 2 sinh(D/2)``; by parts twice, ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms cancel; balls show how much
-is left.
+and ``h_0 = 2 sinh(D/2)``. Integrating by parts twice gives ``h_c = h_(c-2) - 2 (D/2)^(c-1) / (c-1)!``. The terms of
+delta cancel; the radius of the ball shows how many digits are left.
 
-**Small sums.** For rounds with finitely many outcomes, delta(eps) is the sum of ``(p - e^eps q)_+`` over all outcomes
-of all rounds; outcomes that differ only in order are combined.
+**Small sums.** For rounds with finitely many outcomes, delta(eps) is the sum of ``(p - e^eps q)_+`` over the joint
+outcomes of all rounds. Joint outcomes that differ only in order are combined.
 """
 
 from __future__ import annotations
@@ -58,7 +64,7 @@ MOST_TERMS = 20_000  # of a sum of Laplace rounds, or over outcomes
 
 
 class ClosedForm:
-    """delta(eps) by its formula, with as many bits as needed.
+    """Delta at an epsilon by a closed form, computed with as many bits as needed.
 
     Args:
         rounds: rounds for which :meth:`applies` is true.
@@ -80,7 +86,7 @@ class ClosedForm:
 
     @staticmethod
     def applies(rounds: ExactRounds) -> bool:
-        """True if the rounds are Gaussians only, one sampled Gaussian, few Laplace rounds, or a small sum."""
+        """True if the rounds are Gaussians only, one sampled Gaussian, few Laplace rounds, or a small sum of atoms."""
         kinds = bool(rounds.mu_squared), rounds.sampled, rounds.laplace, rounds.finite, rounds.discrete
         if sum(map(bool, kinds)) != 1 or rounds.discrete:
             return False
@@ -92,7 +98,7 @@ class ClosedForm:
         return bool(rounds.mu_squared) or rounds.sampled.total() == 1
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Return ends that agree to 64 bits, or 0 and an upper end if that end is below all positive doubles.
+        """Return ends of delta that agree to 64 bits, or 0 and an upper end if that end is below all positive doubles.
 
         Raises:
             NotApplicableError: no allowed precision gives such ends.
@@ -112,8 +118,9 @@ class ClosedForm:
 def gaussian(mu: Ball, epsilon: Ball) -> Ball:
     """Return delta(eps) of N(mu, 1) versus N(0, 1).
 
-    With ``a = eps/mu - mu/2`` and ``b = a + mu``, ``e^eps Phi(-b) = phi(a) R(b)`` with the Mills ratio R: in the
-    tail the two exponents on the left would cancel.
+    Let ``a = eps/mu - mu/2``, ``b = a + mu``, phi the normal density and R the Mills ratio, so that
+    ``e^eps Phi(-b) = phi(a) R(b)``. In the tail the right side is computed, since two exponents would cancel on the
+    left side.
     """
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if b > FAR_OUT:
@@ -122,7 +129,7 @@ def gaussian(mu: Ball, epsilon: Ball) -> Ball:
 
 
 def sampled(item: SampledGaussian, epsilon: Ball) -> Ball:
-    """Return delta(eps) of one sampled round, eps >= 0."""
+    """Return delta(eps) of one sampled Gaussian round, for eps >= 0."""
     return _FORMULAS[item.direction](ball(item.mu), ball(item.rate), epsilon)
 
 
@@ -156,10 +163,10 @@ _FORMULAS: dict[Direction, Callable[[Ball, Ball, Ball], Ball]] = {
 
 
 class LaplaceSum:
-    """The formula for Laplace rounds.
+    """Delta of Laplace rounds by the formula in the module docstring.
 
     Args:
-        laplace: number of rounds of each theta.
+        laplace: number of rounds for each theta = distance / scale.
     """
 
     def __init__(self, laplace: Counter[Fraction]) -> None:
@@ -176,7 +183,10 @@ class LaplaceSum:
             self._terms.append((place, sum(js), ways))
 
     def delta(self, epsilon: Ball) -> Ball:
-        """Return a ball around delta(eps), eps >= 0; exactly 0 at an exact eps from the largest loss on."""
+        """Return a ball around delta(eps), for eps >= 0.
+
+        The ball is exactly 0 if eps is exact and not below the largest loss.
+        """
         if epsilon.is_exact() and epsilon.fmpq() >= fmpq(self._largest.numerator, self._largest.denominator):
             return arb(0)
         total = arb(0)
@@ -189,7 +199,7 @@ class LaplaceSum:
         return total * ((epsilon - ball(self._largest)) / 2).exp() * arb(2) ** -self._count
 
     def _parts(self, half: Ball) -> list[Ball]:
-        """Return ``h_c(2 half)`` for c from 0 to the number of rounds."""
+        """Return ``h_c(2 half)`` of the module docstring, for c from 0 to the number of rounds."""
         out, power = [2 * half.sinh(), 4 * (half / 2).sinh() ** 2], half
         for c in range(2, self._count + 1):
             out.append(out[c - 2] - 2 * power)
@@ -198,12 +208,12 @@ class LaplaceSum:
 
 
 def _ways(outcomes: int, count: int) -> int:
-    """Return the number of unordered results of ``count`` rounds."""
+    """Return the number of joint outcomes of ``count`` equal rounds, ignoring their order."""
     return math.comb(count + outcomes - 1, outcomes - 1)
 
 
 def excess(laws: Counter[FiniteLaw], epsilon: Ball) -> Ball:
-    """Return delta(eps) of a small sum."""
+    """Return delta(eps) of rounds with few joint outcomes, as a sum over these."""
     results = [(arb(1), arb(1))]  # masses under P and Q
     for law, count in laws.items():
         some = _results([(outcome.p, outcome.q) for outcome in law.outcomes(0.0)[0]], count)
@@ -213,7 +223,10 @@ def excess(laws: Counter[FiniteLaw], epsilon: Ball) -> Ball:
 
 
 def _results(outcomes: list[tuple[Ball, Ball]], count: int) -> list[tuple[Ball, Ball]]:
-    """Return the masses of all unordered results of ``count`` rounds, one for each vector of outcome counts."""
+    """Return the masses under P and Q of the joint outcomes of ``count`` equal rounds, ignoring their order.
+
+    There is one entry for each vector of outcome counts.
+    """
     (p, q), *rest = outcomes
     if not rest:
         return [(p**count, q**count)]

@@ -1,19 +1,21 @@
-"""Delta by a trapezoid sum on a vertical line, entirely in ball arithmetic.
+"""Delta by a trapezoid sum on a vertical line in the complex plane, entirely in ball arithmetic.
 
-With K the sum of log m over all rounds, ``F(z) = K(z) - eps z - log z - log(1 + z)``, t > 0 and the step ds of s, P =
-2 pi / ds, by Poisson summation
+Let K be the sum of log m over all rounds, where m is the characteristic function of a round, and let
+``F(z) = K(z) - eps z - log z - log(1 + z)``. For t > 0, a step ds of s, and P = 2 pi / ds, Poisson summation gives
 
-    S = (1 / P) sum_j e^(F(t + i j ds)) = sum_m e^(t P m) delta(eps + P m) .
+    S = (1 / P) sum_j e^(F(t + i j ds)) = sum_n e^(t P n) delta(eps + P n) .
 
-- aliases: ``S - delta`` is the sum of the terms on the right with m != 0. These are not negative, and sum to at most
+- aliases: ``S - delta`` is the sum of the terms on the right with n != 0. These terms are not negative, and their sum
+  is at most
 
-      1 / (e^(tP) - 1)  +  e^(K(y) - y eps) peak(y) / (e^((y - t) P) - 1),    peak(y) = y^y / (1+y)^(1+y) ,
+      1 / (e^(tP) - 1)  +  e^(K(y) - y eps) peak(y) / (e^((y - t) P) - 1),    peak(y) = y^y / (1+y)^(1+y) .
 
-  since delta <= 1 to the left and ``delta(x) <= e^(K(y) - y x) peak(y)`` for every y > t to the right.
-- cut: if ``|m(t + is)| <= rho m(t)`` for all s >= S, for each kind of rounds (``lines.py``), and rho^k is the product
-  over all rounds, the remainder of the sum beyond S is, as ``|z (1 + z)| >= s^2``, at most
+  The first term bounds the aliases with n < 0, since delta <= 1. The second bounds those with n > 0, since
+  ``delta(x) <= e^(K(y) - y x) peak(y)`` for every y > t.
+- cut: suppose that for each kind of rounds ``|m(t + is)| <= rho m(t)`` for all s >= H (``lines.py``), and let rho^k be
+  the product of rho over all rounds. As ``|z (1 + z)| >= s^2``, the part of the sum beyond the height H is at most
 
-      e^(K(t) - t eps) rho^k / pi (ds / S^2 + 1 / S) .
+      e^(K(t) - t eps) rho^k / pi (ds / H^2 + 1 / H) .
 
 Tilts and step come from the guide in floating point (``engines/guide.py``): any choice is sound.
 """
@@ -44,11 +46,11 @@ ROUGH = -5.0  # log of the remainders of m(t) where a constant factor of accurac
 
 
 class Contour:
-    """The sum of the module docstring, for epsilons near the one for which it was laid.
+    """The trapezoid sum of the module docstring, set up for one epsilon and usable at epsilons near it.
 
     Args:
         rounds: the rounds, some of them smooth, without discrete Gaussian noise.
-        aim: where to lay it.
+        aim: the epsilon, its saddle point and the approximate log delta there.
         tolerance: desired size of the remainders relative to delta.
 
     Raises:
@@ -90,7 +92,7 @@ class Contour:
             self._terms = terms
 
     def _cut(self, along: list[tuple[Line, int]], depth: float, variance: float) -> int:
-        """Return the number of points beyond which the remainder is small enough.
+        """Return a number of points after which the remainder of the sum is small enough.
 
         Args:
             along: the lines with their counts.
@@ -113,7 +115,7 @@ class Contour:
         raise NotApplicableError("the plan has too few rounds for a proof: the sum would be too long")
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Return proved ends of delta at any epsilon; they are close together near the epsilon of the contour."""
+        """Return proved ends of delta at any epsilon; they are close together near the epsilon of ``aim``."""
         with precision(self._bits):
             turns = powers(acb(0, -epsilon * arb(self._step)).exp(), len(self._terms))
             scale = (-arb(self._t) * epsilon).exp()
@@ -128,13 +130,13 @@ class Contour:
 
 
 def log_moment(rounds: ExactRounds, t: float) -> Ball:
-    """Return a ball around K(t)."""
+    """Return a ball around K(t), the cumulant generating function of the sum of the losses."""
     along = lines(rounds, t, ROUGH - math.log(rounds.number))
     return sum((count * line.moment.log() for line, count in along), arb(0))
 
 
 def log_peak(y: Ball) -> Ball:
-    """Return ``log peak(y)``."""
+    """Return ``log peak(y) = y log y - (1 + y) log(1 + y)``."""
     return y * y.log() - (1 + y) * (1 + y).log()
 
 

@@ -1,6 +1,7 @@
-"""Proved ends of delta and epsilon for one direction: chooses one of three methods, and where to look.
+"""Proved ends of delta and epsilon for one direction: the choice among three methods and of their parameters.
 
-Floating point proposes (tilts, guesses of epsilon, where to stop), balls decide: no end depends on an approximation.
+Floating point only proposes: tilts, guesses of epsilon, and where to stop. All ends are computed in ball arithmetic, so
+no end depends on an approximation.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 
 
 class ProvedDelta(NamedTuple):
-    """Proved ends of delta over finite losses, their method, and the obstacle to the requested gap."""
+    """Proved ends of delta over finite losses, the method, and the reason if they are wider than requested."""
 
     ends: Enclosure
     engine: str
@@ -55,7 +56,7 @@ class ProofEngine:
         rounds: exact rounds with finite losses; the caller handles mass at infinite loss.
 
     Raises:
-        NotApplicableError: discrete Gaussian noise together with rounds that have a density.
+        NotApplicableError: the rounds combine discrete Gaussian noise with a round that has a density.
     """
 
     def __init__(self, rounds: ExactRounds) -> None:
@@ -71,16 +72,26 @@ class ProofEngine:
         return Guide(self._rounds.composition, DEEPEST)
 
     def _aim(self, epsilon: float, log_delta: float) -> Aim:
-        """Return the aim at an epsilon: its tilt is the saddle point, capped near the largest loss."""
+        """Return the parameters of a contour for an epsilon: its tilt is the saddle point, unless that is too large."""
         return Aim(self._guide, self._bounded(self._guide.saddle(epsilon), log_delta), None, epsilon, log_delta)
 
     def _bounded(self, tilt: float, log_delta: float) -> float:
-        """Return the tilt, or a multiple of the central limit's if that is less: larger ones need too many nodes."""
+        """Return the tilt, limited to a multiple of the tilt that the central limit theorem suggests.
+
+        Larger tilts need too many nodes.
+        """
         variance = max(self._guide.cumulants(UNTILTED).k2, SMALLEST_NORMAL)
         return min(tilt, STEEPEST * math.sqrt(max(-2 * log_delta, 0.1) / variance))
 
     def _way(self, epsilon: float, log_delta: float, tolerance: float, cells: int) -> Evaluator:
-        """Return a method for delta near an epsilon, with remainders as small as a tolerance relative to delta."""
+        """Return a method that proves delta near an epsilon.
+
+        Args:
+            epsilon: the epsilon.
+            log_delta: approximate log delta there.
+            tolerance: desired size of the remainders relative to delta.
+            cells: number of cells of a law, if the method uses a grid.
+        """
         if self._closed:
             return ClosedForm(self._rounds)
         tolerance, aim = max(min(tolerance, 1e-2), LEAST_TOLERANCE), self._aim(epsilon, log_delta)
@@ -89,7 +100,7 @@ class ProofEngine:
         return GridLaws(self._rounds, epsilon, log_delta, aim.saddle, tolerance, cells)
 
     def epsilon(self, target: Enclosure, gap: float | None) -> Interval:
-        """Return ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
+        """Return proved ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
 
         Raises:
             NotApplicableError: no method applies.
@@ -126,7 +137,7 @@ class ProofEngine:
         return Interval(lower, min(max(guess, lower), upper), upper, None if narrow else TOO_WIDE, name)
 
     def delta(self, epsilon: Ball, gap: float | None) -> ProvedDelta:
-        """Return ends of delta_finite at an epsilon below the supremum.
+        """Return proved ends of delta over finite losses, at an epsilon below the largest loss.
 
         Raises:
             NotApplicableError: no method applies.
@@ -157,7 +168,11 @@ class ProofEngine:
         return ProvedDelta(best, name, None if narrow else TOO_WIDE)
 
     def epsilon_bound(self, target: Enclosure) -> Interval:
-        """Return quick ends of epsilon; the upper one is ``(K(t) + log peak(t) - log target) / t`` at a good tilt."""
+        """Return proved ends of epsilon that are cheap to compute, and may be far apart.
+
+        If the rounds have densities and no closed form, the upper end is ``(K(t) + log peak(t) - log target) / t`` at a
+        good tilt.
+        """
         if self._closed or not self._rounds.smooth:
             return self._epsilon(target, WIDE, QUICK, 1)
         log_delta = float(target.lower.log().mid())
@@ -166,7 +181,10 @@ class ProofEngine:
         return Interval(0.0, upper, upper)
 
     def delta_bound(self, epsilon: Ball) -> ProvedDelta:
-        """Return quick ends of delta; the upper one is the Chernoff bound at a good tilt."""
+        """Return proved ends of delta that are cheap to compute, and may be far apart.
+
+        If the rounds have densities and no closed form, the upper end is the Chernoff bound at a good tilt.
+        """
         if self._closed or not self._rounds.smooth:
             return self._delta(epsilon, WIDE, QUICK, 1)
         at = float(epsilon.mid())
@@ -174,7 +192,10 @@ class ProofEngine:
         return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
 
     def _chernoff(self, t: float) -> tuple[float, Ball]:
-        """Return the Chernoff exponent at a tilt, or at the first smaller one where it is finite; any tilt is valid."""
+        """Return a tilt and its Chernoff exponent ``K(t) + log peak(t)``; any tilt is valid.
+
+        If the exponent is not finite at the given tilt, smaller ones are tried.
+        """
         for _ in range(SMALLER_TILTS):
             try:
                 exponent = chernoff(self._rounds, t)
@@ -187,5 +208,5 @@ class ProofEngine:
 
 
 def _more(cells: int, excess: float) -> int:
-    """Return the number of cells that divides a width by ``excess``; widths fall with the square of the number."""
+    """Return the number of cells that divides a width by ``excess``, as widths fall with the square of this number."""
     return math.ceil(cells * min(FINER * math.sqrt(excess), FINEST)) if excess < math.inf else 2 * cells

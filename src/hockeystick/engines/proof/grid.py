@@ -1,15 +1,17 @@
 """Delta of purely atomic rounds, with any number of rounds and losses, bounded by two laws on a grid.
 
 Both laws are computed in whole numbers, with rounding to the safe side at every step (``cells.py`` gives the
-inequalities). With A_n the mass of the cells from n on and B_n their mass under Q, ``e^-loss`` times each,
+inequalities). A cell is *in doubt* if its loss is neither certainly above eps nor certainly at most eps. Let the cells
+from n on be those whose losses certainly exceed eps, A_n their mass, and B_n their mass under Q, which is ``e^-loss``
+times the mass of each cell. Then
 
-    delta(eps) <= lost + A_n - e^eps B_n + sum over cells in doubt of (1 - e^(eps - loss))_+ of their masses ,
+    delta(eps) <= lost + A_n - e^eps B_n + sum over cells in doubt of (1 - e^(eps - loss))_+ times their masses .
 
-where the cells from n on have losses that certainly exceed eps, and cells in doubt have losses neither certainly above
-eps nor certainly at most eps. The lower bound is ``P(E) - e^eps Q(E)`` with E the cells from n on, for any n.
+The lower bound is ``P(E) - e^eps Q(E)``, where E consists of the cells from n on, for any n.
 
-If all losses of the rounds equal a first one plus integer multiples of one number, and the grid contains them all, the
-ends differ by rounding only. This property is guessed in floating point; no end depends on it.
+Suppose that every loss of the rounds is a first one plus an integer multiple of one number, and that the grid contains
+all of them. Then the ends differ by rounding only. Such a number is guessed in floating point; no end depends on the
+guess.
 """
 
 from __future__ import annotations
@@ -42,11 +44,11 @@ SPARE_EPSILON = 40.0  # divided by the tilt: range above the guess in which an e
 
 
 class Kind(NamedTuple):
-    """Rounds of one law.
+    """All rounds that have the same law.
 
     Attributes:
         outcomes: outcomes of one round with a finite loss.
-        left_out: upper bound on the P-mass of all other finite losses.
+        left_out: upper bound on the P-mass of all other finite losses of one round.
         times: number of rounds.
         offset: approximate loss of the heaviest outcome.
     """
@@ -58,13 +60,13 @@ class Kind(NamedTuple):
 
 
 class GridLaws:
-    """Two laws that bound delta of some rounds from both sides.
+    """Two laws on a grid that bound delta of some rounds from above and from below.
 
     Args:
         rounds: purely atomic rounds.
-        epsilon: where to look.
-        log_delta: approximate log delta there.
-        tilt: approximate rate at which log delta falls there.
+        epsilon: epsilon for which the laws are set up.
+        log_delta: approximate log delta at this epsilon.
+        tilt: approximate ``-d log delta / d eps`` at this epsilon.
         tolerance: desired size of roundings relative to delta.
         length: number of cells of a law.
 
@@ -104,7 +106,7 @@ class GridLaws:
             self._lay(reduce(lambda one, other: together(one, other, length, whole), laws))
 
     def _lay(self, law: Cells) -> None:
-        """Compute the total mass of the cells from each cell on, and its share under Q."""
+        """Store, for each cell of either law, the total mass of this cell and all later ones under P and under Q."""
         bits, q_bits = law.scale.bits, law.scale.q_bits
         self._law, self._spacing = law, law.scale.spacing(law.fine)
         self._parts, self._q_parts = arb(2) ** -bits, arb(2) ** -q_bits
@@ -118,7 +120,7 @@ class GridLaws:
         self._log_p, self._log_q = _logs(self._p, bits), _logs(self._q, q_bits)
 
     def upper(self, epsilon: Ball) -> Ball:
-        """Upper bound on delta at an epsilon."""
+        """Return an upper bound on delta at an epsilon."""
         law, odds = self._law, epsilon.exp()
         place = (epsilon - self._offset) / self._spacing - law.first
         last = law.length
@@ -131,7 +133,10 @@ class GridLaws:
         return total.upper()
 
     def lower(self, epsilon: Ball) -> Ball:
-        """Lower bound on delta at an epsilon; E is approximately the best set of cells from some cell on."""
+        """Return a lower bound on delta: ``P(E) - e^eps Q(E)``, where E consists of one cell and all later ones.
+
+        This cell is chosen so that the bound is about the best.
+        """
         with np.errstate(over="ignore"):
             best = int(np.argmax(np.exp(self._log_p) - np.exp(float(epsilon.mid()) + self._log_q)))
         found = self._parts * self._p[best] - epsilon.exp() * self._q_parts * self._q[best]
@@ -144,17 +149,17 @@ class GridLaws:
 
 
 def _tails(masses: list[Ball] | list[int]) -> list[Ball]:
-    """Return the sums of the masses from each one on; the last sum is empty."""
+    """Return for each mass the sum of it and all later masses; the last entry is an empty sum."""
     return [0, *accumulate(reversed(masses))][::-1]
 
 
 def _logs(tails: list[int], bits: int) -> npt.NDArray[np.float64]:
-    """Approximate logarithms of masses, minus infinity where a mass is 0."""
+    """Return approximate logarithms of masses given in units of ``2^-bits``; minus infinity where a mass is 0."""
     return np.array([math.log(mass) - bits * math.log(2) if mass else -math.inf for mass in tails])
 
 
 def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Kind:
-    """Return rounds of one law without the outcomes of negligible mass compared with ``e^cut``."""
+    """Return the rounds of one law without their rarest outcomes, whose total P-mass is at most about ``e^cut``."""
     least = arb(cut).exp() / len(outcomes)
     kept = [outcome for outcome in outcomes if not outcome.p < least]
     left_out += sum((outcome.p for outcome in outcomes if outcome.p < least), arb(0))
@@ -163,9 +168,10 @@ def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Ki
 
 
 def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
-    """Return a grid spacing, and its fineness if losses of one kind differ by whole multiples of it, else ``None``.
+    """Return the spacing of the grid of fineness 0, and the largest useful fineness; any spacing above 0 is sound.
 
-    Any spacing above 0 is sound.
+    The largest useful fineness is 0 if all losses of each kind differ by whole multiples of the spacing; otherwise it
+    is ``None``, for no limit.
     """
     apart = [outcome.loss - kind.offset for kind in kinds for outcome in kind.outcomes]
     widest = max(abs(float(one.mid())) for one in apart) or 1.0
@@ -183,7 +189,7 @@ def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
 
 
 def _fineness(kind: Kind, unit: Ball, finest: int | None, length: int) -> int:
-    """Return the fineness of the grid on which the losses of one round are placed."""
+    """Return the fineness of the grid for one round: as fine as ``length`` cells allow, and at most ``finest``."""
     losses = [float(outcome.loss.mid()) for outcome in kind.outcomes]
     width = max(losses) - min(losses)
     if not width > 0:

@@ -1,30 +1,37 @@
 """Values of m(t + is) of one round on the line Re z = t, in ball arithmetic, and a bound on their decay.
 
-m(z) = E_P e^(zL) over the finite losses L of a round. A *line* provides ``moment``, m(t); ``values``, m at equidistant
-s >= 0 with all remainders; and ``log_decay``, an upper bound on ``log |m(t + is) / m(t)|`` from some s on.
+Here m(z) = E_P e^(zL) over the finite losses L of a round. A *line* provides ``moment``, which is m(t); ``values``,
+which are m at equidistant s >= 0 with all remainders included; and ``log_decay``, which is an upper bound on
+``log |m(t + is) / m(t)|`` for all s from a given one on.
 
-**Sampled Gaussians.** ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v = log g(-x)``, phi the standard
-normal density; L is u (remove), -u (add) or u - v (replace-one), and ``m(t + is) = int H``, ``H = phi e^(A + isL)``,
-``A = t L`` and where a record may be removed ``A = u + t L``. By Jensen m(t) >= 1 for t >= 0. The integral is taken on
-a parallel of the real axis at height Y > 0 (add: -Y), to which it may be moved by Cauchy's theorem, as ``2 mu Y < pi``,
-where g has no zero. There Im L is in [0, pi) or, of replace-one, [0, 2 pi): with ``h = |Im x| <= 2 Y``, ``arg g(x +
-ih)`` is in ``[0, mu h]``. So ``|e^(isL)| <= 1`` for all s >= 0.
+**Sampled Gaussians.** Let ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v = log g(-x)``, and let phi be
+the standard normal density. The loss L is u (remove), -u (add) or u - v (replace-one). Then ``m(t + is) = int H`` with
+``H = phi e^(A + isL)``. For add, ``A = t L``; where a record may be removed, ``A = u + t L``. By Jensen m(t) >= 1 for t
+>= 0.
 
-- step: for ``0 <= h <= 2 Y``, ``|phi| <= phi(x) e^(2 Y^2)`` and ``cos(mu h / 2) g <= |g(x + ih)| <= g``, since g is a
-  sum of two positive weights of 1 and ``e^(i mu h)``. So the modulus of H integrates to at most ``M = m(t) e^(2 Y^2 +
-  dip)``, dip = 0 for remove and ``-t log cos(mu Y)`` else; for add and ``2 mu Y <= pi/2`` also ``-t log(1 - q)``, as
-  ``|g| >= Re g >= 1 - q`` and m(t) >= 1. The trapezoid rule of step dx errs by at most ``2 M / (e^(2 pi Y / dx) - 1)``
-  (Trefethen, Weideman 2014 [TW14], Theorem 5.1).
-- range: with ``mu Y <= pi/2``, the nodes left out weigh at most ``e^(Y^2/2)`` times those of a bound on the real axis.
-  Below ``low <= 0`` that is ``r phi``, ``r = 1`` for remove and ``(1 - q)^(-t)`` else, as ``g <= 1`` there; above
-  ``high >= 0`` it is ``r phi`` for add, and else ``r phi [w^-t + (1 - w)^-t (q e^(mu x - mu^2/2))^(1+t)]`` for every w
-  in (0, 1), by convexity of ``x^(1+t)``. The last part is ``(1 - w)^-t q^(1+t) e^(t (1+t) mu^2 / 2)`` times a normal
-  density about ``(1+t) mu``; where high is below that its nodes weigh at most ``1 + dx``, else the integral.
-- boxes: f is the density of the tilted loss, a function of x. With ``R(x) = 1 - (1 - q) / g(x)`` in (0, 1), ``u' = mu
-  R``, ``u'' = mu^2 R (1 - R) <= mu^2 / 4`` and ``v'' >= 0``, so ``A'' <= (1 + t) mu^2 / 4``, and ``A'' <= 0`` for add;
-  and ``L' = mu W``, W = R(x) or, for replace-one, ``R(x) + R(-x)``, where ``-(log W)'' <= mu^2 / 4``, or ``(1/8 + 1)
-  mu^2``: ``W'' >= -mu^2 W / 8`` and ``|W'| <= mu W``. So ``(log f)'' <= C = A'' + (-log W)'' - 1``, and between nodes
-  ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends (``boxes.py``).
+The integral is taken on a parallel of the real axis at height Y > 0 (add: -Y). By Cauchy's theorem it may be moved
+there: as ``2 mu Y < pi``, g has no zero in the strip of all x with ``h = |Im x| <= 2 Y`` on that side of the real axis.
+In this strip, ``arg g(x + ih)`` is in ``[0, mu h]``, so Im L is in [0, pi) or, for replace-one, in [0, 2 pi). Hence
+``|e^(isL)| <= 1`` for all s >= 0.
+
+- step: for ``0 <= h <= 2 Y``, ``|phi| <= phi(x) e^(2 Y^2)``. Moreover, ``cos(mu h / 2) g <= |g(x + ih)| <= g``, since g
+  is a sum of 1 and ``e^(i mu h)`` with positive weights. So the modulus of H integrates to at most
+  ``M = m(t) e^(2 Y^2 + dip)``. Here dip = 0 for remove, and ``-t log cos(mu Y)`` otherwise. For add and
+  ``2 mu Y <= pi/2``, dip may also be ``-t log(1 - q)``, as ``|g| >= Re g >= 1 - q`` and m(t) >= 1. The trapezoid rule
+  of step dx errs by at most ``2 M / (e^(2 pi Y / dx) - 1)`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1).
+- range: only nodes between ``low <= 0`` and ``high >= 0`` are kept. With ``mu Y <= pi/2``, the nodes left out weigh at
+  most ``e^(Y^2/2)`` times the values of the following bound on the real axis. Below low the bound is ``r phi``, where
+  ``r = 1`` for remove and ``(1 - q)^(-t)`` otherwise, as ``g <= 1`` there. Above high the bound is ``r phi`` for add.
+  For remove and replace-one it is ``r phi [w^-t + (1 - w)^-t (q e^(mu x - mu^2/2))^(1+t)]`` for every w in (0, 1), by
+  convexity of ``x^(1+t)``. Apart from r, its second term is ``(1 - w)^-t q^(1+t) e^(t (1+t) mu^2 / 2)`` times a normal
+  density about ``(1+t) mu``. If high is below ``(1+t) mu``, the nodes of this density weigh at most ``1 + dx``;
+  otherwise they weigh at most its integral beyond high.
+- boxes: let f be the density of the tilted loss, as a function of x. With ``R(x) = 1 - (1 - q) / g(x)`` in (0, 1),
+  ``u' = mu R``, ``u'' = mu^2 R (1 - R) <= mu^2 / 4`` and ``v'' >= 0``. So ``A'' <= (1 + t) mu^2 / 4``, and for add
+  ``A'' <= 0``. Further, ``L' = mu W``, where W is R(x) or, for replace-one, ``R(x) + R(-x)``. For W = R(x),
+  ``-(log W)'' <= mu^2 / 4``. For replace-one, ``-(log W)'' <= (1/8 + 1) mu^2``, since ``W'' >= -mu^2 W / 8`` and
+  ``|W'| <= mu W``. So ``(log f)'' <= C = A'' + (-log W)'' - 1``. Between two nodes, f is therefore at least
+  ``e^(-C dx^2 / 8)`` times the lesser of its values at these nodes (``boxes.py``).
 """
 
 from __future__ import annotations
@@ -53,7 +60,9 @@ LAPLACE_PIECES = 64  # pieces of the smooth part of Laplace noise
 
 
 class Line:
-    """m of one round on the line Re z = t, for a law whose m has a closed form and need not decay.
+    """Characteristic function m of one round on the line Re z = t, for a law whose m has a closed form.
+
+    By default, m is not assumed to decay along the line.
 
     Attributes:
         moment: m(t).
@@ -74,11 +83,11 @@ class Line:
         return [self._at(acb(self._t, arb(step) * j)) for j in range(count)]
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """Upper bound on ``log |m(t + is') / m(t)|`` for all ``s' >= s``.
+        """Return an upper bound on ``log |m(t + is') / m(t)|`` for all ``s' >= s``.
 
         Args:
-            s: the height.
-            lost: share of the density of the loss that may remain unused.
+            s: height on the line from which the bound holds.
+            lost: share of the density of the loss that the bound may leave unused.
         """
         return arb(0)
 
@@ -98,7 +107,7 @@ def lines(rounds: ExactRounds, t: float, log_tolerance: float) -> list[tuple[Lin
 
 
 class GaussianLine(Line):
-    """Unsampled Gaussian noise: ``m(z) = e^(v z (1 + z) / 2)``, v = mu^2."""
+    """Line of unsampled Gaussian noise: ``m(z) = e^(v z (1 + z) / 2)``, v = mu^2."""
 
     def __init__(self, v: Fraction, t: float) -> None:
         self._v = ball(v)
@@ -108,12 +117,12 @@ class GaussianLine(Line):
         return (self._v * z * (1 + z) / 2).exp()
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """Return the log modulus itself, which decreases."""
+        """Return ``log |m(t + is) / m(t)|`` itself, which decreases in s."""
         return -self._v * arb(s) ** 2 / 2
 
 
 class LaplaceLine(Line):
-    """Laplace noise: two atoms and the density ``e^((l - theta)/2) / 4`` between them.
+    """Line of Laplace noise: the loss has two atoms and the density ``e^((l - theta)/2) / 4`` between them.
 
     ``m(z) = e^(theta z)/2 + e^(-theta (1+z))/2 [1 + (e^(theta (1+2z)) - 1) / (1+2z)]``.
     """
@@ -130,12 +139,12 @@ class LaplaceLine(Line):
         return (theta * z).exp() / 2 + (-theta * (1 + z)).exp() / 2 * (1 + ((theta * twice).exp() - 1) / twice)
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """Upper bound by boxes below the density between the atoms."""
+        """Return an upper bound from boxes below the density of the loss between its two atoms."""
         return self._boxes.log_decay(s)
 
 
 class AtomLine(Line):
-    """Finitely many losses: ``m(z) = sum p e^(zL)``."""
+    """Line of a round with finitely many losses: ``m(z) = sum p e^(zL)``."""
 
     def __init__(self, law: FiniteLaw, t: float) -> None:
         self._outcomes = law.outcomes(0.0)[0]
@@ -146,12 +155,12 @@ class AtomLine(Line):
 
 
 class Nodes(NamedTuple):
-    """Nodes ``low + n dx`` at the height Y; any choice is sound.
+    """Nodes ``low + n dx`` of the integral for a sampled Gaussian, at height Y; any choice is sound.
 
     Attributes:
         low, dx, number: first node, spacing and number of nodes.
-        lift: Y.
-        share: 1 - w.
+        lift: the height Y.
+        share: 1 - w, for the w of the module docstring.
     """
 
     low: float
@@ -162,7 +171,7 @@ class Nodes(NamedTuple):
 
 
 class SampledLine(Line):
-    """A sampled Gaussian round (see the module).
+    """Line of a sampled Gaussian round, by the bounds of the module docstring.
 
     Args:
         item: the round.
@@ -198,7 +207,7 @@ class SampledLine(Line):
         self._boxes: Boxes | None = None
 
     def _exponents(self, x: Ball | ComplexBall) -> tuple[ComplexBall, ComplexBall]:
-        """Return A and L."""
+        """Return A and L of the module docstring at an outcome x."""
         half = self._mu * self._mu / 2
         u = (1 - self._rate + self._rate * (self._mu * x - half).exp()).log()
         if not self._rises:
@@ -209,7 +218,7 @@ class SampledLine(Line):
         return u + self._t * loss, loss
 
     def _chosen(self, mu: float, q: float, t: float, depth: float) -> Nodes:
-        """Choose nodes whose remainders should be about ``e^-depth``."""
+        """Return nodes for which the remainders should be about ``e^-depth``."""
         lifts = LIFTS * min((LIFT_FALLING if self._falls else LIFT) / mu, math.sqrt(depth))
         dip = -t * np.log(np.cos(mu * lifts)) if self._falls else 0 * lifts
         if not self._rises:
@@ -232,7 +241,7 @@ class SampledLine(Line):
         return Nodes(low, dx, math.ceil(number) + 1, lift, share)
 
     def _step(self) -> Ball:
-        """Bound on the error of the infinite sum, relative to m(t)."""
+        """Return a bound on the error of the trapezoid sum over infinitely many nodes, relative to m(t)."""
         lift, turned = arb(self._nodes.lift), self._mu * arb(self._nodes.lift)
         if not 2 * turned < arb.pi():
             return arb.pos_inf()
@@ -244,7 +253,7 @@ class SampledLine(Line):
         return upper(2 * log_size.exp() / (2 * arb.pi() * lift / arb(self._nodes.dx)).expm1())
 
     def _outside(self) -> Ball:
-        """Bound on the contribution of the nodes left out, for all s."""
+        """Return a bound on the contribution of the nodes left out, which holds for all s."""
         low, dx, number, lift, share = self._nodes
         t, q, first = self._t, self._rate, arb(low)
         last = first + arb(dx) * (number - 1)
@@ -268,13 +277,13 @@ class SampledLine(Line):
         return [acb(sums[0].real + self._error), *(value + around for value in sums[1:])]
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """Upper bound by boxes below the density, which the first call computes."""
+        """Return an upper bound from boxes below the density of the loss; the first call computes the boxes."""
         if self._boxes is None:
             self._boxes = self._below(lost)
         return self._boxes.log_decay(s)
 
     def _below(self, lost: float) -> Boxes:
-        """Return boxes below the density of the tilted loss that leave about a share ``lost`` of it uncovered."""
+        """Return boxes below the density of the tilted loss that leave about a share ``lost`` of its mass uncovered."""
         mu, q, t = self._mu, self._rate, self._t
         bend = mu * mu / 4 if not self._falls or not self._rises else mu * mu * 9 / 8
         if self._rises:

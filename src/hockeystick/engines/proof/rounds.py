@@ -28,7 +28,7 @@ MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
 
 @dataclass(frozen=True, slots=True)
 class SampledGaussian:
-    """The Poisson-sampled Gaussian at mu = distance / standard deviation and 0 < rate < 1."""
+    """The Poisson-sampled Gaussian in one direction, with mu = distance / standard deviation and 0 < rate < 1."""
 
     mu: Fraction
     rate: Fraction
@@ -36,7 +36,7 @@ class SampledGaussian:
 
 
 class RoughPair(DominatingPair):
-    """A round whose losses are atoms, in doubles and without its rarest outcomes."""
+    """A round whose losses are atoms, converted to doubles, without its rarest outcomes."""
 
     loss_range = -math.inf, math.inf
     smooth = None
@@ -49,11 +49,11 @@ class RoughPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The finite losses."""
+        """The atoms of the finite losses."""
         return self._atoms
 
     def log_moment(self, t: float) -> float:
-        """K(t) of these losses."""
+        """Return ``K(t) = log E_P e^(tL)`` over these atoms."""
         return self._atoms.log_moment(t)
 
 
@@ -85,7 +85,7 @@ class ExactRounds:
 
     @classmethod
     def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
-        """Return the rounds of one direction, from the kinds and their counts."""
+        """Return the rounds of one direction, from exact rounds of each kind and their counts."""
         out = cls()
         for item, count in kinds:
             match item:
@@ -104,7 +104,7 @@ class ExactRounds:
 
     @property
     def composition(self) -> Composition:
-        """Return the rounds in doubles, to guide the search for an answer; no end depends on it."""
+        """Return the rounds in doubles, which guide the search for an answer; no end depends on them."""
         rounds: list[tuple[DominatingPair, int]] = [
             (SAMPLED[item.direction](float(item.mu), float(item.rate)), count) for item, count in self.sampled.items()
         ]
@@ -116,12 +116,12 @@ class ExactRounds:
 
     @property
     def smooth(self) -> bool:
-        """True if some rounds have a loss that is not an atom."""
+        """True if some round has a loss that is not purely atomic."""
         return bool(self.mu_squared or self.sampled or self.laplace)
 
     @property
     def atomic(self) -> list[tuple[FiniteLaw | DiscreteNoise, int]]:
-        """Return the rounds whose losses are atoms, with counts."""
+        """Return the rounds whose losses are all atoms, with counts."""
         return [*self.finite.items(), *self.discrete.items()]
 
     @property
@@ -131,7 +131,7 @@ class ExactRounds:
 
     @property
     def number(self) -> int:
-        """Return the number of rounds, where all unsampled Gaussian rounds together count as one."""
+        """Return an upper bound on the number of rounds, where all unsampled Gaussian rounds together count as one."""
         return 1 + sum(kind.total() for kind in (self.sampled, self.laplace, self.finite, self.discrete))
 
     def finite_mass(self) -> Ball:

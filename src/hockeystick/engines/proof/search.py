@@ -15,14 +15,14 @@ from hockeystick.numerics.meet import lower_end, upper_end
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """Proved ends of a number, as exact balls."""
+    """Proved lower and upper end of a number, as exact balls."""
 
     lower: Ball
     upper: Ball
 
 
 class Evaluator(Protocol):
-    """delta over the finite losses of one direction."""
+    """Interface of a method that proves delta over the finite losses of one direction."""
 
     @property
     def name(self) -> str:
@@ -37,16 +37,17 @@ class Evaluator(Protocol):
 def epsilon_between(
     evaluator: Evaluator, target: Enclosure, guess: float, slope: float, gap: float
 ) -> tuple[float, float]:
-    """Return doubles that bound epsilon, at which the ends of delta are on the right side of the target.
+    """Return two doubles between which epsilon lies, proved by the ends of delta at both.
 
-    delta falls with eps: if ``delta(upper) <= target`` and ``delta(lower) > target``, the truth lies between. An end
-    that is not found is infinite, or 0. Each comparison is that of a ball around ``log(delta / target)`` with 0.
+    Since delta falls with eps, ``delta(upper) <= target`` and ``delta(lower) > target`` prove that epsilon lies between
+    lower and upper. If no such upper end is found, it is infinite; if no such lower end is found, it is 0. Each
+    comparison uses a ball around ``log(delta / target)``, which is compared with 0.
 
     Args:
         evaluator: evaluates delta.
         target: ends of the target delta.
-        guess: starting point.
-        slope: approximate ``-d log delta / d eps`` there.
+        guess: first guess of epsilon.
+        slope: approximate ``-d log delta / d eps`` at the guess.
         gap: requested width, relative to epsilon; 0 for neighbouring doubles.
     """
     delta = cache(lambda epsilon: evaluator.delta(arb(epsilon)))
