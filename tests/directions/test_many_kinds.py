@@ -1,4 +1,4 @@
-"""Curves of many kinds of rounds: one contour for all of them, and what is gathered where there is none."""
+"""Many kinds of rounds: one sum for all of them, and what is gathered where there is none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import hockeystick as hs
 from hockeystick.directions.curve import DirectionCurve
 from hockeystick.engines.curve import Curve
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, gathered
 from hockeystick.pairs.sampled.laplace_line import kept_grids
 from hockeystick.values.errors import NotApplicableError
 
@@ -22,6 +22,32 @@ EPSILONS = [0.3, 0.8, 1.4]
 def plan() -> hs.Plan:
     """More kinds than are composed one by one."""
     return hs.Plan([hs.Round(hs.Gaussian(noise), hs.Poisson(0.01)) for noise in NOISE])
+
+
+@pytest.mark.parametrize("kinds", [231, 3000])
+def test_a_schedule_is_composed_exactly(kinds: int) -> None:
+    """Thousands of kinds, in both directions, without gathering any."""
+    noise = np.linspace(0.9, 2.1, kinds).tolist()
+    plan = hs.Plan([hs.Round(hs.Gaussian(each), hs.Poisson(0.01)) for each in noise])
+    found, delta = plan.epsilon(1e-6), plan.delta(2.0)
+    assert found.reason is None
+    assert delta.reason is None
+    assert found.relative_gap < 1e-6
+    few = hs.Plan([hs.Round(hs.Gaussian(each), hs.Poisson(0.01), 3) for each in noise[1::3]])
+    assert few.epsilon(1e-6).estimate == pytest.approx(found.estimate, rel=1e-3)
+    for direction in ("remove", "add"):
+        side = hs.Plan(plan.rounds, direction).epsilon(1e-6)
+        assert side.lower <= found.upper
+        assert side.reason is None
+
+
+def test_a_schedule_beside_other_noise_is_composed_exactly() -> None:
+    """The contour takes its kinds one by one, and gives what the core gives for so little other noise."""
+    rounds = [hs.Round(hs.Gaussian(noise), hs.Poisson(0.01)) for noise in NOISE]
+    found, alone = hs.Plan([*rounds, hs.Round(hs.Laplace(1e4))]).epsilon(1e-6), hs.Plan(rounds).epsilon(1e-6)
+    assert found.reason is None
+    assert found.relative_gap < 1e-6
+    assert alone.lower <= found.upper <= alone.upper + 1e-4
 
 
 def test_profiles_of_many_kinds_are_as_narrow_as_single_answers(plan: hs.Plan) -> None:
@@ -51,8 +77,8 @@ def test_where_no_contour_is_narrow_both_sides_of_what_is_gathered_answer(
     assert 1e-5 <= 1 - wide.lower[0] / wide.upper[0] <= 0.05
 
 
-def test_kinds_of_other_families_are_gathered() -> None:
-    """No contour takes them as one factor."""
+def test_more_kinds_than_a_contour_takes_are_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathered, "TRIED", 200)
     rounds = [hs.Round(hs.Gaussian(10.0 + 0.1 * number), hs.Poisson(0.02)) for number in range(210)]
     plan = hs.Plan(rounds, "replace-one")
     (direction,) = plan.adjacency.directions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -18,7 +18,7 @@ from core_lines import CoreEngine
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.auto import capped as engine_of
 from hockeystick.engines.contour import seen as engine
-from hockeystick.engines.contour.engine import ContourEngine, Plain
+from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.capped import capped
 from hockeystick.pairs.sampled import capped_envelope, capped_law, capped_line
@@ -367,7 +367,7 @@ def test_epsilon_lies_within_where_much_is_left_out(delta: float) -> None:
     assert found.lower < sharp.lower
     assert sharp.upper < found.upper
     without = capped(LARGE, log + math.log(0.1))
-    alone = ContourEngine(without[0], partial(Plain, bundling=False)).epsilon((log, log), None)
+    alone = ContourEngine(without[0]).epsilon((log, log), None)
     assert alone.upper < sharp.lower  # the mass left out decides
 
 

@@ -193,7 +193,6 @@ def path_of(values: Any, errors: Any) -> Path:
     path.t, path.theta, path.period = 1.0, 1.0, 10.0
     path.s = 2 * math.pi / path.period * np.arange(len(values), dtype=np.float64)
     path.values, path.errors = np.array([values], dtype=np.complex128), np.array([errors], dtype=np.float64)
-    path.common = np.zeros(1)
     path.right, path.tolerance = np.array([-1e4]), 1e-9
     path.beyond = cast(Any, SimpleNamespace(log_tail=lambda times, step: NOTHING))
     return path

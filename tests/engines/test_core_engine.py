@@ -11,6 +11,8 @@ from mpmath import mpf
 import oracle
 from core_lines import CoreEngine
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.core import rounds
+from hockeystick.engines.core.rounds import GaussianRounds
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
@@ -58,20 +60,48 @@ def test_each_end_has_its_own_target() -> None:
 
 
 @pytest.mark.parametrize(
-    "rounds",
+    "given",
     [
         [(LaplacePair(1.0, 1.0), 3)],
         [(GaussianPair(1.0), 3)],
         [(PoissonRemovePair(LaplacePair(1.0, 1.0), 0.1), 300)],
         [(PoissonRemovePair(GaussianPair(1.0), 0.1), 300), (PoissonAddPair(GaussianPair(1.0), 0.1), 300)],
-        [(PoissonRemovePair(GaussianPair(1 / noise), 0.1), 3) for noise in np.linspace(1.0, 2.0, 12).tolist()],
         [(PoissonRemovePair(GaussianPair(50.0), 0.1), 300)],
         [(PoissonRemovePair(GaussianPair(1.0), 0.99), 300)],
     ],
 )
-def test_other_rounds_are_refused(rounds: list[tuple[GaussianPair, int]]) -> None:
+def test_other_rounds_are_refused(given: list[tuple[GaussianPair, int]]) -> None:
     with pytest.raises(NotApplicableError, match="other rounds"):
-        CoreEngine(Composition(rounds))
+        CoreEngine(Composition(given))
+
+
+def test_more_kinds_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = Composition([(PoissonRemovePair(GaussianPair(mu), 0.1), 3) for mu in (0.5, 0.6, 0.7)])
+    assert GaussianRounds.of(kinds.rounds) is not None
+    monkeypatch.setattr(rounds, "MOST_KINDS", 2)
+    assert GaussianRounds.of(kinds.rounds) is None
+
+
+@pytest.mark.parametrize("made", [PoissonRemovePair, PoissonAddPair])
+@pytest.mark.parametrize("kinds", [13, 40])
+def test_many_kinds_are_answered_as_by_a_contour(made: type[PoissonRemovePair | PoissonAddPair], kinds: int) -> None:
+    """Intervals of random kinds meet those of a contour, and are as narrow as was asked."""
+    random = np.random.default_rng(kinds)
+    noise, rate = np.exp(random.uniform(np.log([[0.6], [1e-3]]), np.log([[6.0], [0.1]]), (2, kinds)))
+    count = np.exp(random.uniform(0, math.log(300), kinds)).astype(int)
+    drawn = [
+        (made(GaussianPair(1 / one), share), times)
+        for one, share, times in zip(noise.tolist(), rate.tolist(), count.tolist(), strict=True)
+    ]
+    composition = Composition([*drawn, (GaussianPair(0.2), 2)])
+    core, contour = CoreEngine(composition), ContourEngine(composition)
+    for log_delta in (math.log(1e-4), math.log(1e-10)):
+        one, two = (engine.epsilon((log_delta, log_delta), None) for engine in (core, contour))
+        assert max(one.lower, two.lower) <= min(one.upper, two.upper)
+        assert one.upper - one.lower <= 1e-6 * one.upper
+        first, second = (engine.log_delta(1.1 * one.estimate, None) for engine in (core, contour))
+        assert max(first.lower, second.lower) <= min(first.upper, second.upper)
+        assert first.upper - first.lower <= 1e-6
 
 
 def test_where_no_sum_is_found_there_is_no_answer() -> None:

@@ -1,29 +1,25 @@
 """Schedules: many different sampled Gaussian rounds, and what a question takes as their kinds grow.
 
-``python -m bench.schedules`` prints two tables: seconds and relative width with the kinds as one factor of a contour,
-and for as many as 1,000 kinds one by one, in turns in one process (fewer than a dozen are one by one in both columns,
-so that 10 take longer than 30); and an accountant that is stepped and asked in turn, with another noise each time or
-with one throughout. One core: set ``OPENBLAS_NUM_THREADS=1``.
+``python -m bench.schedules`` prints two tables: seconds and relative width of the core's answer, and for as many as
+1,000 kinds of a contour's, which takes them one by one beside a Laplace release; and an accountant that is stepped and
+asked in turn, with another noise each time or with one throughout. One core: set ``OPENBLAS_NUM_THREADS=1``.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from bench.cases import STEP
-from hockeystick import Accountant, Gaussian, Plan, Poisson, Round
-from hockeystick.pairs.sampled import bundles
+from hockeystick import Accountant, Gaussian, Laplace, Plan, Poisson, Round
 
 KINDS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 ONE_BY_ONE = 1_000  # kinds up to which they are asked one by one too
 LEAST_NOISE, RANGE, RATE, DELTA = 0.8, 1.2, 0.01, 1e-6
 STEPS = (30, 100, 300, 1_000, 3_000, 10_000)
 REPETITIONS = 5
-MANY = 10**9  # kinds that no plan has
+LARGE = 100.0  # scale of a Laplace release, which only a contour takes
 
 
 def plan(kinds: int, i: int = 0) -> Plan:
@@ -53,20 +49,8 @@ def _release(noise: float, count: int = 1) -> dict[str, Any]:
     return {"mechanism": "gaussian", "noise": noise, "rate": RATE, "count": count}
 
 
-@contextmanager
-def apart() -> Iterator[None]:
-    """No kinds are bundled."""
-    fewest = bundles.FEWEST
-    bundles.FEWEST = MANY
-    try:
-        yield
-    finally:
-        bundles.FEWEST = fewest
-
-
-def asked(kinds: int, i: int) -> tuple[float, float]:
+def asked(one: Plan) -> tuple[float, float]:
     """Seconds of processor time of a question, and the relative width of its answer."""
-    one = plan(kinds, i)
     before = time.process_time()
     found = one.epsilon(DELTA)
     return time.process_time() - before, found.relative_gap
@@ -101,16 +85,15 @@ def steps_table() -> None:
 
 def kinds_table() -> None:
     """Whole plans."""
-    asked(KINDS[1], 0)
-    print("kinds      together: s   width    one by one: s   width")
+    asked(plan(KINDS[1]))
+    print("kinds      together: s   width    beside Laplace: s   width")
     for kinds in KINDS:
         repetitions = REPETITIONS if kinds <= ONE_BY_ONE else 2
         together, alone = [], []
         for i in range(1, repetitions + 1):
-            together.append(asked(kinds, i))
+            together.append(asked(plan(kinds, i)))
             if kinds <= ONE_BY_ONE:
-                with apart():
-                    alone.append(asked(kinds, i + REPETITIONS))
+                alone.append(asked(plan(kinds, i + REPETITIONS) + Round(Laplace(LARGE))))
         cells = [
             f"{statistics.median(seconds for seconds, _ in each):13.4f}   {max(width for _, width in each):.1e}"
             for each in (together, alone)

@@ -42,8 +42,8 @@ class DirectionCurve:
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition, self._gap = composition, gap
         self._gathered = gathered(composition)
-        # kinds that a contour takes as one factor are gathered only if its interval is wide
-        self._exact = not self._gathered.many or self._gathered.bundled
+        # kinds that a contour can take are gathered only if its interval is wide
+        self._exact = not self._gathered.many or self._gathered.tried
         self._curve = Curve(composition, gap, self._gathered.many)
 
     @cached_property

@@ -38,11 +38,11 @@ def grid(composition: Composition) -> Engine:
 
 def capped(composition: Composition) -> Engine:
     """Return the contour engine that leaves out extremely improbable outcomes and charges their probability."""
-    from hockeystick.engines.contour.engine import ContourEngine, Plain
+    from hockeystick.engines.contour.engine import ContourEngine
     from hockeystick.engines.contour.seen import SeenEngine
     from hockeystick.pairs.capped import capped
 
-    return SeenEngine(composition, capped, partial(ContourEngine, way=partial(Plain, bundling=False)))
+    return SeenEngine(composition, capped, ContourEngine)
 
 
 def contour(composition: Composition) -> Engine:

@@ -160,8 +160,7 @@ class Curve:
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
         gap: largest relative width of delta allowed; the default of each engine if ``None``.
-        many: whether there are so many kinds of rounds that only a contour handles them, with many kinds combined into
-            one factor (``engines/contour/bundle.py``).
+        many: whether there are so many kinds of rounds that only a contour handles them.
     """
 
     def __init__(self, composition: Composition, gap: float | None = None, many: bool = False) -> None:

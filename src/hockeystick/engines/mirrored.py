@@ -59,7 +59,7 @@ class Mirror:
         known = [(mirror, count) for mirror, count in mirrors if mirror is not None and _whole(mirror)]
         if len(known) < len(mirrors):
             raise NotApplicableError("one round is known only in the opposite direction, and another only in this one")
-        self.steering, self._mirror = composition, Composition(known)
+        self._composition, self._mirror = composition, Composition(known)
         self._transforms = transforms_of(self._mirror.rounds)
 
     @staticmethod
@@ -74,7 +74,7 @@ class Mirror:
         Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``. At a larger tilt, the
         characteristic functions of pairs known only by their moments are computed faster.
         """
-        log_delta = (guide or Guide(self.steering, DEEP)).log_delta(epsilon)
+        log_delta = (guide or Guide(self._composition, DEEP)).log_delta(epsilon)
         mirror = Guide(self._mirror, log_delta)
 
         def log_bound(t: float) -> float:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
-from hockeystick.pairs.sampled.bundles import BundleSplit, bundle_split
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -176,11 +175,6 @@ class Composition(RenyiComposition):
 
     def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
         super().__init__(rounds)
-
-    @cached_property
-    def bundle(self) -> BundleSplit | None:
-        """Rounds that a contour takes as one factor, and the other rounds; ``None`` if none are bundled."""
-        return bundle_split(self.rounds)
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:

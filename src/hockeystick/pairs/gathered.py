@@ -38,9 +38,9 @@ from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
 MOST = 200  # kinds up to which all are composed as they are
-TRIED = 1000  # kinds up to which a contour, the engine that handles many kinds best, is still tried
+TRIED = 2000  # kinds up to which a contour, the engine that handles many kinds best, is still tried: some 5 s
 KINDS = 32  # kinds of a gathered composition: four are composed, two sides for each of two directions
-MIXTURES = 192  # the same where all rounds are Gaussians, sampled or not, which a contour handles quickly
+MIXTURES = 192  # the same where some rounds are Gaussians, sampled or not, whose kinds a contour handles quickly
 LEAST = 1e-300  # replaces smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
@@ -105,13 +105,7 @@ class Gathered:
     @property
     def tried(self) -> bool:
         """True if a contour of all rounds should be tried."""
-        return len(self.exact.rounds) <= TRIED or self.bundled
-
-    @cached_property
-    def bundled(self) -> bool:
-        """True if a contour takes so many kinds as one factor that few others remain."""
-        split = self.exact.bundle
-        return split is not None and len(split[2]) <= MOST
+        return len(self.exact.rounds) <= TRIED
 
 
 def gathered(composition: Composition) -> Gathered:
@@ -129,8 +123,6 @@ def gathered(composition: Composition) -> Gathered:
         if kinds + boxes <= MOST:
             return one
     one = Gathered(composition, many=True)
-    if one.bundled:
-        return one
     alone = one.families.count(None)
     if alone > MOST:
         raise NotApplicableError(
@@ -214,7 +206,7 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     for items in families:
         values = np.array([family.parameters for family, _ in items])
         push(values, np.array([float(count) for _, count in items]), items[0][0])
-    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, pairs.PoissonSubstitutionPair) for items in families)
+    gaussian = any(_innermost(items[0][0].key) in (GaussianPair, pairs.PoissonSubstitutionPair) for items in families)
     while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
         _, _, axis, values, counts, family = heapq.heappop(heap)
         logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))

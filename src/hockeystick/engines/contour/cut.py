@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs.sampled.laplace_line import SampledEnvelope
 from hockeystick.pairs.transform import Envelope, Transform
@@ -32,8 +31,6 @@ FARTHEST = 3.0  # largest factor of a leap
 LEAP = 0.9  # a leap goes to this share of the edge extrapolated from the last two
 MAX_COST = 1e6  # largest product of edges and nodes: tenths of a second
 SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
-BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle suffice
-START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # first edge, of a normal law's; edges tried; least leap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,8 +83,6 @@ def cut(
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])
-    if any(is_bundle(transform) for transform, _ in transforms):
-        return _cut_singly([envelope for envelope, _ in envelopes], counts, step, depth, variance, most)
     _check_floor([envelope for envelope, _ in envelopes], counts, step, depth, most)
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
@@ -130,56 +125,6 @@ def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: f
     tail = log_tails(np.array([most * step]), np.array([float(counts @ np.array(floors))]), step)
     if tail[0] > depth:
         raise NotApplicableError(SLOW)
-
-
-def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
-    """Return the height at which the sum is cut; edges are tried singly, since those of a large bundle are expensive.
-
-    The search starts at an edge where the estimate from a few representative kinds reaches the depth. A little farther
-    out, the bound from the leading kinds may suffice; otherwise all kinds are evaluated, and the edge moves outwards
-    until their bound reaches the depth.
-
-    Raises:
-        NotApplicableError: the bounds do not fall far enough within the largest number of points.
-    """
-
-    from hockeystick.engines.contour.bundle import BundleEnvelope  # late: plans of few kinds have no bundle
-
-    def guessed(edges: Array) -> Array:
-        return np.array([envelope.guessed(edges) if isinstance(envelope, BundleEnvelope) else envelope.log_bound(edges)
-                         for envelope in envelopes])  # fmt: skip
-
-    def led(edges: Array) -> Array:
-        return np.array([envelope.by_leaders(edges) if isinstance(envelope, BundleEnvelope)
-                         else envelope.log_bound(edges) for envelope in envelopes])  # fmt: skip
-
-    def known(edges: Array) -> Array:
-        return np.array([envelope.log_bound(edges) for envelope in envelopes])
-
-    edge = max(START_SINGLY * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300)), 0.5 * step)
-    for bound, leaps in ((guessed, LEAPS), (led, 1), (known, LEAPS)):
-        before: tuple[float, float] | None = None
-        if bound is led:
-            edge *= BY_LEADERS
-        for _ in range(leaps):
-            edge = min(edge, most * step)
-            edges = np.array([edge])
-            bounds = bound(edges)
-            log_rho = counts @ bounds
-            tail, size = float(log_tails(edges, log_rho, step)[0]), float(log_rho[0])
-            if tail <= depth:
-                if bound is not guessed:
-                    return Cut(edges, bounds)
-                break
-            if edge >= most * step or bound is led:
-                break
-            power, leap = 2.0, FARTHEST
-            if before is not None and size < before[1] < 0:
-                power = min(max(math.log(size / before[1]) / math.log(edge / before[0]), 0.3), 3.0)
-            if size < 0:  # the cap keeps powers finite: longer leaps are cut short below
-                leap = min(max((depth - tail + size) / size, 1.0), FARTHEST**3) ** (1 / power) * FURTHER
-            before, edge = (edge, size), edge * min(max(leap, FURTHER), FARTHEST)
-    raise NotApplicableError(SLOW)
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:

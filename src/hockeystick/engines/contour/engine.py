@@ -27,7 +27,6 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE, WIDER, Section
-from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.path import MAX_POINTS, Aim, BlindError, LongLineError, Path, highest_tilt, upper
 from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.guide import Guide
@@ -43,7 +42,6 @@ SHARPNESS = 0.5  # width of a contour at its own epsilon, relative to the reques
 ROUGH = 1e-2  # largest width of a contour that locates epsilon
 CLOSE = 1e-5  # largest relative width to which both ends are searched: a contour may be sharper than requested
 HOPELESS = 0.3  # relative width; if a second contour is wider, others will be too
-MOST_ONE_BY_ONE = 1000  # most kinds tried one by one if their bundle has no answer: they take a second
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
@@ -59,18 +57,13 @@ class Way(Protocol):
     gap: ClassVar[float]
     wide: ClassVar[str]
 
-    @property
-    def steering(self) -> Composition:
-        """Composition with about the same cumulants, for guesses."""
-        ...
-
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Section:
         """Return a contour whose ends of log delta are about ``gap`` apart at an epsilon, and near it not much farther.
 
         Args:
             epsilon: where to look.
             gap: requested width of log delta.
-            guide: guide of the steering composition that reaches epsilon, if there is one already.
+            guide: guide of the composition that reaches epsilon, if there is one already.
 
         Raises:
             NotApplicableError: there is no contour.
@@ -91,7 +84,7 @@ class ContourEngine:
     """
 
     def __init__(self, composition: Composition, way: Callable[[Composition], Way] | None = None) -> None:
-        self._way = (way or Plain)(composition)
+        self._composition, self._way = composition, (way or Plain)(composition)
 
     def at(self, epsilon: float, gap: float) -> Section:
         """Return the contour behind :meth:`log_delta`, which also applies to nearby epsilons."""
@@ -108,7 +101,7 @@ class ContourEngine:
         gap, target = gap or self._way.gap, log_delta[0]
         if target == -math.inf:
             raise NotApplicableError("the remaining delta is below the range of a double")
-        guide = Guide(self._way.steering, target - 50.0)
+        guide = Guide(self._composition, target - 50.0)
         tilt = guide.tilt_for_delta(target)
         guess, best, reason = max(guide.guess(target, tilt), 0.0), Interval(0.0, math.inf, math.inf), self._way.wide
         for attempt in range(ATTEMPTS):
@@ -138,7 +131,6 @@ class Plain:
 
     Args:
         composition: the rounds.
-        bundling: whether many different sampled Gaussian rounds are treated as one factor (``contour/bundle.py``).
         longest: largest number of points of a contour.
         wider: gaps tried where there is no contour of the requested one, for rounds known by moments alone, at limited
             tilts: no other engine handles them.
@@ -153,49 +145,27 @@ class Plain:
     def __init__(
         self,
         composition: Composition,
-        bundling: bool = True,
         longest: int = MAX_POINTS,
         wider: tuple[float, ...] = WIDER,
     ) -> None:
         self._longest, self._wider = longest, wider
-        self._composition = self.steering = composition
-        self._bundled = bundled(composition) if bundling else None
-        if self._bundled is None:
-            self._transforms = transforms_of(composition.rounds)
-        else:
-            self._transforms, self.steering = self._bundled.transforms, self._bundled.steering()
+        self._composition = composition
+        self._transforms = transforms_of(composition.rounds)
         self._counts = [count for _, count in self._transforms]
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Terms:
         """Return the contour that is sharp at an epsilon.
 
-        If a bundle of few kinds misses the gap, the kinds are tried one by one: the rounding of a single kind is
-        charged more precisely, and its bounds decay faster.
-
         Raises:
             NotApplicableError: there is no contour.
         """
-        one_by_one = self._bundled is not None and len(self._composition.rounds) <= MOST_ONE_BY_ONE
         coarser = [wider for wider in self._wider if wider > gap and highest_tilt(self._transforms) < math.inf]
         for each in (gap, *coarser):
             try:
-                found = self._at(epsilon, each, guide)
+                return self._at(epsilon, each, guide)
             except NotApplicableError as error:
                 refusal = error
-                continue
-            if one_by_one and width(found, epsilon) > gap:
-                try:
-                    return min(found, self._single.at(epsilon, gap), key=lambda one: width(one, epsilon))
-                except NotApplicableError:
-                    pass
-            return found
-        if one_by_one:
-            return self._single.at(epsilon, gap)
         raise refusal
-
-    @property
-    def _single(self) -> Plain:
-        return Plain(self._composition, bundling=False, longest=self._longest, wider=self._wider)
 
     def _at(self, epsilon: float, gap: float, guide: Guide | None) -> Terms:
         """Return the narrowest of a few contours.
@@ -204,11 +174,11 @@ class Plain:
         did not reach as far as the tilt, and a deeper guide replaces it; *shallow*, delta was smaller than expected,
         and the next contour leaves out less; *too coarse*, and the next one is sharper.
         """
-        first = guide or Guide.reaching(self.steering, epsilon)[0]
+        first = guide or Guide.reaching(self._composition, epsilon)[0]
         aim = aim_at(first, first.saddle(epsilon), None, epsilon)
 
         def seeing() -> Aim:
-            return aim_at(*seeing_guide(self.steering, first, self._transforms, epsilon), epsilon)
+            return aim_at(*seeing_guide(self._composition, first, self._transforms, epsilon), epsilon)
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
             try:
@@ -245,11 +215,6 @@ class Plain:
 def at(section: Section, epsilon: float) -> Interval:
     """Return the certified interval of log delta at one epsilon."""
     return section.log_delta(np.array([epsilon])).first("contour")
-
-
-def width(section: Section, epsilon: float) -> float:
-    """Return the width of log delta at one epsilon."""
-    return float(section.log_delta(np.array([epsilon])).width[0])
 
 
 def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
@@ -88,7 +87,6 @@ class Path:
         s: shape (n,), heights of the points, starting with 0.
         values: shape (kinds, n), K of one round of each kind.
         errors: shape (kinds, n), bounds on the errors of K.
-        common: shape (kinds,), bounds on further errors of K that are real and the same at all points.
         right: shape (kinds,), upper bounds on ``K(t + theta)``.
         beyond: bounds on the terms beyond the last point.
 
@@ -146,8 +144,7 @@ class Path:
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are refused below
             for kind, line in enumerate(lines):
                 self.values[kind], self.errors[kind] = line.cumulants(step, count)
-        self.common = np.array([getattr(line, "common", 0.0) for line in lines])
-        if not all(np.isfinite(each).all() for each in (self.values, self.errors, self.common)):
+        if not (np.isfinite(self.values).all() and np.isfinite(self.errors).all()):
             raise NotApplicableError("a characteristic function cannot be evaluated")
 
     @cached_property
@@ -185,8 +182,7 @@ class Path:
             terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
         right = self.theta, summed(counts, self.right)
         log_tail = self.beyond.log_tail(times, 2 * math.pi / self.period)
-        common = float(times @ self.common) * (1 + SPARE)
-        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, common)
+        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack)
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
@@ -199,8 +195,7 @@ def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
     Raises:
         LongLineError: the work allowed for the query is used up.
     """
-    kinds = sum(len(each.rows) if is_bundle(each) else 1 for each, _ in transforms)
-    if not allows(BOUND * kinds):
+    if not allows(BOUND * len(transforms)):
         raise LongLineError(USED_UP)
     slack = 1e-3 / sum(k for _, k in transforms)
     with np.errstate(over="ignore", invalid="ignore"):

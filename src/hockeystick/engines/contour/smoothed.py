@@ -108,10 +108,10 @@ class Smoothing:
     def __init__(self, composition: Composition) -> None:
         if any(pair.transform is None for pair, _ in composition.rounds):
             raise NotApplicableError("one of the rounds has no known characteristic function")
-        self.steering = composition
+        self._composition = composition
 
     def _with(self, mu: float) -> Plain:
-        return Plain(Composition([*self.steering.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS, wider=())
+        return Plain(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS, wider=())
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
         """Return contours around an epsilon whose ends are about ``gap`` apart in log delta there.
@@ -121,7 +121,7 @@ class Smoothing:
         Raises:
             NotApplicableError: there is no contour.
         """
-        tilt = (guide or Guide.reaching(self.steering, epsilon)[0]).saddle(epsilon)
+        tilt = (guide or Guide.reaching(self._composition, epsilon)[0]).saddle(epsilon)
         mu = min(max(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LEAST_MU), LARGEST_MU)
         best, least = self._pair(epsilon, mu, gap), math.inf
         at = np.array([epsilon])

@@ -66,7 +66,6 @@ class Terms:
         right: extra tilt that bounds the aliases to the right, and a bound on K there.
         log_tail: log of the bound on the terms cut off, relative to ``e^(K(t) - t eps)``.
         slack: bound on the sum of further errors of the terms, also relative to ``e^(K(t) - t eps)``.
-        common: bound on an error of K that is real and the same at all points, not included in ``k_error``.
     """
 
     s: Array
@@ -78,14 +77,10 @@ class Terms:
     right: tuple[float, float]
     log_tail: float
     slack: float = 0.0
-    common: float = 0.0
     _errors: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
     def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
         """Return bounds on delta that include all errors and remainders of the sum, at one epsilon or at many.
-
-        An error c of K that all points share is a factor ``e^c`` of the sum and of the terms cut off or left out, but
-        not of the aliases A: with ``|c| <= common``, ``e^c V - A >= e^-common (V - e^common A)`` for ``V >= 0``.
 
         Args:
             epsilon: a number, or an array.
@@ -94,13 +89,13 @@ class Terms:
         """
         theta, k_right = self.right
         tilted = self.t + theta
-        log_left = self.common - log_expm1(self.t * self.period)
-        log_right = self.common + k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
+        log_left = -log_expm1(self.t * self.period)
+        log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
         scale = self.k_top - self.t * epsilon
         slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * abs(epsilon) + abs(scale))
         alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
-        return Certificate(value - error - tail - alias, value + error + tail, scale, slip + self.common)
+        return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""

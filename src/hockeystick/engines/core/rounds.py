@@ -12,11 +12,13 @@ from hockeystick.engines.core.ask import Found
 from hockeystick.engines.core.rows import Plans, Rows
 from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.sampled.bundles import DISTANCES, LARGEST_RATE, MOST_ROUNDS
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.interval import Interval
 
-MOST_KINDS = 11  # kinds of sampled rounds: more become one factor of a contour (``engines/contour/bundle.py``)
+MOST_KINDS = 30_000  # kinds of sampled rounds, which take three seconds and a gigabyte
+DISTANCES = (1e-3, 20.0)  # mu, one over the noise multiplier: within this range few nodes are needed
+LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
+MOST_ROUNDS = 10**8  # of one kind: beyond, rounding is charged more exactly by a contour
 
 
 class GaussianRounds(NamedTuple):

@@ -72,7 +72,7 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
     found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
     last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
     for look in range(LOOKS):
-        decay = together(count * boxes.log_decay(each(edge, kinds)), kinds) - 0.5 * (1 - PAID) * noise * edge**2
+        decay = (together(count * boxes.log_decay(each(edge, kinds)), kinds) - 0.5 * noise * edge**2) * (1 - PAID)
         rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + PAID
         enough = going & (decay + rest <= aim.cut)
         nearer = enough & ~(found <= edge)
@@ -109,7 +109,7 @@ class Sum:
         one, error = _logarithm(ratio, error)
         log, moved = (
             together(count * one, kinds),
-            together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds),
+            together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds) * (1 + PAID),
         )
         self.top = together(count * lines.log_total, kinds) + noise * self.t * (1 + self.t) / 2
         self.k_right = together(count * lines.upper, kinds) + noise * self._y * (1 + self._y) / 2
