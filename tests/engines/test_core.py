@@ -20,9 +20,10 @@ from hockeystick.engines.core import line as line_module
 from hockeystick.engines.core.aim import Asked, first_aim
 from hockeystick.engines.core.ask import NUMBERS, _milder, solve, worse
 from hockeystick.engines.core.law import Law, log_tail
-from hockeystick.engines.core.line import LEAP, Boxes, Grid, Line, leaps
+from hockeystick.engines.core.line import LEAP, PARTS, Grid, Line, cells, leaps
 from hockeystick.engines.core.rows import Plans
 from hockeystick.engines.core.sum import Cut
+from hockeystick.numerics.boxes import Boxes
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -64,12 +65,12 @@ def test_the_line_encloses_the_integral(add: bool) -> None:
 def test_boxes_lie_above_the_characteristic_function(add: bool, parts: int) -> None:
     """At the edge and beyond it; and what they bound falls."""
     plans, aim, lines = lines_of(add=add)
-    boxes = Boxes.of(lines, parts)
+    boxes = Boxes.below(*cells(lines, parts))
     assert (boxes.area.sum(axis=1) <= 1).all()
     before = np.zeros((len(plans), 1))
     for height in (0.3, 3.0):
         edges = height / np.sqrt(lines.variance)
-        bound = boxes.log_decay(edges)
+        bound = boxes.log_bound(edges)
         assert (bound < before).all()
         before = bound
         for row in range(0, len(plans), 2):
@@ -186,7 +187,7 @@ def test_a_sum_is_cut_where_the_product_of_all_kinds_is_small() -> None:
     """The bound on the rest is that of the product of what all kinds fall by, and as small as was wanted."""
     plans, aim, lines = lines_of(PLANS)
     cut = Cut.of(lines, plans, aim)
-    decay = Boxes.of(lines).log_decay(np.repeat(cut.edge, KINDS, axis=0))
+    decay = Boxes.below(*cells(lines, PARTS)).log_bound(np.repeat(cut.edge, KINDS, axis=0))
     product = (plans.rows.count[:, None] * decay).reshape(-1, KINDS).sum(axis=1)
     edge, step = cut.edge[:, 0], aim.step[:, 0]
     assert (cut.log_tail[:, 0] >= product + np.log((step / edge + 1) / (math.pi * edge)) - 1e-9).all()

@@ -22,8 +22,9 @@ from hockeystick.engines.core import __file__ as home
 from hockeystick.engines.core import line as line_module
 from hockeystick.engines.core import sum as sum_module
 from hockeystick.engines.core.law import Law
-from hockeystick.engines.core.line import Boxes, Grid, Line, cells
+from hockeystick.engines.core.line import PARTS, Grid, Line, cells
 from hockeystick.engines.core.sum import Cut, Sum, _logarithm
+from hockeystick.numerics.boxes import Boxes
 from hockeystick.numerics.charged import charged
 
 MU, RATE, T, Y = 1.0, 0.1, 2.0, 4.0
@@ -103,7 +104,7 @@ def sums(dx: float = 0.125, low: float = -10.0, step: float = 0.25, edge: float 
     grid = Grid(column(dx), column(round(low / dx)), column(nodes), column(1.0), np.full((1, 2), 0.5))
     lines = Line.of(law, grid, column(T), column(Y), nodes)
     aim = replace(aimed(plans), t=column(T), y=column(Y), step=column(step), epsilon=column(3.0))
-    decay = 40.0 * float(Boxes.of(lines).log_decay(column(edge))[0, 0])
+    decay = 40.0 * float(Boxes.below(*cells(lines, PARTS)).log_bound(column(edge))[0, 0])
     tail = decay + math.log((step / edge + 1) / (math.pi * edge))
     points = math.ceil(edge / step)
     inner = math.isqrt(points)

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import SPARE
-from hockeystick.pairs.sampled.laplace_line import SampledEnvelope
-from hockeystick.pairs.transform import Envelope, Transform
+from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -83,7 +82,6 @@ def cut(
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])
-    _check_floor([envelope for envelope, _ in envelopes], counts, step, depth, most)
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     look = EDGES * sum(envelope.cost for envelope, _ in envelopes)
@@ -108,23 +106,6 @@ def cut(
     else:
         raise NotApplicableError("finding where the characteristic function decays would take too long")
     raise NotApplicableError(SLOW)
-
-
-def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: float, most: int) -> None:
-    """Raise if no edge can reach the depth; for sampled Laplace rounds, this is known before their grids are built.
-
-    The bounds of such a round stay above a floor, as the transform of its atoms does not decay. If rho equals its floor
-    everywhere, the remainder from any edge on is at least that from the farthest edge allowed.
-
-    Raises:
-        NotApplicableError: the bounds cannot fall far enough within that many points.
-    """
-    floors = [envelope.floor for envelope in envelopes if isinstance(envelope, SampledEnvelope)]
-    if len(floors) < len(envelopes):
-        return
-    tail = log_tails(np.array([most * step]), np.array([float(counts @ np.array(floors))]), step)
-    if tail[0] > depth:
-        raise NotApplicableError(SLOW)
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:

@@ -37,12 +37,9 @@ the sizes in any order, even if the products of real and imaginary parts are sum
 for which 3 (m + 2) are charged. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a
 B ds |L|``, whose sum is ``s |L|``, the larger number of roundings of the two is charged, and not both.
 
-**Boxes.** Let the density of L under the tilted law lie above nested boxes of lengths l_i and areas a_i. A box adds
-at most ``a_i |sin u / u|`` to ``|m(t+is) / m(t)|``, ``u = s l_i / 2``, and the rest its mass; and ``|sin u / u| <=
-env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, which decreases, as ``sin u / u = prod (1 - u^2 / (n pi)^2)``
-on [0, pi] and the later lobes are below .2173. So ``1 - sum a_i (1 - env(s l_i / 2))`` bounds it from s on. Between
-nodes the density f has ``(log f)'' <= C`` in x, so that ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends. With R
-the slope of log g in ``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` up to constants, where ``L'' = sign mu^2
+**Boxes** (``numerics/boxes.py``) below the density f of L under the tilted law bound the decay of m. Between nodes
+``(log f)'' <= C`` in x, so that ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends. With R the slope of log g in
+``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` up to constants, where ``L'' = sign mu^2
 R (1 - R)`` and ``-(log R)'' = mu^2 R (1 - R)``; so ``C <= (2 + t) mu^2 / 4 - 1`` where a record is removed and ``mu^2
 / 4 - 1`` where one is added.
 """
@@ -235,42 +232,6 @@ class Line(Columns):
     def highest(self) -> Array:
         """Upper bound on K(t)."""
         out: Array = self.log_total - np.log1p(-np.minimum(self.common, 1.0))
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class Boxes(Columns):
-    """Nested boxes below the density of the tilted loss: their half-lengths and areas."""
-
-    half: Array
-    area: Array
-
-    @classmethod
-    def of(cls, line: Line, parts: int = PARTS) -> Boxes:
-        """Return the level sets of the largest unimodal function below the density.
-
-        Args:
-            line: the lines.
-            parts: number of parts into which each interval between nodes is cut.
-        """
-        height, length = cells(line, parts)
-        place, centre = np.arange(height.shape[1]), height.argmax(axis=1)[:, None]
-        left = np.where(place <= centre, height, np.inf)[:, ::-1]
-        right = np.where(place >= centre, height, np.inf)
-        height = np.minimum(np.minimum.accumulate(left, axis=1)[:, ::-1], np.minimum.accumulate(right, axis=1))
-        order = np.argsort(-height, axis=1, kind="stable")
-        height = np.take_along_axis(height, order, axis=1)
-        length = np.take_along_axis(length, order, axis=1).cumsum(axis=1)
-        return cls(0.5 * length, -np.diff(height, axis=1, append=0.0) * length)
-
-    def log_decay(self, edges: Array) -> Array:
-        """Upper bounds on ``log |m(t+is) / m(t)|`` for all s from each edge on, of shape (rows, edges)."""
-        u = edges[:, :, None] * self.half[:, None, :]
-        gone = np.minimum(-np.expm1(u * u * (-1 / 6)), 1 - 0.2173)  # 1 - env, without cancellation
-        np.maximum(u, 1.0, out=u)
-        np.maximum(gone, 1 - 1 / u, out=gone)
-        taken = (self.area[:, None, :] * gone).sum(axis=2)
-        out: Array = np.log1p(-(1 - 1e-9) * np.minimum(taken, 1.0))
         return out
 
 

@@ -27,8 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.core.aim import Aim
-from hockeystick.engines.core.line import PARTS, Boxes, Line
+from hockeystick.engines.core.line import PARTS, Line, cells
 from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together
+from hockeystick.numerics.boxes import Boxes
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
@@ -58,7 +59,7 @@ class Cut(Columns):
         out = cls(np.full(aim.t.shape, np.nan), np.full(aim.t.shape, np.inf))
         for parts, which in ((PARTS, np.flatnonzero(~few)), (FINE, np.flatnonzero(few))):
             if len(which):
-                boxes = Boxes.of(lines.at(rows_of(which, plans.kinds)), parts)
+                boxes = Boxes.below(*cells(lines.at(rows_of(which, plans.kinds)), parts))
                 variance = lines.variance[rows_of(which, plans.kinds)]
                 out.edge[which], out.log_tail[which] = _looked_for(boxes, variance, plans.at(which), aim.at(which))
         return out
@@ -72,7 +73,7 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
     found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
     last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
     for look in range(LOOKS):
-        decay = (together(count * boxes.log_decay(each(edge, kinds)), kinds) - 0.5 * noise * edge**2) * (1 - PAID)
+        decay = (together(count * boxes.log_bound(each(edge, kinds)), kinds) - 0.5 * noise * edge**2) * (1 - PAID)
         rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + PAID
         enough = going & (decay + rest <= aim.cut)
         nearer = enough & ~(found <= edge)

@@ -22,6 +22,11 @@ being ``mu x - mu^2/2``,
     |b(x + ia)| = exp(-e^(kappa (x - c)) cos(kappa a)),    |g(x + ia)| <= g(x),
     arg g(x + ia) = arctan(o sin(mu a) / (1 + o cos(mu a))) =: alpha(x), which is positive and rises with x and with a.
 
+**Density.** The loss of the outcomes kept has under the tilted law the density ``f = phi b g^(1+t) / (u' m_b(t))``,
+``u' = mu r`` with ``r = q e^l / g``. As ``u'' = mu^2 r (1 - r) = -(log u')''``, and log b is concave, ``(log f)'' <= C
+= (2 + t) mu^2 min(r, 1/4) - 1``, r at the upper of two outcomes: r rises. So between outcomes a distance d apart f is
+at least ``e^(-C d^2 / 8)`` times the lesser of its ends where C > 0, and at least the lesser of its ends elsewhere.
+
 **Beyond an outcome h > 0.** ``w = log(1 + q e^l) >= u``, and w and alpha grow at most e^(mu d)-fold over a distance d,
 since both are concave in ``e^l`` and 0 where that is. As ``kappa >= mu``, ``G = e^(kappa (h - c)) cos(kappa a) - (1 +
 t) w(h) - s alpha(h) >= 0`` makes ``|b g^(1+z)| <= e^(-G)`` at all ``x + ia`` with ``x >= h``.
@@ -37,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
 
 Array = npt.NDArray[np.float64]
@@ -47,6 +52,7 @@ FARTHEST, FIRST = 60.0, 1.5  # largest c, and least distance of c beyond mu, in 
 LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # kappa is the largest of this, this times c, and this times mu
 PRECISE = 2.0**-20  # width of a bracket of c
 WIDTH = 0.02  # of panels on which bounds are taken, times min(1, 1 / mu)
+DEPTH = 40.0  # log of the mass beyond the boxes
 LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
@@ -119,6 +125,31 @@ class CappedLaw:
             grown = (1 + t) * self._log_sum(0.0, high) + s * float(self.turn(towards, a)[0]) + depth
             high = max(high, self.centre + math.log(2 * grown) / self.steepness)
         return on_lattice(-far), on_lattice(high) + 1.0 / 64
+
+    def cells(self, t: float, log_m: float, pieces: int) -> tuple[Array, Array]:
+        """Return lower bounds on the density of the tilted loss between outcomes, and on the distances of their losses.
+
+        Args:
+            t: tilt.
+            log_m: at least ``log m_b(t)``.
+            pieces: number of intervals between outcomes.
+        """
+        low, high = self.range_for(t, 0.0, 0.0, DEPTH)
+        dx = on_lattice((high - low) / pieces)
+        x = low + dx * np.arange(pieces + 1, dtype=np.float64)
+        at = CappedNodes(self, x, t)
+        (shares,) = at.nodes.shares
+        doubt = at.nodes.care() + at.doubt + UNIT_ROUNDOFF * at.nodes.share_units() + SPARE
+        log_tilted = log_density(x) + at.nodes.exponent + at.log_kept - log_m
+        density = (
+            np.exp(log_tilted)
+            / (self.law.mu * np.maximum(shares.slope, SMALLEST_NORMAL))
+            * (1 - np.minimum(doubt, 1.0))
+        )
+        bend = np.maximum((2 + t) * self.law.mu**2 * np.minimum(shares.slope[1:], 0.25) - 1, 0.0)
+        height = np.minimum(density[1:], density[:-1]) * np.exp(-bend * dx * dx / 8)
+        slip = at.nodes.slip()
+        return height, np.maximum(np.diff(at.nodes.u) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
 
     def panels(self, low: float, high: float) -> Array:
         """Return edges of narrow panels, including 0 if it lies between the ends."""

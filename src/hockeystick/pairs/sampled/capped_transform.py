@@ -6,10 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
+from hockeystick.numerics.boxes import Boxes
 from hockeystick.pairs.sampled.capped_law import CappedLaw
 from hockeystick.pairs.sampled.capped_line import CappedLine
 from hockeystick.pairs.sampled.summed_line import kept_upper
+
+SLACK = 1e-9  # of the bound on K(t), relative to which boxes are laid
+PIECES = (24_000, 1_500)  # intervals of the boxes for fewer than MANY rounds, each of which has to fall far, and others
+MANY = 16  # rounds from which on each need not fall far
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +27,9 @@ class CappedTransform(CappedLaw):
         """Return the line through t, by the trapezoid rule."""
         return CappedLine(self, t, reach, tolerance)
 
-    def envelope(self, t: float, count: int) -> CappedEnvelope:
-        """Return the envelope at t, by moving x into the complex plane; it is equally sharp for any count."""
-        return CappedEnvelope(self, t)
+    def envelope(self, t: float, count: int) -> Boxes:
+        """Return boxes below the density of the loss at t, which fill more of it if rounds are few."""
+        return Boxes.below(*self.cells(t, self.upper(t, SLACK), PIECES[count >= MANY]))
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t) by the trapezoid rule; ``inf`` if there would be too many nodes."""

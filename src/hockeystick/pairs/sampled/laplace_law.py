@@ -24,6 +24,11 @@ t + S) X max(1, G)``: what hardly moves hardly errs.
 **Panels.** Their widths are a guess that the bound checks: about ``2 c0`` turns of ``(1/2 + (1 + t + S) u')`` each, and
 no wider than the singularities of log g at ``log((1-q)/q) +- i pi`` allow.
 
+**Density.** Between the atoms the loss has under the tilted law, at tilt t, the density ``H = c e^(-(l + theta)/2)
+e^(p u) / (u' m(t))`` with p at Re z = t. As ``u'' = u' (1 - u')``, ``(log H)' = (p + 1) u' - 3/2``, whose derivative is
+at most ``C = max(p + 1, 0) min(u', 1/4)``, u' at the upper of two losses l a distance d apart: u' rises. So between
+them H is at least ``e^(-C d^2 / 8)`` times the lesser of its ends.
+
 **Rounding.** With e the unit round-off: an error of theta, three roundings, and of a node moves l by at most ``8 e
 theta``, hence u by u' times that; one of q moves u by ``|1 - 1/g|`` times it; u itself has a few roundings of its
 own size. Masses err by a few roundings of their logarithms and of theta, relative to themselves.
@@ -39,7 +44,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.rounding import LARGEST, SPARE, TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, SPARE, TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
 
 Array = npt.NDArray[np.float64]
@@ -48,6 +53,7 @@ NODES = 16  # of the rule on each panel
 TURNS = 2.5  # c0: half a panel's width in units of how fast the integrand changes
 WIDEST = 0.8  # largest half-width of a panel: log g has singularities at a distance of pi
 TABLE, FINE = 128, 8.0  # points from which the panels are placed: least number, and number per unit of theta
+CELLS = 512  # the same for boxes below the density
 FINEST = 32.0  # distance of the nearest point from an end, relative to the integrand's reach at tilt t
 MAX_THETA = 16_000.0  # losses beyond are refused
 DEEP, FAINTER = 40.0, 8.0  # log of the weight, relative to the heaviest place, below which panels widen
@@ -103,6 +109,33 @@ class LaplaceLaw:
         )
         even = np.linspace(-self.theta, self.theta, math.ceil(max(points, FINE * self.theta)))
         return np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
+
+    def cells(self, t: float, log_m: float) -> tuple[Array, Array]:
+        """Return lower bounds on the density of the tilted loss between losses, and on their distances.
+
+        Args:
+            t: tilt.
+            log_m: at least log m(t).
+        """
+        edges = self.graded(t, CELLS)
+        if edges is None:
+            return np.zeros(1), np.zeros(1)
+        u, power = self.mixed(edges), self.power(t)
+        slope, slip = mixed_slope(edges, u, self.rate), self.slip(edges, u)
+        log_slope = np.log(np.maximum(slope, SMALLEST_NORMAL))
+        log_density = self.log_top - math.log(2) - 0.5 * (edges + self.theta) + power * u - log_slope - log_m
+        log_density -= abs(power) * slip + SPARE * (1 + abs(self.log_top) + np.abs(power * u))
+        bend = max(power + 1, 0.0) * np.minimum(slope[1:], 0.25)
+        height = np.exp(np.minimum(log_density[1:], log_density[:-1]) - bend * np.square(np.diff(edges)) / 8)
+        return height, np.maximum(np.diff(u) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
+
+    def slip(self, loss: Array, u: Array) -> Array:
+        """Bound on the absolute rounding error of u at losses before sampling."""
+        finite = np.where(np.isfinite(loss), loss, -self.theta)
+        slope = np.where(np.isfinite(loss), mixed_slope(finite, u, self.rate), 0.0)
+        units = OWN_UNITS * np.abs(u) + THETA_UNITS * self.theta * slope + RATE_UNITS * rate_error(loss, u, self.rate)
+        out: Array = UNIT_ROUNDOFF * units
+        return out
 
     def panels(self, t: float, reach: float, narrower: float) -> Array | None:
         """Return edges of panels for heights up to the reach; ``None`` if there would be too many."""
@@ -201,14 +234,10 @@ class LaplaceNodes:
         loss = np.concatenate([between, np.array(law.losses)])
         self.log_weight: Array = np.concatenate([log_between, np.array(law.log_masses)])
         u = law.mixed(loss)
-        slope = np.where(np.isfinite(loss), mixed_slope(np.maximum(loss, -law.theta), u, law.rate), 0.0)
         power = law.power(t)
         self.loss: Array = law.sign * u
         self.exponent: Array = power * u
-        rates = rate_error(loss, u, law.rate)
-        self.slip: Array = UNIT_ROUNDOFF * (
-            OWN_UNITS * np.abs(u) + THETA_UNITS * law.theta * slope + RATE_UNITS * rates
-        )
+        self.slip: Array = law.slip(loss, u)
         sizes = np.abs(self.log_weight) + abs(law.log_top)
         self.care: Array = UNIT_ROUNDOFF * (32 + 2 * THETA_UNITS * law.theta + 8 * sizes)
         self.doubt: Array = abs(power) * self.slip + 4 * UNIT_ROUNDOFF * np.abs(self.exponent)

@@ -18,23 +18,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.boxes import Boxes
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.laplace_envelope import TOLERANCE, EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import NODES, LaplaceLaw, LaplaceNodes
 from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine, kept_upper
 
 Array = npt.NDArray[np.float64]
 
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
-KEPT_ENVELOPES = 1024  # cached envelopes of 25 kB: for each path a query uses those of all kinds, up to 1,000
-NEAR = 0.9  # fraction of the permanent decay above which grids would add little to the tail
 
 
 class SampledLaplaceLine(SummedLine):
@@ -96,38 +93,6 @@ class SampledLaplaceLine(SummedLine):
         return error + turning + s * self._slope + (self._still + self.remainder)
 
 
-class SampledEnvelope:
-    """Bound on the decay of m of one round at tilt t, computed and charged at the first call.
-
-    Args:
-        law: the round.
-        t: tilt.
-        count: the power to which the bound will be raised.
-    """
-
-    cost: ClassVar[float] = 1.0
-    """One evaluation per edge: the grids are built once."""
-
-    def __init__(self, law: LaplaceLaw, t: float, count: int) -> None:
-        self._law, self._t, self._count = law, t, count
-
-    @property
-    def floor(self) -> float:
-        """Lower limit of the bounds at all edges."""
-        tail = kept_tail(self._law, self._t)
-        return 0.0 if tail is None else tail.floor
-
-    def log_bound(self, edges: Array) -> Array:
-        """Return bounds by the tail alone where it is near its limit, else also by the grids."""
-        tail = kept_tail(self._law, self._t)
-        if tail is None:
-            return np.zeros(len(edges))
-        bound = tail.log_bound(edges)
-        if float(bound.max()) <= NEAR * tail.floor:
-            return bound
-        return np.minimum(bound, kept_grids(self._law, self._t, self._count).log_bound(edges))
-
-
 @dataclass(frozen=True, slots=True)
 class SampledLaplaceTransform(LaplaceLaw):
     """Transform of the law, with its line and envelope."""
@@ -139,26 +104,10 @@ class SampledLaplaceTransform(LaplaceLaw):
         """Return the line through t, by Gauss-Legendre panels."""
         return SampledLaplaceLine(self, t, reach, tolerance)
 
-    def envelope(self, t: float, count: int) -> SampledEnvelope:
-        """Return the envelope at t, by values of m on a grid of heights and a bound beyond them."""
-        return SampledEnvelope(self, t, count)
+    def envelope(self, t: float, count: int) -> Boxes:
+        """Return boxes below the density of the loss at t; they are equally sharp for any count."""
+        return Boxes.below(*self.cells(t, self.upper(t, 0.0)))
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t): the rule, plus its remainder and rounding; ``inf`` if there are too many panels."""
         return kept_upper(self, t, UNIT_ROUNDOFF)
-
-
-@lru_cache(maxsize=KEPT_ENVELOPES)
-def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
-    """Return the tail bound of the smooth part at t; ``None`` if m(t) is not known."""
-    value, error = SampledLaplaceLine(law, t, 0.0, TOLERANCE).cumulants(1.0, 1)
-    log_m, doubt = float(value[0].real), float(error[0])
-    return SmoothTail(law, t, log_m, doubt) if math.isfinite(log_m + doubt) else None
-
-
-@lru_cache(maxsize=KEPT_ENVELOPES)
-def kept_grids(law: LaplaceLaw, t: float, count: int) -> EnvelopeGrids:
-    """Return the grids at t, for which the tail bound must be known."""
-    tail = kept_tail(law, t)
-    assert tail is not None
-    return EnvelopeGrids(law, t, count, tail, SampledLaplaceLine)
