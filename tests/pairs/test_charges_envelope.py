@@ -60,7 +60,7 @@ def envelope_on(law: MixtureTransform, t: float, dx: float, low: float, nodes: i
 def bound_of(envelope: MixtureEnvelope, y: float, s: float, eta: float) -> float:
     remainder = envelope._step_remainder(0.0, y, eta)
     one = np.full((1, 1), y)
-    return float(envelope._log_values(one, np.zeros_like(one), np.array([s]), remainder)[0][0])
+    return float(envelope._log_values(one, np.zeros_like(one), np.array([s]), remainder)[0])
 
 
 @pytest.mark.parametrize(("law", "t", "y"), ENVELOPED)

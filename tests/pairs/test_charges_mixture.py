@@ -303,10 +303,10 @@ def given(of: MixtureTransform, t: float, dx: float, low: float, number: int, y:
         return 0.0
     edges = np.array([s])
     if p:
-        shape, change = envelope._shapes(edges, 0.0)
-        return float(envelope._log_values(y * shape, y * change, edges, envelope._step_remainder(p, y, eta))[0][0])
+        shape, change = envelope._shapes(np.zeros(1))
+        return float(envelope._log_values(y * shape, y * change, edges, envelope._step_remainder(p, y, eta))[0])
     shift = np.full((1, 1), y)
-    return float(envelope._log_values(shift, 0 * shift, edges, envelope._step_remainder(0.0, y, eta))[0][0])
+    return float(envelope._log_values(shift, 0 * shift, edges, envelope._step_remainder(0.0, y, eta))[0])
 
 
 def off_line(of: MixtureTransform, t: float, shift: float, x: Number) -> Number:

@@ -64,8 +64,6 @@ Array = npt.NDArray[np.float64]
 STRIP = 0.45  # eta, in units of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too large
 POWER = 0.5  # p of the module docstring
-GROWTHS = (1.0, 0.5, 0.0)  # powers of the factor ``ODDS mu s`` that are tried: smaller ones where a shift is wasteful
-WASTE = 0.3  # fraction of its gain that a shift may lose where psi is positive before it is wasteful
 ODDS = 0.5  # of q_*: the odds of q grow by this times mu s
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, in units of 1 / mu; its eta is half of that
 LIGHT = -70.0  # log of what a node may contribute, at any shift, if it is skipped
@@ -161,10 +159,10 @@ class MixtureEnvelope:
                 reached = reached + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
         return reached
 
-    def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
-        """Return ``R^p`` and its derivative, one row per edge; ``growth`` is the power to which the odds are raised."""
+    def _shapes(self, edges: Array) -> tuple[Array, Array]:
+        """Return ``R^p`` and its derivative, one row per edge."""
         mu = self._law.mu
-        odds = np.maximum(1.0, ODDS * mu * edges)[:, None] ** growth
+        odds = np.maximum(1.0, ODDS * mu * edges)[:, None]
         rising, *others = (shares.lifted(odds) for shares, _ in self._sides)
         if not others:
             shape = np.sqrt(rising)
@@ -192,27 +190,21 @@ class MixtureEnvelope:
         return np.minimum.accumulate(out)
 
     def _log_batch(self, edges: Array) -> Array:
-        """Return, for each edge, the least of the bounds from a few shifts."""
-        out, wide, wasteful = self._shifted(edges, GROWTHS[0])
-        for growth in GROWTHS[1:]:
-            again = np.flatnonzero(wasteful)
-            if len(again):
-                found, _, _ = self._shifted(edges[again], growth)
-                out[again] = np.minimum(out[again], found)
+        """Return, for each edge, the lesser of the bounds from both shifts."""
+        out, wide = self._shifted(edges)
         far = np.flatnonzero(wide)
         if len(far):
             y = np.full((len(far), 1), self._far)
             remainder = self._step_remainder(0.0, self._far, self._far_eta)
-            found, _ = self._log_values(y, np.zeros_like(y), edges[far], remainder)
-            out[far] = np.minimum(out[far], found)
+            out[far] = np.minimum(out[far], self._log_values(y, np.zeros_like(y), edges[far], remainder))
         return out
 
-    def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return the bound from ``y = Y R^p``, and flags: the best Y is not allowed; the shift is wasteful."""
+    def _shifted(self, edges: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Return the bound from ``y = Y R^p``, and a flag that is True where the best Y is not allowed."""
         mu = self._law.mu
         linear = sum(shares.slope for shares, _ in self._sides)
         bends = sum(shares.bends(power) for shares, power in self._sides)
-        shape, change = self._shapes(edges, growth)
+        shape, change = self._shapes(edges)
         # psi = Y^2 Q / 2 - s Y J to leading order
         linear = shape @ (self._weight * linear) * mu
         square = np.square(shape) @ (self._weight * (1 - mu * mu * bends)) + np.square(change) @ self._weight
@@ -220,16 +212,10 @@ class MixtureEnvelope:
         np.divide(edges * linear, square, out=best, where=square > 0)
         shifts = np.minimum(best, self._widest)[:, None]
         remainder = self._step_remainder(POWER, float(shifts.max()), self._eta)
-        out, wasteful = self._log_values(shifts * shape, shifts * change, edges, remainder)
-        return out, best > self._widest, wasteful
+        return self._log_values(shifts * shape, shifts * change, edges, remainder), best > self._widest
 
-    def _log_values(
-        self, y: Array, change: Array, edges: Array, remainder: float
-    ) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Return ``log B(s) / m(t)`` with the shift y of derivative ``change``, one row per edge, rounded up.
-
-        The second value is True where a large part of the gain is lost because psi is positive.
-        """
+    def _log_values(self, y: Array, change: Array, edges: Array, remainder: float) -> Array:
+        """Return ``log B(s) / m(t)`` with the shift y of derivative ``change``, one row per edge, rounded up."""
         half = 0.5 * np.square(y)
         rest, size, fall = half + np.log1p(0.5 * np.square(change)), half, np.zeros_like(half)
         for shares, power in self._sides:
@@ -246,8 +232,8 @@ class MixtureEnvelope:
         )
         remainder += self._left_out + self._beyond
         drop = ((moved + error) @ self._weight + remainder) * (1 - self._slip) / (1 + remainder)
-        gained, lost = moved @ self._weight, np.maximum(moved, 0.0) @ self._weight
-        return np.log1p(np.minimum(drop, 0.0)), lost > WASTE * (lost - gained)
+        out: Array = np.log1p(np.minimum(drop, 0.0))
+        return out
 
     def _step_remainder(self, p: float, shift: float, eta: float) -> float:
         """Bound on the errors of both trapezoid sums, relative to m(t)."""
