@@ -1,28 +1,32 @@
 """The pair of one epoch of random allocation: a record takes part in at most one of T Gaussian steps.
 
-With the record the outcome of an epoch is ``P = c N(0, I_T) + sum_j w_j N(e_j mu, I_T)``, without it
-``Q = N(0, I_T)``: the record is in step j with probability ``w_j``, in none with probability c.
+The record is in step j with probability ``w_j``, and in no step with probability c. So the T results of an epoch have
+the law ``P = c N(0, I_T) + sum_j w_j N(e_j mu, I_T)`` with the record, and ``Q = N(0, I_T)`` without it.
 
-**It dominates** every epoch of T such steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25],
-Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the results before step i be given, the data, and the allocation of all
-other records, which has the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise`` with
-vectors f_i, c_i that depend on these alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised
-function of ``X_i = mu [i = j] + N(0, 1)``, the same one for every j, and also if the record is in no step:
+**It dominates** every epoch of T such steps, even if a step depends on earlier results (Chua et al. 2025 [CGH+25],
+Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the data be given, the results before step i, and the steps of all
+other records, which have the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise``. The
+vectors f_i and c_i depend only on what is given, and ``|c_i| <= mu`` standard deviations of the noise. This release is
+a randomised function of ``X_i = mu [i = j] + N(0, 1)``, namely (in standard deviations, with noise orthogonal to c_i at
+the end)
 
     f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across c_i .
 
-So all results together are a randomised function of ``(X_1, ..., X_T)``, whose laws are P and Q. *It is tight*: with
-``f_i = 0`` and c_i always the same, of norm mu, the results are that. Epochs compose as products, each with an
-assignment of its own, fresh and secret. An assignment kept for m epochs makes them one epoch whose steps
-are released m times. It is the pair of
+The function is the same for every j, and also if the record is in no step. So all results together are a randomised
+function of ``(X_1, ..., X_T)``, whose law is P with the record and Q without it. *It is tight*: if ``f_i = 0`` and all
+c_i are the same vector of norm mu, the results along this vector are ``(X_1, ..., X_T)``.
+
+Several epochs are a product of such pairs if each epoch draws a new, secret assignment. An assignment that is kept for
+m epochs makes them one epoch, in which every step is released m times. The pair covers
 
 - an epoch of t equally likely steps, ``w = 1/t`` and ``c = 0``;
 - a smaller last batch: t - 1 steps of b records and one of b', ``w = b / n`` and ``b' / n``, ``n = (t - 1) b + b'``;
 - an epoch that is stopped after r of t steps: ``T = r``, ``w = 1/t``, ``c = (t - r) / t``;
 - random check-in: a record is there with probability p, and then in one of t steps, ``w = p/t``, ``c = 1 - p``;
 
-and of all of them at once. Only its moments are known (``allocation_law.py``, ``allocation_line.py``): it has neither
-atoms nor densities, and only engines that use its characteristic function can answer.
+and any combination of these. Only the moments of the loss are known, for real and complex exponents
+(``allocation_law.py``, ``allocation_line.py``), not its atoms or densities. So only engines that work with moments can
+answer.
 """
 
 from __future__ import annotations
@@ -61,10 +65,10 @@ DEEPEST = 600.0  # largest logarithm of 1 / density, within the range of a doubl
 
 @dataclass(frozen=True, slots=True)
 class AllocationTransform:
-    """The characteristic function of one epoch.
+    """The characteristic function of the loss of one epoch.
 
     Args:
-        law: the epoch.
+        law: law of the likelihood ratio of the epoch.
         add: True if the record is added, False if it is removed.
     """
 
@@ -73,29 +77,29 @@ class AllocationTransform:
 
     @property
     def most_evaluations(self) -> float:
-        """Largest number of elementary functions that a line may evaluate."""
+        """Largest number of evaluations of elementary functions that the values along one line may cost."""
         return MOST_EVALUATIONS + self.law.patience / OF_EVALUATION
 
     @property
     def highest_tilt(self) -> float:
-        """The largest tilt with a line."""
+        """The largest t for which :meth:`line` is available."""
         return FARTHEST if self.add else min(HIGHEST_TILT, self.law.highest - 1.5)
 
     def _power(self, t: float) -> float:
         return -t if self.add else 1 + t
 
     def line(self, t: float, reach: float, tolerance: float) -> AllocationLine:
-        """Return the line through t, by Mellin's integral."""
+        """Return the values of K at ``t + is`` for ``|s| <= reach``, computed by Mellin's integral."""
         return AllocationLine(self.law, self._power(t), -1 if self.add else 1, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> AllocationEnvelope:
-        """The envelope at t."""
+        """Return a bound on how fast the characteristic function decays at ``t + is`` as s grows."""
         return AllocationEnvelope(self.law, self._power(t))
 
     def upper(self, t: float, slack: float | None) -> float:
         """Upper bound on K(t), by quadrature or from integer moments.
 
-        It exceeds K(t) by about ``slack``, or by a fraction of about SHARE where ``slack`` is ``None``.
+        It exceeds K(t) by about ``slack``; if ``slack`` is ``None``, by about SHARE times K(t).
         """
         law = self.law
         above = float(np.nextafter(np.float32(t), np.float32(math.inf)))  # a tilt of few digits, where K is larger
@@ -115,7 +119,7 @@ class AllocationTransform:
 
 @dataclass(frozen=True, slots=True)
 class AllocationPair(DominatingPair):
-    """One epoch, of which only the moments are known; see :func:`epoch`.
+    """The pair of one epoch, of whose loss only the moments are known; :func:`epoch` makes it.
 
     Args:
         law: law of the likelihood ratio.
@@ -129,12 +133,20 @@ class AllocationPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Refused: the law of the loss is known by its moments only."""
+        """Not available: only the moments of the loss are known, not its law.
+
+        Raises:
+            NotApplicableError: always.
+        """
         raise NotApplicableError(_NO_LAW)
 
     @property
     def smooth(self) -> None:
-        """Refused: the law of the loss is known by its moments only."""
+        """Not available: only the moments of the loss are known, not its law.
+
+        Raises:
+            NotApplicableError: always.
+        """
         raise NotApplicableError(_NO_LAW)
 
     infinite_mass: ClassVar[float] = 0.0
@@ -142,58 +154,57 @@ class AllocationPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the loss: ``Lambda`` takes all values above c."""
+        """Bounds on the loss; the likelihood ratio takes all values above the probability c of being in no step."""
         least = _log(self.law.constant)
         return (-math.inf, -least) if self.add else (least, math.inf)
 
     @property
     def transform(self) -> AllocationTransform | None:
-        """The characteristic function, by Mellin's integral; ``None`` if all integer moments exceed a double."""
+        """The characteristic function, by Mellin's integral; ``None`` if the law cannot give it in this direction."""
         return AllocationTransform(self.law, self.add) if self.law.has_lines(self.add) else None
 
     @property
     def patience(self) -> float:  # type: ignore[override]
-        """The patience of the law."""
+        """Additional units of work that an engine may spend on a question about the pair."""
         return self.law.patience
 
     @property
     def rho(self) -> float:
-        """The rho of the law."""
+        """A rho of zero-concentrated privacy."""
         return self.law.rho
 
     @property
     def mirror(self) -> AllocationPair:
-        """The pair of the other direction."""
+        """The pair with P and Q exchanged, for the other direction."""
         return replace(self, add=not self.add)
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
-        """The larger product given by the law, if there is one."""
+        """Better-known pairs, with counts, whose product dominates this one; by default the pair itself."""
         if self.law.wider is None:
             return ((self, 1),)
         mu, law = self.law.wider
         return (GaussianPair(mu), 1), (AllocationPair(law, self.add), 1)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), by quadrature or interpolated between integer moments, within about SHARE of it."""
+        """Upper bound on K(t), by quadrature or from integer moments; it exceeds K(t) by a fraction of about SHARE."""
         return AllocationTransform(self.law, self.add).upper(t, None)
 
     @property
     def limit_variance(self) -> float:
-        """``E_Q (Lambda - 1)^2``."""
+        """Contribution of an epoch to mu^2 in the central limit theorem, ``E_Q (Lambda - 1)^2``."""
         return self.law.variance
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
-        """Return losses and log-masses that stand in for the law where engines search for an evaluation point."""
+        """Return losses and log-masses that approximate the law; engines search with them for an evaluation point."""
         log, log_q = _likely_losses(self.law.like, log_floor)
         return (-log, log_q) if self.add else (log, log_q + log)
 
 
 def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> DominatingPair:
-    """Return the pair of an epoch; for a single step a Gaussian pair, sampled if the record may be in no step.
+    """Return the pair of an epoch; for a single step, a Gaussian pair, Poisson-sampled if the record may be in no step.
 
-    A single step that holds the record with probability w is Poisson sampling at that rate; as there, the rate is
-    rounded to a double.
+    A single step that holds the record with probability w is Poisson sampling at the rate w, rounded to a double.
 
     Args:
         mu: distance of the two laws of a step, in standard deviations.
@@ -217,19 +228,21 @@ def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> Dominatin
 
 
 def _log(share: Fraction) -> float:
-    """Return the logarithm of a share, to a few roundings relative to itself."""
+    """Return the logarithm of a fraction, with a relative error of a few roundings."""
     if not share:
         return -math.inf
     return math.log(share) if share < Fraction(1, 2) else math.log1p(-float(1 - share))
 
 
 def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
-    """Return values of ``log Lambda`` and log-masses under Q that stand in for its law, to guide a search only.
+    """Return values of ``log Lambda`` and log-masses that approximate its law under Q, to guide a search only.
 
-    The record is taken to be in a step of the first group. That step keeps its law; the sum of all others is replaced
-    by a lognormal variable of the same mean and variance. If there are many others, their extremely improbable values,
-    which dominate the variance but not the law, are left out. The law of S found in this way has the density
-    ``S / (1 - c)`` relative to that under Q. Nothing is certified from it.
+    Nothing is certified from them. Lambda is ``c + S``, where S is a sum of lognormal variables, one for each step.
+    First, S is approximated given that the record is in a step of the first group. The variable of that step keeps its
+    law; the sum of all others is replaced by a lognormal variable of the same mean and variance. If there are more than
+    MANY steps, extremely improbable values of the other variables are left out, since they dominate the variance but
+    hardly matter for the law. Then the masses are divided by ``S / (1 - c)``, the density of this law of S relative to
+    the law of S under Q.
     """
     from scipy.special import ndtr, ndtri
 
@@ -249,7 +262,7 @@ def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
 
 
 def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
-    """Return values of a normal variable, denser in the middle, and their log-masses."""
+    """Return values of a standard normal variable, spaced more closely around 0, and the logarithms of their masses."""
     place = np.linspace(-CLOSER, CLOSER, values)
     reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
     x = reach * np.sinh(place) / math.sinh(CLOSER)

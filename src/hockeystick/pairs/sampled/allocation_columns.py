@@ -1,39 +1,44 @@
 """``e_k(kappa) = E Y^k e^(-kappa Y) / k!`` of one step on a ray ``arg kappa = phi``, with every error bounded.
 
-``Y = e^(mu X - mu^2/2)`` of a standard normal X, so that ``e_k`` is an integral over x with a normal density, entire in
-x. It is taken on the line ``x - ic``, on which ``z = kappa Y`` has the argument ``beta = phi - c mu >= 0``, by the
-trapezoid rule of step dx. In the strip of half-width a around it ``|e^-z| <= e^(-rho Y) <= 1`` with
-``rho = |kappa| cos(beta + a mu)``, where that angle is at most pi/2, so that the rule errs by at most (Trefethen,
-Weideman 2014 [TW14], Theorem 5.1)
+``Y = e^(mu X - mu^2/2)`` with a standard normal X. So ``e_k`` is an integral over x with a normal density, and the
+integrand is an entire function of x. The integral is taken on the line ``x - ic`` (x real) by the trapezoid rule of
+step dx. On this line ``z = kappa Y`` has the argument ``beta = phi - c mu >= 0``. In the strip of half-width a around
+it, ``|e^-z| <= e^(-rho Y) <= 1`` with ``rho = |kappa| cos(beta + a mu)``, as long as ``beta + a mu`` is at most pi/2.
+Hence the rule errs by at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
 
-    2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E Y^k e^(-rho Y) / k! ,
+    2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E Y^k e^(-rho Y) / k! .
 
-and as ``x^p e^-x <= (p/e)^p``, ``k! D_k <= min_p (p / (e rho))^p e^((k-p)(k-p-1) mu^2/2)`` over p >= 0.
+From ``x^p e^-x <= (p/e)^p`` follows ``k! D_k <= min_p (p / (e rho))^p e^((k-p)(k-p-1) mu^2/2)``, the minimum over p >=
+0.
 
-**First terms.** ``log e_0`` is needed to t times the accuracy of the others, and ``e_1`` to n times. As ``E Y = 1``,
-where ``|kappa| <= 1/2`` they are computed from their remainders,
+**First terms.** ``log e_0`` must be t times as accurate as the other coefficients, where t is the number of steps, and
+``e_1`` n times, where n is the largest k. Where ``|kappa| <= 1/2``, both are computed from small remainders, as
+``E Y = 1``:
 
-    e_0 = 1 - kappa + E (e^-z - 1 + z) ,    e_1 = 1 + E Y (e^-z - 1) ,
+    e_0 = 1 - kappa + E (e^-z - 1 + z) ,    e_1 = 1 + E Y (e^-z - 1) .
 
-in which, for ``Re z >= 0``, ``|e^-z - 1| <= min(2, |z|)`` and ``|e^-z - 1 + z| <= min(|z|^2/2, 2 + |z|)``. Their
-trapezoid rules have ``2 + |kappa|`` and 2 in place of D.
+For ``Re z >= 0``, ``|e^-z - 1| <= min(2, |z|)`` and ``|e^-z - 1 + z| <= min(|z|^2/2, 2 + |z|)``. The bounds on the
+trapezoid rule for the two remainders have ``2 + |kappa|`` and 2, respectively, in place of ``D_k``.
 
-**Integrands.** If z has a relative error d, ``e^-z``, ``e^-z - 1`` and ``e^-z - 1 + z`` are off by at most ``|z|
-d``, twice that, and ``|z| min(|z|, 2) d``, as their derivatives are ``e^-z``, the same, and ``1 - e^-z``. Their own
-rounding is at most 4 units of ``|e^-z|`` beside the sine's argument, 8 of ``|z|``, and 16 of ``|z| min(|z|, 2)``.
+**Integrands.** If z has a relative error d, then ``e^-z`` is off by at most ``|z| d``, ``e^-z - 1`` by at most twice
+that, and ``e^-z - 1 + z`` by at most ``|z| min(|z|, 2) d``. This follows from the derivatives, which are, up to sign,
+``e^-z`` for the first two and ``1 - e^-z`` for the third. Rounding within the three functions adds at most 4 units of
+``|e^-z|`` (besides the error of the sine's argument), 8 units of ``|z|``, and 16 units of ``|z| min(|z|, 2)``.
 
-**A lattice.** Nodes are places of ``v = log |kappa|``. Where those are equidistant, dx is such that ``mu dx`` is a
-multiple of their step or a part of it, both of few binary digits: ``u = v + mu x`` then takes few values, all exact,
-and a function of z is formed once for each of them. All sums are products of matrices in blocks of BLOCK columns.
-Where mu is so small that a step of v has more parts than there are columns, the lattice would have more places than
-there are pairs of a node and a column, and z is formed for each of these.
+**A lattice.** Nodes are values of ``v = log |kappa|``, and columns are values of x. If the nodes are equidistant, dx is
+chosen so that ``mu dx`` is a multiple of their step or a whole fraction of it, both with few binary digits. Then
+``u = v + mu x`` takes few values, all exact, and a function of z is computed once for each value. All sums are products
+of matrices in blocks of BLOCK columns. If mu is so small that the step of v would be cut into more parts than there are
+columns, the lattice would have more places than there are pairs of a node and a column; then z is computed for each
+such pair.
 
-**Roundings of z.** Besides those in SLIP, z has that of ``mu^2/2`` in its exponent and, where kappa has a factor, two
-more: of the factor, which is a quotient of whole numbers rounded once, and of the product with it. Functions and
-``kappa`` itself are charged for all of them.
+**Roundings of z.** SLIP counts all roundings of z except the following. One is that of ``mu^2/2`` in the exponent.
+Where kappa has a factor, a quotient of whole numbers, there are two more: the quotient is rounded once, and so is its
+product with the rest. The error bounds of ``kappa`` and of all functions of z include these, too.
 
-**Errors** are formed for chunks of neighbouring nodes, whose kappa differ by a small factor, from either end: sums of
-moduli fall with ``|kappa|`` (k >= 2), and terms of first or second order grow.
+**Errors** are bounded for chunks of neighbouring nodes, whose kappa differ by a small factor. Each bound is evaluated
+at the end of the chunk where it is larger: sums of moduli fall with ``|kappa|`` (k >= 2), and terms of first or second
+order in kappa grow.
 """
 
 from __future__ import annotations
@@ -71,11 +76,11 @@ SERIES = ((1e-3, 6), (0.1, 11), (1.0, 21))
 
 
 class Coefficients(NamedTuple):
-    """Values at V nodes.
+    """Coefficients ``e_0, ..., e_n`` at V nodes.
 
     Attributes:
         log_first: shape (V,), ``log e_0``.
-        log_error: shape (V,), bounds on its errors.
+        log_error: shape (V,), bounds on the errors of ``log_first``.
         rest: shape (n, V), ``e_1, ..., e_n``.
         error: shape (n, V), bounds on the errors of ``rest``.
     """
@@ -87,12 +92,12 @@ class Coefficients(NamedTuple):
 
 
 def short(step: float) -> float:
-    """Return the step cut to its first binary digits, so that its multiples are exact."""
+    """Return the step cut to its first DIGITS binary digits, so that its multiples are exact."""
     return shortened(step, DIGITS)
 
 
 def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
-    """Return the shift c of the real axis, the remaining angle, the width of the strip, and the widest step."""
+    """Return the shift c of the integration line, the angle beta on it, the strip's half-width, and the widest dx."""
     c = min(angle / mu, WIDEST_SHIFT)
     beta = max(angle - c * mu, 0.0)
     a = min(STRIP * (0.5 * math.pi - beta) / mu, math.sqrt(2 * DEPTH))
@@ -100,19 +105,19 @@ def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
 
 
 def columns(mu: float, n: int, angle: float) -> int:
-    """Return the approximate number of nodes in x on a ray."""
+    """Return the approximate number of nodes in x that the sums on one ray have."""
     return math.ceil((2 * REACH + max(n, 1) * mu) / _strip(mu, angle)[3]) + 1
 
 
 def matched(mu: float, angle: float, dv: float) -> float:
-    """Return a step of v, at most dv, that shares a lattice with a step of x."""
+    """Return a step of v, at most dv, that is a whole multiple of an allowed step of ``mu x``."""
     widest = mu * _strip(mu, angle)[3]
     parts = math.ceil(dv / widest)
     return parts * short(dv / parts)
 
 
 def _parts(dv: float, widest: float) -> int:
-    """Return the number of equal parts of few digits, none wider than ``widest``, into which the step of v is cut."""
+    """Return the number of equal parts, of few binary digits and at most ``widest``, into which the step dv is cut."""
     parts = max(math.ceil(dv / widest), 1)
     while parts > 1 and parts * short(dv / parts) != dv:
         parts += 1
@@ -120,13 +125,13 @@ def _parts(dv: float, widest: float) -> int:
 
 
 class Columns:
-    """The nodes in x on a ray.
+    """The nodes in x, and their weights, for all integrals on one ray.
 
     Args:
-        mu: distance of the two laws of a step.
+        mu: distance of the two laws of a step, in standard deviations.
         n: highest power of Y.
         angle: phi, in [0, pi/2).
-        dv: step of the nodes in v, as from :func:`matched`; ``None`` if these are not equidistant.
+        dv: step of the nodes in v, as from :func:`matched`; ``None`` if the nodes in v are not equidistant.
     """
 
     def __init__(self, mu: float, n: int, angle: float, dv: float | None = None) -> None:
@@ -145,7 +150,7 @@ class Columns:
         self._weigh()
 
     def _weigh(self) -> None:
-        """Compute the weights, ``Y^k / k!`` times the density and dx, and their relative errors."""
+        """Compute the weights of the nodes in x, ``Y^k / k!`` times the density and dx, and their relative errors."""
         mu, n, c = self._mu, self._n, self._c
         x = self._x = self._places / mu
         self._y = np.exp(self._places) * math.exp(-0.5 * mu * mu)
@@ -167,9 +172,9 @@ class Columns:
         """Return the coefficients at ``kappa = factor e^(v + i phi)``.
 
         Args:
-            v: increasing, and taken as exact; equidistant if a step of v was given.
-            ratio: log of the largest ratio of kappa in a chunk.
-            factor: 1, or a factor known to a rounding.
+            v: the nodes, increasing and taken as exact; equidistant if the class was given their step.
+            ratio: logarithm of the largest ratio of two kappa in a chunk of nodes that share an error bound.
+            factor: 1, or a factor known up to one rounding.
         """
         n = self._n
         mild = int(np.searchsorted(v, math.log(MILD / factor) - 1e-12))
@@ -211,7 +216,10 @@ class Columns:
             out.error[1:, part] = self._errors(v, ratio, factor)[2:]
 
     def _sums(self, v: Array, factor: float, function: Function, low: int, high: int) -> ComplexArray:
-        """Return ``sum_j w_jk f(z)`` for low <= k < high, shape (high - low, V)."""
+        """Return ``sum_j w_jk f(z)`` for low <= k < high, shape (high - low, V).
+
+        The sum is over the nodes j in x, with their weights ``w_jk``.
+        """
         weights = self._weights[:, low:high]
         blocks = len(weights)
         out = np.empty((high - low, len(v)), dtype=np.complex128)
@@ -224,7 +232,11 @@ class Columns:
     def _tiles(
         self, v: Array, factor: float, function: Function, blocks: int
     ) -> Iterator[tuple[slice, int, ComplexArray]]:
-        """Yield nodes, the first block of columns, and the values at these columns and nodes."""
+        """Yield slices of the nodes, the first block of columns of each slice, and the values of ``function`` there.
+
+        Each array of values has a row for each column (node in x) from the first block on, and a column for each node
+        of the slice.
+        """
         scale = factor * math.exp(-0.5 * self._mu * self._mu)
         rows, places = blocks * BLOCK, self._places
         if not self._node:
@@ -256,7 +268,7 @@ class Columns:
             yield part, 0, np.ascontiguousarray(view)
 
     def _chunks(self, v: Array, ratio: float, factor: float) -> tuple[npt.NDArray[np.intp], Array, Array]:
-        """Return the chunk of each node, and the least and the largest kappa of each chunk."""
+        """Return the number of each node's chunk, and the least and the largest ``|kappa|`` of each chunk."""
         chunk = np.floor((v - v[0]) / ratio).astype(np.intp)
         present, chunk = np.unique(chunk, return_inverse=True)
         starts = np.searchsorted(chunk, np.arange(len(present)))
@@ -265,12 +277,12 @@ class Columns:
         return chunk, low, high
 
     def _slip(self, factor: float) -> float:
-        """Relative error of z."""
+        """Bound on the relative error of z."""
         more = 0.0 if factor == 1.0 else OF_FACTOR
         return UNIT_ROUNDOFF * (SLIP + 0.5 * self._mu * self._mu + more)
 
     def _errors(self, v: Array, ratio: float, factor: float) -> Array:
-        """Bounds on the errors of ``e_k`` when summed directly, shape (n + 1, V)."""
+        """Bounds on the errors of ``e_k`` when it is summed directly, not from its remainder; shape (n + 1, V)."""
         chunk, low, high = self._chunks(v, ratio, factor)
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         q = np.multiply.outer(self._y, high)
@@ -284,7 +296,7 @@ class Columns:
         return errors[:, chunk]
 
     def _trapezoid(self, low: Array) -> Array:
-        """Bound on the remainder of the trapezoid rule, shape (n + 1, chunks)."""
+        """Bounds on the trapezoid rule's remainder, shape (n + 1, chunks); ``low`` is each chunk's least kappa."""
         n, half = self._n, 0.5 * self._mu * self._mu
         k = np.arange(n + 1, dtype=np.float64)
         p = np.arange(0, 2 * n + 6, dtype=np.float64)
@@ -298,9 +310,9 @@ class Columns:
         return step
 
     def _ends(self, low: Array) -> Array:
-        """Bound on the parts of the sums beyond the nodes, shape (n + 1, chunks).
+        """Bounds on the parts of the integrals beyond the first and the last node in x, shape (n + 1, chunks).
 
-        Each is a normal tail, at most ``dx + 1/x`` times the density where it begins.
+        Each part is a normal tail, at most ``dx + 1/x`` times the density at the node x where it begins.
         """
         mu, x = self._mu, self._x
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
@@ -347,7 +359,7 @@ def log_factorials(n: int) -> Array:
 
 
 def exponential(q: Array, beta: float) -> ComplexArray:
-    """Return ``e^-z`` at ``z = q e^(i beta)``, and 0 where it is smaller than ``e^-GONE``."""
+    """Return ``e^-z`` at ``z = q e^(i beta)``, and 0 where its modulus is less than ``e^-GONE``."""
     fall = q * math.cos(beta)
     here = fall <= GONE
     turned = np.where(here, q * math.sin(beta), 0.0)
@@ -358,7 +370,7 @@ def exponential(q: Array, beta: float) -> ComplexArray:
 
 
 def beyond_one(q: Array, beta: float) -> ComplexArray:
-    """Return ``e^-z - 1``, for ``z = a + ib`` as ``expm1(-a) cos b - 2 sin^2(b/2) - i e^-a sin b``."""
+    """Return ``e^-z - 1`` for ``z = a + ib``, computed as ``expm1(-a) cos b - 2 sin^2(b/2) - i e^-a sin b``."""
     fall, turned = np.minimum(q * math.cos(beta), GONE), q * math.sin(beta)
     turned = np.where(fall < GONE, turned, 0.0)
     out: ComplexArray = np.empty(len(q), dtype=np.complex128)
@@ -368,7 +380,7 @@ def beyond_one(q: Array, beta: float) -> ComplexArray:
 
 
 def beyond_first(q: Array, beta: float) -> ComplexArray:
-    """``e^-z - 1 + z``, by its series where ``|z| <= 1``."""
+    """Return ``e^-z - 1 + z`` at ``z = q e^(i beta)``, by its series where ``|z| <= 1``."""
     z = q * complex(math.cos(beta), math.sin(beta))
     out: ComplexArray = np.zeros(len(q), dtype=np.complex128)
     left = 0.0

@@ -1,36 +1,40 @@
-"""Bound on the decay of the moments of an epoch along a vertical line, ``Lambda = c + S`` (``allocation_law.py``).
+"""Bound on the decay of the moments ``A(alpha + is) = E_Q Lambda^(alpha + is)`` of an epoch as s grows.
+
+``Lambda = c + S`` is the likelihood ratio, with a constant c and a weighted sum S of T lognormal variables
+(``allocation_law.py``).
 
 **Without a constant part**, c = 0, the integrand over ``x in R^T`` is entire. Moving every coordinate from ``x_j`` to
-``x_j + iy`` multiplies ``Lambda`` by ``e^(i mu y)``, whatever the probabilities, and the modulus of the normal density
-by ``e^(T y^2/2)``, so that for all real y
+``x_j + iy`` multiplies ``Lambda`` by ``e^(i mu y)``, whatever the probabilities of the steps, and the modulus of the
+normal density by ``e^(T y^2/2)``. So for all real y
 
-    |A(alpha + is)| <= e^(T y^2/2 - s mu y) A(alpha) ,
+    |A(alpha + is)| <= e^(T y^2/2 - s mu y) A(alpha) .
 
-with ``y = mu s / T`` at most ``e^(-(mu s)^2 / (2T)) A(alpha)``, which falls with s.
+With ``y = mu s / T`` the right-hand side is ``e^(-(mu s)^2 / (2T)) A(alpha)``, which falls with s.
 
 **With a constant part**, c > 0, the integrand is analytic as long as Lambda avoids the negative reals and 0. Let
-``0 < theta = mu y <= pi/2`` and move every coordinate by ``iy``: S turns into ``S e^(i theta)``, and the modulus of the
-normal density grows by ``e^(T y^2/2)``. With ``psi(S) = arg(c + S e^(i theta))``, for s >= 0,
+``0 < theta = mu y <= pi/2`` and move every coordinate by ``iy``. Then S turns into ``S e^(i theta)``, and the modulus
+of the normal density is multiplied by ``e^(T y^2/2)``. With ``psi(S) = arg(c + S e^(i theta))``, for s >= 0,
 
-    |A(alpha + is)| <= e^(T y^2/2) E_Q |c + S e^(i theta)|^alpha e^(-s psi(S)) ,
+    |A(alpha + is)| <= e^(T y^2/2) E_Q |c + S e^(i theta)|^alpha e^(-s psi(S)) .
 
-and ``(c + S) cos(theta/2) <= |c + S e^(i theta)| <= c + S``: the square of the modulus is ``(c + S)^2 - 2cS (1 - cos
-theta)``, and ``4cS <= (c + S)^2``. (The other sign of s is the conjugate.) ``psi`` rises with S, from 0.
+Here ``(c + S) cos(theta/2) <= |c + S e^(i theta)| <= c + S``, because the square of the modulus is
+``(c + S)^2 - 2cS (1 - cos theta)``, and ``4cS <= (c + S)^2``. (For negative s the moment is the complex conjugate.)
+``psi`` rises with S, from 0.
 
 - *alpha >= 0.* ``Lambda^alpha`` rises with S and ``e^(-s psi)`` falls, so that the mean of their product is at most the
-  product of their means (Chebyshev's inequality on two functions of one variable):
+  product of their means (Chebyshev's inequality for a rising and a falling function of one variable):
   ``|A(alpha + is)| / A(alpha) <= e^(T y^2/2) E_Q e^(-s psi(S))``.
-- *alpha < 0.* ``cos(theta/2)^alpha e^(T y^2/2) E_Q Lambda^alpha e^(-s psi(S)) / A(alpha)``, with a lower bound on
-  ``A(alpha)``, which is at least 1 (Jensen's inequality).
+- *alpha < 0.* The ratio is at most ``cos(theta/2)^alpha e^(T y^2/2) E_Q Lambda^alpha e^(-s psi(S)) /
+  A(alpha)``. In it, ``A(alpha)`` is replaced by a lower bound; it is at least 1 (Jensen's inequality).
 
-Either way it is the mean of a function f of S that falls, between places ``0 = x_0 < ... < x_m`` at most
+In both cases it remains to bound the mean of a falling function f of S. For any places ``0 = x_0 < ... < x_m``,
 
     E_Q f(S) <= f(x_m) + sum_(i=1)^m (f(x_(i-1)) - f(x_i)) F(x_i) ,        F(x) >= Q(S < x) .
 
-that is ``f(0) F(x_1) + sum_i f(x_i) (F(x_(i+1)) - F(x_i)) + f(x_m) (1 - F(x_m))``, in which all terms are positive.
-F is Markov's inequality, ``Q(S < x) <= e^(rx) E e^(-rS)`` at several r (``allocation_series.py``, on the real ray). The
-least over several y is taken. Each of these bounds falls with s, and so does their minimum: what holds at an edge holds
-beyond it.
+The right-hand side equals ``f(0) F(x_1) + sum_i f(x_i) (F(x_(i+1)) - F(x_i)) + f(x_m) (1 - F(x_m))``, in which all
+terms are positive. F comes from Markov's inequality, ``Q(S < x) <= e^(rx) E e^(-rS)``, as the least over several r
+(``allocation_series.py``, on the real ray). The final bound is the least over several y. For each y the bound falls
+with s, and so does the least of them: a bound at one s holds for all larger s.
 """
 
 from __future__ import annotations
@@ -59,10 +63,10 @@ PLACES = len(OFFSETS) + 1  # including 0
 
 @dataclass(frozen=True, slots=True)
 class AllocationEnvelope:
-    """Bound on the decay of the moments of an epoch.
+    """Bound on the decay of the moments ``A(alpha + is)`` of an epoch as s grows.
 
     Args:
-        law: the law of Lambda; one with a constant part must be that of an epoch.
+        law: the law of Lambda; if it has a constant part, it must be an :class:`AllocationLaw`.
         alpha: real part of the exponent.
     """
 
@@ -71,17 +75,17 @@ class AllocationEnvelope:
 
     @property
     def cost(self) -> float:
-        """Evaluations per edge: a closed form, or a mean over places for each shift."""
+        """Evaluations for each edge: 1 for the closed form, otherwise one for each pair of a place and a shift y."""
         return float(PLACES * len(LIFTS)) if self.law.constant else 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds, at most 0, on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on."""
+        """Upper bounds, at most 0, on ``log |A(alpha + is)| / A(alpha)``: each holds for all s at or above its edge."""
         if self.law.constant:
             return self._with_constant(edges)
         return -0.5 * self.law.decay * np.square(edges) * (1 - SPARE)
 
     def _with_constant(self, edges: Array) -> Array:
-        """The least of the bounds over all shifts y, at most 0."""
+        """Bounds at the edges for c > 0, each the least over all shifts y and at most 0."""
         law, alpha = self.law, min(self.alpha, 0.0)
         assert isinstance(law, AllocationLaw)
         constant, mu = float(law.constant), law.mu
@@ -119,9 +123,9 @@ def _below(law: AllocationLaw) -> tuple[Array, Array]:
 
 
 def _log_weights(log_below: Array) -> Array:
-    """Return logs of ``F(x_1)``, ``F(x_(i+1)) - F(x_i)`` and ``1 - F(x_m)``, each raised by SPARE of its first term.
+    """Return logs of ``F(x_1)``, ``F(x_(i+1)) - F(x_i)`` and ``1 - F(x_m)``, each raised by SPARE times its minuend.
 
-    This covers the rounding of differences: logarithms are below 1e5, and F is known to 1e-11 of itself.
+    This covers the rounding of the differences, as the logarithms are below 1e5 and F has a relative error of 1e-11.
     """
     above = np.append(log_below, 0.0)
     fall = np.append(-math.inf, log_below) - above
@@ -131,7 +135,7 @@ def _log_weights(log_below: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def _log_least(law: AllocationLaw, alpha: float) -> float:
-    """Lower bound on ``log A(alpha)``, alpha < 0: by quadrature, and at least 0."""
+    """Lower bound on ``log A(alpha)`` for alpha < 0: the larger of a value by quadrature and 0."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-6)
     if not line.usable:
         return 0.0

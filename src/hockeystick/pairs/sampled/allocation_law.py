@@ -1,29 +1,30 @@
-"""The likelihood ratio of one epoch of random allocation: an average of lognormals, and its moments.
+"""The likelihood ratio of one epoch of random allocation, an average of lognormal variables, and its moments.
 
 A record takes part in step j with probability ``w_j``, in no step with probability c, and ``c + w_1 + ... + w_T = 1``.
-With mu = distance / standard deviation and independent standard normal ``X_1, ..., X_T`` under the law without the
-record,
+Let mu be the distance of the two laws of a step, divided by the standard deviation. Let ``X_1, ..., X_T`` be
+independent and standard normal under Q, the law without the record. Then
 
     Lambda = dP/dQ = c + S ,     S = w_1 Y_1 + ... + w_T Y_T ,     Y = e^(mu X - mu^2/2) ,     E Y = 1 .
 
-Steps of equal probability form a *group*; probabilities are exact fractions. All bounds on an epoch use its moments
-``A(zeta) = E_Q Lambda^zeta``, entire in zeta:
+Steps of equal probability form a *group*; probabilities are exact fractions. All bounds on an epoch use the moments
+``A(zeta) = E_Q Lambda^zeta``, an entire function of zeta. The characteristic function of the loss is
 
 - remove: ``m(z) = E_P e^(zL) = A(1 + z)``;
-- add: the loss is ``-log Lambda`` under Q, ``m(z) = A(-z)``.
+- add: ``m(z) = A(-z)``, as the loss is ``-log Lambda`` under Q.
 
 **Real moments.** For a whole number n, with ``T_g`` steps of probability ``w_g`` in group g,
 
     A(n) = n! [h^n] e^(ch) prod_g (sum_k e^(k(k-1) mu^2/2) (w_g h)^k / k!)^(T_g) ,
 
-whose terms are all positive. ``log A`` is convex (Hoelder's inequality), 0 at 0 and at 1. Lambda is the mean of 1 and
-the ``Y_j`` with weights c and ``w_j``. Powers are convex, so that ``A(alpha) <= c + (1 - c) E Y^alpha`` for alpha >= 1
-and for alpha <= 0, with ``E Y^alpha = e^(alpha (alpha - 1) mu^2/2)``. A mean is at least the geometric one: for
-``p >= 0``
+whose terms are all positive. ``log A`` is convex (Hoelder's inequality), and it is 0 at 0 and at 1.
 
-    A(-p) <= E prod_j Y_j^(-p w_j) = e^(p mu^2/2 (1 - c + p sum_j w_j^2)) ,
+Lambda is the mean of 1 and all ``Y_j``, with weights c and ``w_j``. The function ``x^alpha`` is convex for alpha >= 1
+and for alpha <= 0, so that ``A(alpha) <= c + (1 - c) E Y^alpha`` there, with
+``E Y^alpha = e^(alpha (alpha - 1) mu^2/2)``. An arithmetic mean is at least the geometric mean: for ``p >= 0``
 
-and ``Lambda >= c``, hence ``A(-p) <= c^-p``.
+    A(-p) <= E prod_j Y_j^(-p w_j) = e^(p mu^2/2 (1 - c + p sum_j w_j^2)) .
+
+Finally ``Lambda >= c``, hence ``A(-p) <= c^-p``.
 """
 
 from __future__ import annotations
@@ -61,16 +62,16 @@ Lambda, of each pair of such a power with a lower one, and of a node in x for ea
 
 @dataclass(frozen=True)
 class AllocationLaw:
-    """The likelihood ratio of one epoch, by its moments.
+    """The likelihood ratio of one epoch, given by its moments.
 
     Args:
         mu: distance of the two laws of one step, in standard deviations.
         constant: probability that the record is in no step, below 1.
-        groups: probability of each step of a group, above 0, and the number of its steps, at least 1. With the constant
-            they add up to 1.
+        groups: for each group of equally likely steps, the probability of one step, above 0, and the number of steps,
+            at least 1. The probabilities of all steps and the constant add up to 1.
 
     Attributes:
-        patience: additional units of work that a question about it may take.
+        patience: additional units of work that an engine may spend on a question about it.
         wider: a larger, better-known law; here ``None``, as none is needed.
     """
 
@@ -94,22 +95,22 @@ class AllocationLaw:
 
     @cached_property
     def squares(self) -> float:
-        """The sum of the squared probabilities of all steps, to a few roundings."""
+        """The sum of the squared probabilities of all steps, with an error of a few roundings."""
         return float(sum(weight * weight * count for weight, count in self.groups))
 
     @property
     def decay(self) -> float:
-        """``mu^2 / T``."""
+        """``mu^2 / T``; without a constant part, moments decay along a vertical line like ``e^(-decay s^2 / 2)``."""
         return self.mu * self.mu / self.steps
 
     @property
     def rho(self) -> float:
-        """The rho of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
+        """A rho: that of a step known to hold the record, as ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
         return 0.5 * self.mu * self.mu * (1 + SPARE)
 
     @property
     def variance(self) -> float:
-        """``(e^(mu^2) - 1) sum_j w_j^2``."""
+        """The variance of Lambda under Q, ``(e^(mu^2) - 1) sum_j w_j^2``."""
         return math.expm1(min(self.mu * self.mu, MOST_SQUARE)) * self.squares
 
     @property
@@ -119,15 +120,18 @@ class AllocationLaw:
 
     @property
     def highest(self) -> int:
-        """The order of the highest integer moment that a line uses."""
+        """The order of the highest integer moment used for moments along a vertical line."""
         return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
 
     def has_lines(self, add: bool) -> bool:
-        """Return True if enough integer moments are in the range of a double."""
+        """Return True if moments along vertical lines can be computed.
+
+        This is so if enough integer moments are in the range of a double.
+        """
         return self.highest >= LEAST_HIGHEST
 
     def log_power_above(self, alpha: float) -> float:
-        """Upper bound on ``log A(alpha)`` in closed form, for any real alpha: the best of two or three."""
+        """Upper bound on ``log A(alpha)`` for any real alpha: the least of the closed forms in the module docstring."""
         half, share = 0.5 * self.mu * self.mu, float(1 - self.constant)
         if 0 <= alpha <= 1:
             return 0.0
@@ -140,13 +144,15 @@ class AllocationLaw:
         return found * (1 + SPARE)
 
     def log_whole(self, n: int) -> float:
-        """Upper bound on ``log A(n)`` for an integer n that a line uses."""
+        """Upper bound on ``log A(n)`` for a whole number n between 0 and :attr:`highest`."""
         return _log_moment_table(self, _size(n))[n]
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Upper bound on ``log A(alpha)`` for alpha >= 1: the chord between integer moments, as log A is convex.
+        """Upper bound on ``log A(alpha)`` for alpha >= 1, and approximately its excess over ``log A(alpha)``.
 
-        The second value is approximately its excess over ``log A(alpha)``.
+        As log A is convex, its chord between the integers next to alpha is a bound. A closed form replaces it where
+        that is smaller. Beyond the tables of integer moments only the closed form is used, and the excess is returned
+        as infinite.
         """
         rough = self.log_power_above(alpha)
         if not alpha < TABLES[-1]:
@@ -159,16 +165,19 @@ class AllocationLaw:
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def matched(self, angle: float, step: float) -> float:
-        """Return a step of nodes, at most ``step``, that shares a lattice with a step of x."""
+        """Return a step of the nodes v, at most ``step``, that is a whole multiple of an allowed step of ``mu x``."""
         return matched(self.mu, angle, step)
 
     def of_node(self, n: Array) -> Array:
-        """Return the cost, in elementary functions, of a node of the farthest band, with powers of Lambda up to n."""
+        """Return the cost of a node of the band farthest from the real axis, if powers of Lambda up to n are needed.
+
+        The cost is a number of evaluations of elementary functions.
+        """
         wide: Array = columns(self.mu, 0, RAY) * (1 + n * self.mu / SPAN)
         return OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
-        """Return the cost, in elementary functions, of a band."""
+        """Return the cost of one band of a line (``allocation_line.py``), in evaluations of elementary functions."""
         groups = len(self.groups)
         powers = 2 * (groups + bool(self.constant)) - 1  # and products
         wide = groups * columns(self.mu, n, angle)
@@ -177,12 +186,12 @@ class AllocationLaw:
 
 
 def _size(alpha: float) -> int:
-    """Return the order of the table that holds the integer moments next to alpha."""
+    """Return the size of the smallest table that holds the integer moments next to alpha."""
     return next(size for size in TABLES if size > alpha)
 
 
 def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
-    """Return the chord of a convex table at alpha >= 1, and approximately its excess over the curve."""
+    """Return the chord of a tabulated convex function at alpha >= 1, and approximately its excess over the function."""
     low = min(math.floor(alpha), len(table) - 2)
     share = alpha - low
     found = table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1])
@@ -191,7 +200,7 @@ def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def _log_moment_table(law: AllocationLaw, size: int) -> tuple[float, ...]:
-    """Upper bounds on ``log A(n)``, n = 0, ..., size, all in logarithms; the constant counts as a group of one."""
+    """Upper bounds on ``log A(n)``, n = 0, ..., size, computed in logarithms; the constant counts as one step."""
     n = np.arange(size + 1, dtype=np.float64)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(n[1:]))])
     spread = 0.5 * n * (n - 1) * law.mu * law.mu - log_factorial

@@ -1,35 +1,38 @@
-"""The moments of a mean of lognormal numbers on a vertical line, by Mellin's integral on rays.
+"""The moments of a mean of lognormal variables along a vertical line, by Mellin's integral on rays.
 
 Lambda is the likelihood ratio of one epoch of random allocation, or of a run with balls in bins and a Markov strategy.
 
-For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, as ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
+Let ``zeta = n - w`` with a whole number n >= 0 and ``W = Re w > 0``. As
+``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
 
     A(zeta) = E Lambda^(n-w) = 1/Gamma(w) int r^(w-1) G_n(r) dr ,     G_n(r) = E Lambda^n e^(-r Lambda) ,
 
-along any ray ``r = e^(v + i phi)``, ``|phi| < pi/2``. Let Im w = s >= 0 (the other sign is the conjugate). On the ray
-``|G_n(e^(v + i phi))| <= G_n(e^v cos phi)``, hence the integral of the modulus is at most C times A(Re zeta), where
+along any ray ``r = e^(v + i phi)``, ``|phi| < pi/2``. Let Im w = s >= 0 (negative s gives the complex conjugate). On
+the ray ``|G_n(e^(v + i phi))| <= G_n(e^v cos phi)``. Hence the integral of the modulus is at most C times A(Re zeta),
+where
 
     C(s, phi) = Gamma(W) / |Gamma(W + is)| e^(-s phi) cos(phi)^-W .
 
-C is log-convex in s, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest at one of
-the ends. So the line is cut into bands, each with a ray on which cancellation is small at either end; cancellation and
-truncation are then bounded at every s.
+C is log-convex in s, because ``d log C / ds = Im psi(W + is) - phi`` increases (psi is the digamma function). So on an
+interval of s, C is largest at one of the ends. The line is therefore cut into intervals, called bands, each with a ray
+on which cancellation is small at both ends of the band. Cancellation and truncation are then bounded at every s of the
+band.
 
-**Trapezoid rule** in v with step dv: the integrand ``r^w G_n(r)`` is analytic for ``|arg r| < pi/2``; with a strip of
-half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
+**Trapezoid rule** in v with step dv: the integrand ``r^w G_n(r)`` is analytic for ``|arg r| < pi/2``. With a strip of
+half-width a < pi/2 - phi around the ray, the error is at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
 
     2 max(C(s, phi + a), C(s, phi - a)) / (e^(2 pi a / dv) - 1) A(Re zeta) .
 
-**Ends.** Of the terms below ``R = e^v`` the sum is at most ``A(n) R^W dv / (1 - e^(-W dv))``. Above, by
-``x^(W+eta) e^-x <= ((W+eta)/e)^(W+eta)`` for every eta > 0, at most
+**Ends.** The sum of the terms with ``|r|`` below ``R = e^v`` is at most ``A(n) R^W dv / (1 - e^(-W dv))``. The sum of
+the terms above is, by ``x^(W+eta) e^-x <= ((W+eta)/e)^(W+eta)`` for every eta > 0, at most
 
-    A(n - W - eta) ((W+eta) / (e cos phi))^(W+eta) R^-eta dv / (1 - e^(-eta dv)) ,
+    A(n - W - eta) ((W+eta) / (e cos phi))^(W+eta) R^-eta dv / (1 - e^(-eta dv)) .
 
-both times ``e^(-s phi) / |Gamma(w)|``.
+Both bounds are multiplied by ``e^(-s phi) / |Gamma(w)|``.
 
-**Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of SUMMED of them, the phases
-``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else the effect of its
-rounding is charged.
+**Rounding.** The terms carry their own errors (``allocation_series.py``). Errors of the sum, taken in blocks of SUMMED
+terms, of the phases ``s v``, and of the Gamma function are added. ``W = n - alpha`` is exact for an alpha of few binary
+digits; otherwise the effect of its rounding is added, too.
 """
 
 from __future__ import annotations
@@ -66,16 +69,16 @@ OF_POINT = 0.05  # cost of a node, in elementary functions, for each point of th
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """One ray and its nodes, for heights up to ``high``.
+    """A band: one ray and its nodes, for all heights s of an interval that ends at ``high``.
 
     Attributes:
-        high: the largest height that it covers.
-        angle: phi.
-        strip: a.
-        dv: step.
-        first: number of the first node, ``v_k = k dv`` being the logarithm of ``|r| w_1``.
+        high: the largest height that the band covers.
+        angle: phi, the argument of the ray.
+        strip: a, the half-width of the strip for the trapezoid rule.
+        dv: step of the nodes.
+        first: number k of the first node; the node ``v_k = k dv`` is the logarithm of ``|r| w_1``.
         count: number of nodes.
-        log_ends: log of the truncation bound at both ends, without the factor ``e^(-s phi) / |Gamma(w)|``.
+        log_ends: log of the bound on the terms left out at both ends, without the factor ``e^(-s phi) / |Gamma(w)|``.
     """
 
     high: float
@@ -88,19 +91,19 @@ class Band:
 
     @property
     def nodes(self) -> Array:
-        """The places v of the nodes, without rounding."""
+        """The values of v at the nodes, which are exact."""
         return self.dv * np.arange(self.first, self.first + self.count, dtype=np.float64)
 
 
 class AllocationLine:
-    """The line A(alpha + is) for ``|s| <= reach``.
+    """Values of ``A(alpha + is)`` for ``|s| <= reach``.
 
     Args:
         law: the law of Lambda.
         alpha: real part of the exponent.
-        sign: sign of the imaginary part of zeta as s grows.
+        sign: sign of the imaginary part of the exponent for positive s.
         reach: largest s.
-        tolerance: relative size of the analytic remainders.
+        tolerance: size of the remainders (trapezoid rule and ends), relative to A(alpha).
     """
 
     def __init__(self, law: RatioLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
@@ -125,7 +128,7 @@ class AllocationLine:
         return float(POWERS[int(np.argmin(nodes * (self._law.of_node(n) + OF_POINTS)))])
 
     def _log_cost(self, s: Array, angle: Array) -> Array:
-        """Return ``log C`` at each height and angle, arrays of equal or broadcastable shape."""
+        """Return ``log C`` at heights s and angles phi, arrays of equal or broadcastable shape."""
         return self._log_share(s) - s * angle - self._w * np.log(np.cos(angle))
 
     def _log_share(self, s: Array) -> Array:
@@ -133,12 +136,12 @@ class AllocationLine:
         return self._log_gamma_w - log_gamma(self._w, s.ravel())[0].real.reshape(s.shape)
 
     def _allowed(self, s: Array) -> Array:
-        """Return the allowed log C at each s; the least that a ray attains is about ``log(1 + s/W) / 2``."""
+        """Return the largest log C that a ray may have at height s; the best ray has about ``log(1 + s/W) / 2``."""
         turned: Array = np.log1p(s / self._w)
         return np.minimum(SPENT_FIRST + turned, SPENT) + 0.5 * turned
 
     def _laid(self, reach: float) -> list[Band]:
-        """Return the bands, lowest first, each with a ray as far from the imaginary axis as its top allows."""
+        """Return the bands, lowest first; each ray is as far from the imaginary axis as the top of its band allows."""
         bands: list[Band] = []
         angles = 0.5 * math.pi - np.geomspace(0.5 * math.pi, 1e-9, 800)
         log_cosines = np.log(np.cos(angles))
@@ -172,7 +175,7 @@ class AllocationLine:
         return self._ended(low, high, angle, float(a[best]), dv)
 
     def _ended(self, low: float, high: float, angle: float, strip: float, dv: float) -> Band:
-        """Return the band with enough nodes that the remainder is small relative to A(alpha)."""
+        """Return the band with enough nodes that the terms left out at both ends are small relative to A(alpha)."""
         law, w, n = self._law, self._w, self._n
         cosine = math.cos(angle)
         spent = float(self._allowed(np.array([high]))[0])
@@ -195,11 +198,14 @@ class AllocationLine:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes of all bands."""
+        """Number of nodes of all bands together."""
         return sum(band.count for band in self.bands)
 
     def cost(self, count: int) -> float:
-        """Return the number of elementary evaluations for ``count`` points."""
+        """Return the number of evaluations of elementary functions for ``count`` values of s.
+
+        It is infinite if the line cannot be computed.
+        """
         if not self.usable:
             return math.inf
         law, total = self._law, 0.0
@@ -208,7 +214,7 @@ class AllocationLine:
         return total
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
-        """Return ``A(alpha + i sign j step) / e^top`` for j < count, their absolute errors, and top."""
+        """Return ``A(alpha + i sign j step) / e^top`` for 0 <= j < count, bounds on their absolute errors, and top."""
         s: Array = step * np.arange(count, dtype=np.float64)
         values = np.zeros(count, dtype=np.complex128)
         relative, absolute = np.zeros(count), np.zeros(count)
@@ -240,9 +246,9 @@ class AllocationLine:
         return values, error * (1 + 1e-9), top
 
     def _moved(self, top: float) -> float:
-        """Bound on the effect of the rounding d of W on a moment, divided by ``e^top``.
+        """Bound on the error that the rounding d of W causes in a moment divided by ``e^top``.
 
-        ``|A'| <= E Lambda^alpha |log Lambda|``, and ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``.
+        It follows from ``|A'| <= E Lambda^alpha |log Lambda|``, and ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``.
         """
         if not self._inexact:
             return 0.0
@@ -252,7 +258,11 @@ class AllocationLine:
     def _of_band(
         self, band: Band, rows: Rows, s: Array, part: slice, step: float
     ) -> tuple[ComplexArray, Array, float, Array]:
-        """Return values at s divided by ``e^level``, absolute errors, the level, and errors relative to A(alpha)."""
+        """Return the moments at the heights of one band, divided by ``e^level``, with their errors.
+
+        The four results are these values, bounds on their absolute errors, ``level``, and further errors relative to
+        A(alpha).
+        """
         w, v, here = self._w, band.nodes, s[part]
         # log of R^W = e^(W (v - log w_1)), without the shared -W log w_1, and of the scale of each row
         log_size = w * v + rows.log_scale
@@ -296,7 +306,10 @@ class AllocationLine:
         return values, error * (1 + 1e-9), level, relative * (1 + 1e-9)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K and its error at each ``s = j step``."""
+        """Return ``log A`` and a bound on its error at each ``s = j step``, 0 <= j < count.
+
+        Both are infinite if the line cannot be computed.
+        """
         if not self.usable:
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         values, absolute, top = self.moments(step, count)

@@ -1,20 +1,22 @@
 """``E_Q Lambda^n e^(-r Lambda)`` of one epoch of random allocation on a ray ``arg r = phi``, with every error bounded.
 
-With ``kappa_g = r w_g`` for each group of ``T_g`` steps, and the probability c of no step,
+Group g has ``T_g`` steps of probability ``w_g``, and c is the probability of no step. With ``kappa_g = r w_g``,
 
     E Lambda^n e^(-r Lambda) = n! [h^n] e^(-rc + hc) prod_g (sum_k a_gk h^k)^(T_g) ,
     a_gk = E (w_g Y)^k e^(-kappa_g Y) / k! .
 
-With ``e_k`` the same for a step of probability 1 (``allocation_columns.py``), ``a_gk = w_g^k e_k(kappa_g)``. Nodes are
-places of ``v = log |kappa_1|``, so that ``kappa_g = (w_g / w_1) e^v``: the quotient of two fractions is rounded once,
-and the product with it. Both roundings of kappa are charged with the coefficients, where the factor is not 1.
+So ``a_gk = w_g^k e_k(kappa_g)``, where ``e_k(kappa) = E Y^k e^(-kappa Y) / k!`` belongs to a step of probability 1
+(``allocation_columns.py``). Nodes are values of ``v = log |kappa_1|``, so that ``kappa_g = (w_g / w_1) e^v``. The
+quotient of the two fractions is rounded once, and its product with ``e^v`` once more. Where the quotient is not 1, the
+errors of the coefficients include both roundings.
 
-**Errors.** The powers of all ``a_g0`` and ``e^(-rc)`` are one exponential, whose error is that of all ``log a_g0`` plus
-roundings. The rest is the product of the series ``(1 + (1/T_g) sum_k C_gk h^k)^(T_g)``, ``C_gk = T_g a_gk / a_g0``, and
-of ``e^(hc)``. With bounds ``E_gk`` on the errors of ``C_gk``, ``b_gk = |C_gk| + E_gk`` and N the coefficients of the
-product of all ``(1 + (1/T_g) sum_k b_gk h^k)^(T_g)`` and of ``e^(hc)``: the true product differs from the computed one,
-coefficient by coefficient, by at most ``sum_g E_g(h)`` times N, and by roundings relative to N, as ``pq - p'q' = (p -
-p') q + p' (q - q')`` factor by factor.
+**Errors.** The powers of all ``a_g0`` and ``e^(-rc)`` are computed as one exponential. Its error comes from the errors
+of all ``log a_g0`` and from roundings. The rest is the product of ``e^(hc)`` and of the series
+``(1 + (1/T_g) sum_k C_gk h^k)^(T_g)``, ``C_gk = T_g a_gk / a_g0``. Let ``E_gk`` bound the error of ``C_gk``, and let
+``b_gk = |C_gk| + E_gk``. Let N be the product of ``e^(hc)`` and of all ``(1 + (1/T_g) sum_k b_gk h^k)^(T_g)``, a series
+in h. Then each coefficient of the computed product is off by at most the same coefficient of ``sum_g E_g(h)`` times N,
+where ``E_g(h) = sum_k E_gk h^k``, and by roundings relative to N. This follows from
+``pq - p'q' = (p - p') q + p' (q - q')``, factor by factor.
 """
 
 from __future__ import annotations
@@ -43,14 +45,14 @@ LOST = 1e-290  # underflow, with some to spare, relative to a number of ordinary
 
 
 class Rows(NamedTuple):
-    """Values on a ray, one for each r.
+    """Values of ``E Lambda^n e^(-r Lambda)`` on a ray, one for each r.
 
     Attributes:
         value: ``E Lambda^n e^(-r Lambda) / scale``.
-        log_scale: logarithm of the scale, without the factor shared by all rows.
-        error: bound on the error of the value, including that of the scale.
-        log_shared: logarithm of a factor of all scales.
-        share: bound on the further error of the integral of ``r^(w-1)`` times the values, relative to
+        log_scale: logarithm of each scale, without the factor that all scales share.
+        error: bound on the error of each value, including the error of its scale.
+        log_shared: logarithm of the factor that all scales share.
+        share: bound on a further error, that of the integral of ``r^(w-1)`` times the values, relative to
             ``Gamma(W) A(Re zeta)``.
     """
 
@@ -64,14 +66,12 @@ class Rows(NamedTuple):
 def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> list[Rows]:
     """Return ``E Lambda^n e^(-r Lambda)`` at ``r = e^(v + i phi) / w_1`` on several rays.
 
-    Powers are computed for all rays at once.
-
     Args:
         law: the epoch.
         n: power of Lambda.
-        rays: phi, in [0, pi/2), the step of the nodes (``allocation_columns.py``) or None where they are not
-            equidistant, and the nodes v, which increase and are taken as exact.
-        ratio: log of the largest ratio of kappa in a chunk.
+        rays: for each ray, phi in [0, pi/2); the step of its nodes (``allocation_columns.py``), or None if they are not
+            equidistant; and the nodes v, which increase and are taken as exact.
+        ratio: logarithm of the largest ratio of two kappa in a chunk of nodes that share an error bound.
     """
     first = law.groups[0][0]
     columns = [Columns(law.mu, n, angle, dv) for angle, dv, _ in rays]
@@ -87,20 +87,21 @@ def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> li
 
 
 def widened(units: Array) -> Array:
-    """Return the factor by which a size may exceed the computed one if its logarithm is off by ``units`` roundings.
+    """Return the factor by which a number may exceed its computed size if its logarithm is off by ``units`` roundings.
 
-    If this factor exceeds the range of a double, the logarithm is about 1e15 times as far below 0, so the size is 0.
+    The factor is kept within the range of a double. Where it would be larger, the logarithm is about 1e15 times as far
+    below 0, so the number itself is 0.
     """
     return np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
 
 
 def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) -> Rows:
-    """Return the product over the groups of each series, raised to the number of steps of the group.
+    """Return the product of the series of all groups, each raised to the number of steps of its group.
 
     Args:
         law: the epoch.
-        found: the coefficients ``e_0, ..., e_n`` of each group.
-        r: the points, each accurate to ten roundings.
+        found: for each group, its coefficients ``e_0, ..., e_n``.
+        r: the points, each with an error of at most ten roundings.
     """
     n, factors = len(found[0].rest), len(found) + bool(law.constant)
     counts = [count for _, count in law.groups]
@@ -146,7 +147,7 @@ def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) 
 
 
 def _scaled(group: tuple[Fraction, int], found: Coefficients, rough: Bools) -> tuple[ComplexArray, Array]:
-    """Return ``C_k = T a_k / a_0`` and bounds on its errors: from e_k, ``1 / a_0``, rounding, and underflow."""
+    """Return ``C_k = T a_k / a_0`` and bounds on its errors: from those of e_k and ``1 / a_0``, rounding, underflow."""
     weight, count = group
     log_size = found.log_first.real + np.where(rough, found.log_error, 0.0)
     inverse = np.exp(-log_size - 1j * found.log_first.imag)

@@ -1,13 +1,14 @@
 """A Gaussian with a random, revealed shift: the pair of a replaced record that may be drawn many times.
 
-The pair is ``B = sum_k w_k N(mu_k)`` against ``A = sum_k w_k N(0)``, with k revealed along with the outcome: with
-probability w_k the pair of Gaussian noise at distance mu_k, and with the remaining probability ``beyond`` two laws
-without a common outcome. It is its own mirror image, as each of its parts is. Its outcome is the loss, which is normal
-given k,
+The pair is ``B = sum_k w_k N(mu_k)`` against ``A = sum_k w_k N(0)``, with k revealed along with the outcome. So with
+probability w_k it is the pair of Gaussian noise at distance mu_k. With the remaining probability ``beyond``, the two
+laws have no outcome in common. It is its own mirror image, as each of its parts is. An outcome is represented by its
+loss, which is normal given k,
 
-    N(mu_k^2 / 2, mu_k^2) under B,      N(-mu_k^2 / 2, mu_k^2) under A,
+    N(mu_k^2 / 2, mu_k^2) under B,      N(-mu_k^2 / 2, mu_k^2) under A.
 
-in units of the least shift, so that off the real line no density grows faster than the standard normal one.
+The loss is taken in units of the least shift, so that off the real line no density grows faster than the standard
+normal one.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ CARE = 8.0  # units of a density: roundings of a weight, of a centre and of a wi
 
 @dataclass(frozen=True, slots=True)
 class RevealedSmooth:
-    """The loss in units of the least shift, a mixture of normal laws under either law."""
+    """The densities of the pair: outcomes are losses in units of the least shift, with mixtures of normal laws."""
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
 
     def _columns(self) -> tuple[Array, Array, Array]:
-        """Widths and centres in units of the least shift, and weights, one row per term."""
+        """Return the standard deviations, centres and weights of the normal terms, one row per term.
+
+        Standard deviations and centres are in units of the least shift.
+        """
         shifts = np.array(self.shifts)[:, None]
         return shifts / self.shifts[0], 0.5 * shifts * shifts / self.shifts[0], np.array(self.weights)[:, None]
 
@@ -57,11 +61,11 @@ class RevealedSmooth:
         return self.shifts[0] * x
 
     def log_contrast(self, x: Array) -> Array:
-        """The logarithm of the sum of both densities."""
+        """The logarithm of the sum of both densities, a bound on their difference."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both laws on both sides of each x, term by term."""
+        """Masses of both laws on either side of each x, summed over the normal terms."""
         from scipy.special import ndtr
 
         widths, centres, weights = self._columns()
@@ -69,16 +73,16 @@ class RevealedSmooth:
         return Masses(*((weights * ndtr(v)).sum(axis=0) for v in (up, -up, down, -down)))
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss: the loss in units of the least shift."""
+        """Return the outcome with the given loss: the loss divided by the least shift."""
         with np.errstate(over="ignore"):
             return loss / self.shifts[0]
 
     def loss_error(self, x: Array) -> Array:
-        """Roundings of the least shift and of the product."""
+        """Bound on the rounding error of the loss: roundings of the least shift and of its product with x."""
         return 4 * self.shifts[0] * np.abs(x)
 
     def log_p_error(self, x: Array) -> Array:
-        """Roundings of the squares, by the size of their arguments, and of the sum of all terms."""
+        """Bound on the rounding error of the log-density: roundings of the squares, and of the sum of all terms."""
         widths, centres, weights = self._columns()
         farthest = (np.abs(x) + centres) / widths
         size = np.square(farthest).max(axis=0) + np.abs(np.log(weights / widths)).max()
@@ -86,11 +90,11 @@ class RevealedSmooth:
         return error
 
     def growth(self, x: Array) -> Array:
-        """Growth of a normal density no narrower than the standard one, around the farthest centre."""
+        """Growth constant of a normal density around the farthest centre, with a standard deviation of at least 1."""
         return np.abs(x) + float(self._columns()[1].max())
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Normal tails around every centre, each as deep as its weight requires."""
+        """Interval that leaves out a tail of every normal term, each small enough for the weight of the term."""
         widths, centres, weights = self._columns()
         share = log_mass - math.log(len(self.shifts))
         depth = np.maximum(np.log(weights) - share, 0.0)
@@ -103,9 +107,9 @@ class RevealedPair(DominatingPair):
     """sum_k w_k N(mu_k, 1) against sum_k w_k N(0, 1) with k revealed, and a remainder without common outcomes.
 
     Attributes:
-        shifts: positive and increasing.
-        weights: positive; their sum is 1 less ``beyond``.
-        beyond: mass at infinite loss, and at minus infinity under the other law.
+        shifts: the mu_k, positive and increasing.
+        weights: the w_k, positive; their sum is ``1 - beyond``.
+        beyond: mass at infinite loss under the first law, and at loss minus infinity under the second.
     """
 
     shifts: tuple[float, ...]
@@ -114,7 +118,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Atoms of the mass that one law has alone, at plus and minus infinity."""
+        """Atoms at plus and minus infinity, where only one of the two laws has mass."""
         if not self.beyond:
             return Atoms.none()
         log, none = math.log(self.beyond), -math.inf
@@ -122,7 +126,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def smooth(self) -> RevealedSmooth:
-        """The finite losses, which have densities."""
+        """The densities of the finite losses."""
         return RevealedSmooth(self.shifts, self.weights)
 
     loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
@@ -130,7 +134,7 @@ class RevealedPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of the largest shift if ``beyond`` is 0."""
+        """A rho of zero-concentrated privacy: that of the largest shift, or infinite if ``beyond`` is positive."""
         return math.inf if self.beyond else concentrated.gaussian(self.shifts[-1])
 
     @property
@@ -148,6 +152,6 @@ class RevealedPair(DominatingPair):
         return moment.rounded_up(top + math.log(float(np.exp(exponents - top).sum())), 1.0 + float(each[-1]))
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after sampling at a rate, from the unsampled moment."""
+        """Upper bound on K(t) after Poisson sampling, from the moment without sampling."""
         mix = moment.mixture_add if add else moment.mixture_remove
         return mix(self.log_moment, rate, t)

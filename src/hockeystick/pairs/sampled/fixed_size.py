@@ -1,22 +1,23 @@
 """Renyi divergence of a round on a batch of fixed size, drawn without replacement, when one record is replaced.
 
-Wang, Balle, Kasiviswanathan 2019 [WBK19]. With the record in the batch with probability g = batch size /
-dataset size, the two laws of the output are ``(1 - g) r + g p`` and ``(1 - g) r + g q``, where p, q and r are laws of
-the mechanism on batches that differ in one record each. For whole alpha the binomial expansion of the likelihood ratio
-around 1 has no linear term, and joint convexity leaves (Theorem 9, Theorem 27)
+The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19]. The record is in the batch with probability g = batch
+size / dataset size. So the two laws of the output are ``(1 - g) r + g p`` and ``(1 - g) r + g q``, where p, q and r are
+laws of the mechanism on batches, any two of which differ in one record. For whole alpha, expand the power of the
+likelihood ratio around 1. The expansion has no linear term, and joint convexity gives (Theorem 9, Theorem 27)
 
     e^K'(alpha - 1) <= 1 + sum_(j=2)^alpha g^j C(alpha, j) Z_j,   Z_j >= sup int |p - q|^j r^(1-j).
 
-Bounds on ``Z_j`` from the pair (P, Q) that dominates the mechanism under replacement, with ``K(t) = log E_Q
-(P/Q)^(1+t)`` and largest loss E:
+Let (P, Q) dominate the mechanism under replacement, with ``K(t) = log E_Q (P/Q)^(1+t)`` and largest loss E. Two bounds
+on ``Z_j`` follow:
 
 - ``min(2, (e^E - 1)^j) e^K(j-1)``, since ``|p - q| <= max(p, q)`` and ``|p - q| <= (e^E - 1) min(p, q)``;
-- ``4 B_j``, ``B_j = E_Q |P/Q - 1|^j``: where p and q lie on one side of r, ``|p - q|^j <= |p - r|^j + |q - r|^j``;
-  where ``p > r > q``, ``r^(1-j) <= q^(1-j)``, and likewise the other way round. For even j ``B_j`` is a difference of
-  the moments; for odd j it is at most the geometric mean of its neighbours (Cauchy-Schwarz).
+- ``4 B_j``, ``B_j = E_Q |P/Q - 1|^j``. Where p and q are both above r or both below r,
+  ``|p - q|^j <= |p - r|^j + |q - r|^j``. Where ``p > r > q``, ``r^(1-j) <= q^(1-j)``; where ``q > r > p``, exchange p
+  and q. For even j, ``B_j`` is a finite difference of the moments; for odd j it is at most the geometric mean of
+  ``B_(j-1)`` and ``B_(j+1)`` (Cauchy-Schwarz).
 
-Between whole orders ``K'`` is convex, hence at most the line between its neighbours (Corollary 10). At any order
-``(p, q) -> p^(1+t) q^(-t)`` is jointly convex, so that ``K'(t) <= log(1 - g + g e^K(t))``, which is the better one at
+``K'`` is convex, so between two whole orders it is at most the chord (Corollary 10). At any order
+``(p, q) -> p^(1+t) q^(-t)`` is jointly convex, so that ``K'(t) <= log(1 - g + g e^K(t))``; this is the better bound at
 high orders.
 """
 
@@ -47,7 +48,10 @@ LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # factors of the two bounds
 
 @dataclass(frozen=True, slots=True)
 class WithoutReplacementCurve(RenyiCurve):
-    """The module's bound, for a mechanism that ``base`` dominates under replacement; 0 < rate < 1."""
+    """The curve of a sampled round, by the bound of this module; 0 < rate < 1.
+
+    ``base`` is the pair that dominates the mechanism under replacement.
+    """
 
     base: DominatingPair
     rate: float
@@ -56,7 +60,7 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Losses up to ``log(1 + g (e^E - 1))`` either way (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9)."""
+        """Bounds on the loss, ``+- log(1 + g (e^E - 1))`` (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9)."""
         largest = self.base.loss_range[1]
         if largest == math.inf:
             return -math.inf, math.inf
@@ -65,11 +69,14 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def supremum_error(self) -> float:
-        """The base's error, propagated with a slope of at most 1, and some roundings of the logarithm."""
+        """Bound on the rounding of the largest loss.
+
+        It consists of the base's error, multiplied by a slope of at most 1, and of some roundings of the logarithm.
+        """
         return self.base.supremum_error + rounding_of(self.base.loss_range[1]) + rounding_of(self.loss_range[1])
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the better of the two bounds in the module docstring."""
+        """Upper bound on K'(t): the smaller of the two bounds in the module docstring."""
         convex = moment.rounded_up(moment.log_mixture(self.rate, self.base.log_moment(t)))
         if t > MAX_ORDER - 2:
             return convex
@@ -116,7 +123,7 @@ def _log_bounds(base: DominatingPair, most: int) -> Array:
 
 
 def _log_even(base: DominatingPair, most: int) -> list[float]:
-    """Upper bounds on ``log B_j`` for even j up to ``most``, as far as they help; empty without closed forms.
+    """Upper bounds on ``log B_j`` for even j up to ``most``; fewer if moments are too large, none without closed forms.
 
     ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
     """

@@ -1,49 +1,56 @@
 """The dominating pair of a round on a batch of fixed size, drawn without replacement, when one record is replaced.
 
-Let (B, A) dominate the mechanism when one record of a batch is replaced, at every ``b = e^eps >= 0``, and let q be the
-batch size divided by the size of the dataset. Replacing a record is a symmetric relation, and (B, A) is taken to be its
-own mirror image: ``H_b(B || A) = H_b(A || B)``.
+Let (B, A) dominate the mechanism when one record of a batch is replaced, at every ``b = e^eps >= 0``. Let q be the
+batch size divided by the size of the dataset. Replacing a record is a symmetric relation, and (B, A) is assumed to be
+its own mirror image: ``H_b(B || A) = H_b(A || B)``.
 
-**Theorem.** Let the two datasets differ in one record. With mu0 the law of the output given that it is not in the
-batch, mu1 and mu1' the laws given that it is, the two laws are ``P' = (1 - q) mu0 + q mu1`` and ``Q' = (1 - q) mu0 + q
-mu1'``. For ``b >= 1`` (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2: advanced joint convexity), with ``a = 1 + (b -
-1) / q`` and ``beta = b / a``,
+**Theorem.** Let the two datasets differ in one record. Given that this record is not in the batch, the output has the
+same law mu0 for both datasets; given that it is, it has the laws mu1 and mu1'. So the two laws of the output are
+``P' = (1 - q) mu0 + q mu1`` and ``Q' = (1 - q) mu0 + q mu1'``. For ``b >= 1`` (Balle, Barthe, Gaboardi 2018 [BBG18],
+Theorem 2: advanced joint convexity), with ``a = 1 + (b - 1) / q`` and ``beta = b / a``,
 
     H_b(P' || Q') = q H_a(mu1 || (1 - beta) mu0 + beta mu1')
                  <= q max(H_a(mu1 || mu0), H_a(mu1 || mu1')) <= q H_a(B || A).
 
-The last step is joint convexity: mu1 and mu1' are mixtures over the rest of the batch, of laws on batches that differ
-in that record; and mu0 is a mixture, over the same rest and one more record drawn from those that are left, of laws on
-batches that differ from those of mu1 in one record. ``q H_a(B || A)`` is ``g(b) = H_b((1 - q) A + q B || A)``, the
-curve of a removed record. For ``b < 1``, ``H_b(P' || Q') = 1 - b + b H_(1/b)(Q' || P') <= 1 - b + b g(1/b)``, as the
-datasets may be exchanged. So every instance is dominated by the curve
+The last step is joint convexity. Given the rest of the batch, mu1 and mu1' are laws on two batches that differ in the
+record in question. Given the same rest, and one more record drawn from those that are left, mu0 is the law on a batch
+that differs from that of mu1 in one record.
+
+``q H_a(B || A)`` is ``g(b) = H_b((1 - q) A + q B || A)``, the curve of a removed record. For ``b < 1``, ``H_b(P' || Q')
+= 1 - b + b H_(1/b)(Q' || P') <= 1 - b + b g(1/b)``, as the datasets may be exchanged. So every instance is dominated by
+the curve
 
     h(b) = g(b) for b >= 1,     h(b) = 1 - b + b g(1/b) for b < 1.
 
-**The pair.** Let (P, Q) be that of the removed record, ``P = (1 - q) A + q B`` and ``Q = A``, of loss L. The curve h is
-that of the pair (P*, Q*) which has, under P* and Q*,
+**The pair.** Let ``P = (1 - q) A + q B`` and ``Q = A`` be the pair of the removed record, of loss L. The curve h is
+that of the pair (P*, Q*) with three parts:
 
-- P and Q where ``L > 0``: losses L;
-- their mirror image, Q and P with the loss -L: the same outcomes once more;
-- the rest, ``1 - P(L > 0) - Q(L > 0)`` of both, at loss 0.
+- the outcomes with ``L > 0``, which have the law P under P* and Q under Q*, and the loss L;
+- the same outcomes once more, mirrored: they have the law Q under P* and P under Q*, and the loss -L;
+- the remaining mass, ``1 - P(L > 0) - Q(L > 0)`` under both laws, at loss 0.
 
-The rest is ``(1 - q) TV(A, B) + A(L = 0) >= 0``, as ``B(L < 0) = A(L > 0)`` for a pair that is its own mirror image.
-That it is a law makes h convex: it is a privacy curve, and dominates at every b, so that rounds compose (Zhu, Dong,
-Wang 2022 [ZDW22], Theorem 10). Composing the pair of the removed record alone would not be a bound: below ``b = 1`` its
-curve lies under h, and the composition of curves uses every b.
+The remaining mass is ``(1 - q) TV(A, B) + A(L = 0) >= 0``, as ``B(L < 0) = A(L > 0)`` for a pair that is its own mirror
+image. So P* and Q* are laws. Their curve h is convex, a privacy curve, and it dominates at every b, so that rounds
+compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10). Composing the pair of the removed record alone would not be a bound:
+below ``b = 1`` its curve lies under h, and the composition of curves uses every b.
 
-**Moments.** With ``g = dP/dQ = 1 - q + q e^l``, l the base loss, and ``f(g) = (1 - g^-t) (g^(1+t) - 1)``,
+**Moments.** With ``g = dP/dQ = 1 - q + q e^l``, where l is the base loss ``log dB/dA``, and
+``f(g) = (1 - g^-t) (g^(1+t) - 1)``,
 
-    E_P* e^(tL) = 1 - P(L = inf) + E_A[f(g); 0 < l < inf],
+    E_P* e^(tL) = 1 - P(L = inf) + E_A[f(g); 0 < l < inf] ,
 
-which follows by adding up the three parts; all terms are positive. f is convex and increasing for g >= 1 with f(1) = 0.
-So the moment is at most (1) ``1 + q (e^K - 1)``, K that of (B, A); (2) ``e^K_P + 1 - (1 - q)^t``, K_P that of the
-removed record, as ``E_P e^(tL)`` differs by ``E_P[1 - e^(tL); L <= 0] - E_A[1 - g^-t; L > 0]``; (3) the sum over cells
-of the base loss, on each of which f lies below its chord in ``e^l``: the mean of a chord follows from the masses of
-both laws. Beyond the last cell ``E_A[g^(1+t); l > c] <= e^(K(t + s) - s c)``.
+the sum of the three parts; all terms are positive. f is convex and increasing for g >= 1, with f(1) = 0. So the moment
+has three upper bounds:
 
-**Rounding.** The pair serves upper bounds only, and errs to that side: the rest is rounded up, and masses are raised by
-the error that shifting outcomes to their new origin causes.
+- (1) ``1 + q (e^K - 1)``, where K is that of (B, A);
+- (2) ``e^K_P + 1 - (1 - q)^t``, where K_P is that of the removed record, as ``E_P e^(tL)`` differs from the moment by
+  ``E_P[1 - e^(tL); L <= 0] - E_A[1 - g^-t; L > 0]``;
+- (3) a sum over cells of the base loss, on each of which f lies below its chord in ``e^l``; the mean of a chord follows
+  from the masses of both laws in the cell. Beyond the last cell ``E_A[g^(1+t); l > c] <= e^(K(t + s) - s c)``, where c
+  is its upper end.
+
+**Rounding.** The pair serves upper bounds only, so every rounding makes it less private: the mass at loss 0 is rounded
+up, and masses are raised by the error of moving outcomes to a new origin.
 """
 
 from __future__ import annotations
@@ -75,12 +82,12 @@ REST_UP = 8 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, because it
 
 @dataclass(frozen=True, slots=True)
 class MirroredSmooth:
-    """Smooth part of a removed record: outcomes of positive loss right of 0, and their mirror image left of it.
+    """Densities of the pair (P*, Q*): a removed record's outcomes of positive loss, and their mirror image left of 0.
 
     Attributes:
         base: densities of the base.
         rate: share of the records in a batch.
-        start: outcome of the base with loss 0, which becomes the outcome 0.
+        start: outcome of the base that has loss 0; it becomes the outcome 0.
     """
 
     base: BasePart
@@ -99,20 +106,20 @@ class MirroredSmooth:
         return self.start + np.abs(x)
 
     def log_p(self, x: Array) -> Array:
-        """Log-density of the mixture to the right, and of the law without the record to the left."""
+        """Log-density under P*: right of 0 that of the mixture, left of 0 that of the law without the record."""
         at = self._from(x)
         return np.where(x >= 0, self._removed.log_p(at), self.base.log_q(at))
 
     def loss(self, x: Array) -> Array:
-        """The loss of the removed record with the sign of x."""
+        """The loss of the removed record at distance ``|x|`` from :attr:`start`, with the sign of x."""
         return np.sign(x) * np.maximum(self._removed.loss(self._from(x)), 0.0)
 
     def log_contrast(self, x: Array) -> Array:
-        """The contrast of the removed record's laws, on either side."""
+        """Log of a bound on ``|p - q|``: at x and at -x, that of the removed record's laws."""
         return self._removed.log_contrast(self._from(x))
 
     def masses(self, x: Array) -> Masses:
-        """Sums of positive masses, and of comparatively small differences, rounded towards a worse pair."""
+        """Masses of both laws on either side of each x, rounded in the direction of a less private pair."""
         at = self._from(x)
         far, near = self.base.masses(at), self.base.masses(np.array([self.start]))
         q = self.rate
@@ -131,33 +138,37 @@ class MirroredSmooth:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss; 0 at loss 0."""
+        """Return the outcome with the given loss; it is 0 at loss 0."""
         x: Array = np.sign(loss) * np.maximum(self._removed.outcome(np.abs(loss)) - self.start, 0.0)
         return np.where(loss == 0, 0.0, x)
 
     def loss_error(self, x: Array) -> Array:
-        """Twice the error for a removed record, which covers the rounding of the outcome's distance from the start."""
+        """Bound on the error of the loss: twice a removed record's, which covers the rounding of ``start + |x|``."""
         return 2 * self._removed.loss_error(self._from(x))
 
     def log_p_error(self, x: Array) -> Array:
-        """Twice the error for a removed record, which also covers that rounding."""
+        """Bound on the log-density's error: twice a removed record's, which covers the rounding of ``start + |x|``."""
         return 2 * self._removed.log_p_error(self._from(x))
 
     def growth(self, x: Array) -> Array:
-        """The base's growth at the outcome that x represents."""
+        """The base's growth constant at the outcome ``start + |x|``."""
         return self.base.growth(self._from(x))
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The upper reach of the base on both sides: P has less mass to the left than to the right."""
+        """Interval around 0 of which each half is as long as the base's interval above :attr:`start`.
+
+        This is enough because P* has less mass to the left of 0 than to the right.
+        """
         reach = max(self.base.support(log_mass)[1] - self.start, 0.0)
         return -reach, reach
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutReplacementPair(DominatingPair):
-    """The pair (P*, Q*) of the module; the base is its own mirror image, and dominates under replacement.
+    """The pair (P*, Q*) of the module docstring.
 
-    The rate lies strictly between 0 and 1.
+    ``base`` dominates the mechanism under replacement and is its own mirror image; 0 < ``rate`` < 1 is the share of the
+    records in a batch.
     """
 
     base: DominatingPair
@@ -167,7 +178,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """Total variation distance of the removed record's pair: ``h(1) = g(1)`` for the curves of the module."""
+        """Total variation distance of the removed record's pair, as ``h(1) = g(1)`` in the module docstring."""
         return self._removed.variation
 
     @property
@@ -193,7 +204,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def rest(self) -> float:
-        """The mass at loss 0, rounded up by the error of the masses."""
+        """The mass of both laws at loss 0, rounded up by the errors of the masses from which it is computed."""
         atoms = self.base.atoms
         with_record, without = np.exp(atoms.log_p + atoms.log_slip), np.exp(atoms.log_q - atoms.log_slip)
         up = atoms.loss > 0
@@ -206,13 +217,13 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def smooth(self) -> SmoothPart | None:
-        """The densities above loss 0 and their mirror image; ``None`` if the base has none."""
+        """The densities for losses above 0 and their mirror image; ``None`` if the base has no densities."""
         smooth = cast(BasePart | None, self.base.smooth)
         return None if smooth is None else MirroredSmooth(smooth, self.rate, _start(smooth))
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The largest loss of a removed record, either way."""
+        """The largest loss of a removed record, and minus it."""
         high = self._removed.loss_range[1]
         return -high, high
 
@@ -223,7 +234,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho, valid by bound (1) of the module, and the rho from a bounded loss."""
+        """The smaller of the base's rho, valid by bound (1) of the module docstring, and that of a bounded loss."""
         return min(self.base.rho, super(WithoutReplacementPair, self).rho)
 
     @property
@@ -232,7 +243,7 @@ class WithoutReplacementPair(DominatingPair):
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the least of the module's bounds, with (3) if few cells are enough."""
+        """Upper bound on K(t): the least of the module docstring's bounds, with (3) if few cells are enough."""
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         k = self.base.log_moment(t)
@@ -247,7 +258,10 @@ class WithoutReplacementPair(DominatingPair):
         return rough if cells is None else min(rough, cells)
 
     def _by_cells(self, t: float) -> float | None:
-        """Return the bound (3) on K(t); ``None`` if it needs too many cells or leaves the range of a double."""
+        """Return bound (3) of the module docstring on K(t).
+
+        ``None`` if it needs too many cells or exceeds the range of a double.
+        """
         smooth = self.base.smooth
         assert smooth is not None
         last, tail = self._last_cell(t)
@@ -274,7 +288,7 @@ class WithoutReplacementPair(DominatingPair):
         return moment.rounded_up(math.log1p((total + tail) * (1 + CARE * (4 + t))))
 
     def _last_cell(self, t: float) -> tuple[float, float]:
-        """Return the base loss at which cells end, and a bound on the moment beyond it."""
+        """Return the base loss at which the last cell ends, and a bound on the part of the moment beyond it."""
         high = self.base.loss_range[1]
         if high < math.inf:
             return high, 0.0

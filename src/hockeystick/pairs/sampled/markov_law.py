@@ -1,52 +1,61 @@
-"""The likelihood ratio of a record that keeps one of b bins, with noise of a Markov chain: moments and transform.
+"""Moments and Laplace transform of the likelihood ratio of a record that keeps one of b bins, for a Markov strategy.
 
-Let ``C_ij = lambda^(i-j)`` for ``i >= j``, ``0 < lambda < 1``, n = b E steps, and let the record be in bin i in each of
-E epochs. With ``y_i = <m_i, Z>`` and ``mu = sqrt(E) / s`` the ratio of ``balls_in_bins.py`` is a mean of lognormals,
+The strategy is ``C_ij = lambda^(i-j)`` for ``i >= j``, with ``0 < lambda < 1`` and n = b E steps, and the record is in
+bin i in each of E epochs. Let Z be standard normal, s the noise, ``m_i`` the sum of the columns of C at the steps of
+bin i, ``y_i = <m_i, Z>`` and ``mu = sqrt(E) / s``. Then the likelihood ratio (``balls_in_bins.py``) is a mean of
+lognormal variables,
 
     Lambda = (1/b) sum_i Y_i ,     Y_i = exp(mu x_i - mu^2 g_i / 2) ,     x_i = y_i / sqrt(E) ,   g_i = Var x_i .
 
-**Chain.** With ``z = C^T Z``, ``y_i = z_i + z_(i+b) + ..``, and ``z_t = Z_t + lambda z_(t+1)``, 0 after the last step,
+**Chain.** With ``z = C^T Z``, ``y_i = z_i + z_(i+b) + ..``. As ``z_t = Z_t + lambda z_(t+1)``, with 0 after the last
+step,
 
     x_i = w_i + lambda x_(i+1) ,   i = b-1, ..., 0 ,     sqrt(E) x_b = z_b + z_2b + .. ,
 
 with independent standard normal w. As ``E[x_b w_j] = lambda^j k`` with ``E k = sum_(f=0)^(E-2) (E-1-f) lambda^(bf)``,
-and ``sum_j lambda^j w_j = x_0 - lambda^b x_b``, given w the last one is
+and ``sum_j lambda^j w_j = x_0 - lambda^b x_b``, the last variable, given w, is
 
-    x_b = k (x_0 - lambda^b x_b) + t N(0, 1) ,    t^2 = Var x_b - k^2 sum_(j<b) lambda^(2j)
+    x_b = k (x_0 - lambda^b x_b) + t N(0, 1) ,    t^2 = Var x_b - k^2 sum_(j<b) lambda^(2j) .
 
-(of one epoch it is 0). So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its constant, Q being
-the sum of the squares of what is independent: a ring, which is cut where there is one epoch. A chain that is
-*stationary* begins with the variance to which it converges; it dominates other strategies (``balls_in_bins.py``).
+(With one epoch, ``x_b`` is 0.) So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its constant,
+where ``x Q x`` is the sum of the squares of the independent standard normal variables above. The variables form a ring,
+in which each depends on its neighbour; with one epoch the ring is cut. A *stationary* chain begins with the variance to
+which it converges; it serves to dominate other strategies (``balls_in_bins.py``).
 
-**Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density and of ``prod_i e^(-r Y_i /
-b)``, entire in all of them. It is taken by the trapezoid rule in all ``x_i`` at once, on the path ``x_i - i theta``, on
-which ``r Y_i`` has the argument ``beta = phi - theta mu``: a product of b matrices, for each place of ``x_b``. It gives
-moments of negative exponents alpha; those of positive ones would need powers of Lambda, at ten times the cost or more,
-so that removing a record is answered by its mirror image (``engines/mirrored.py``).
+**Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density times
+``prod_i e^(-r Y_i / b)``. The integrand is entire in all ``x_i``. The integral is taken by the trapezoid rule in all
+``x_i`` at once, on the path ``x_i - i theta``, on which ``r Y_i`` has the argument ``beta = phi - theta mu``. The sum
+is a product of b matrices for each node of ``x_b``. It gives moments with negative exponents alpha. Positive exponents
+would need powers of Lambda, at ten times the cost or more; therefore removing a record is answered by its mirror image
+(``engines/mirrored.py``).
 
-**Errors**, all of them relative: if a sum is off by ``e F(|r| cos beta')``, then its integral with ``r^(w-1)`` over a
-ray, W = Re w = -alpha, is off by at most
+**Errors** are all relative. If a sum is off by ``e F(|r| cos beta')``, then its integral with ``r^(w-1)`` over a ray, W
+= Re w = -alpha, is off by at most
 
     e int |r|^(W-1) F(|r| cos beta') d|r| = e Gamma(W) cos(beta')^-W A(alpha) .
 
-- *Path.* The modulus of the density grows by ``e^(theta^2 1Q1 / 2)``.
-- *Trapezoid rule.* By Poisson's formula the sum is the integral and its Fourier coefficients at ``2 pi k / h``, k a
-  vector of whole numbers. Let those ``x_i`` with ``k_i != 0`` move on by a, against the sign of k. Arguments stay below
-  ``beta' = beta + a mu < pi/2``; each of them costs at most ``e^q``, ``q = a theta max |Q 1| + a^2 max_i sum_j |Q_ij| /
-  2``, and gains ``e^(-2 pi a |k_i| / h)``, so that of m places ``e = (1 + 2 e^q / (e^(2 pi a / h) - 1))^m - 1``. Sums
-  of moduli are integrals up to the same e.
-- *Range.* By ``1(x > X) <= e^(p (x - X))`` what is left out beyond X of one ``x_i`` is at most that of a normal tail
-  under a moved law (:meth:`MarkovLaw.reach`).
-- *Rounding* of matrices, weights and sums is relative to each term, but for what underflows; the rounding of the
-  exponent ``r Y_i`` adds its own size, and ``int |r| E Lambda e^(-|r| cos(beta) Lambda) |r|^(W-1) d|r|`` is ``W / cos
-  beta`` times that without it.
+- *Path.* On the path, the modulus of the density is larger by a factor of ``e^(theta^2 1Q1 / 2)``, where 1Q1 is the sum
+  of all entries of Q.
+- *Trapezoid rule.* By Poisson's formula the sum is the integral plus Fourier coefficients at ``2 pi k / h``, for all
+  vectors k of whole numbers except 0. To bound a coefficient, let those ``x_i`` with ``k_i != 0`` move on by a, against
+  the sign of k. Arguments stay below ``beta' = beta + a mu < pi/2``. Each ``x_i`` that moves multiplies the bound by at
+  most ``e^q``, ``q = a theta max |Q 1| + a^2 max_i sum_j |Q_ij| / 2``, and by ``e^(-2 pi a |k_i| / h)``. So for m
+  variables ``e = (1 + 2 e^q / (e^(2 pi a / h) - 1))^m - 1``. A sum of moduli equals the integral of the modulus up to
+  the same relative error e.
+- *Range.* By ``1(x > X) <= e^(p (x - X))``, the part of one ``x_i`` beyond X that is left out is at most the tail of a
+  shifted normal law (:meth:`MarkovLaw.reach`).
+- *Rounding* of matrices, weights and sums is relative to each term, except where a term underflows. The rounding of the
+  exponent ``r Y_i`` adds an error proportional to ``|r Y_i|``. With ``|r| Lambda`` as a factor, the integral is
+  ``int |r| E Lambda e^(-|r| cos(beta) Lambda) |r|^(W-1) d|r|``, which is ``W / cos beta`` times the integral without
+  this factor.
 
-**Moments.** For p >= 0, as a mean is at least the geometric one, and as ``Lambda^-p <= (1/b) sum_i Y_i^-p``,
+**Moments.** For p >= 0, an arithmetic mean is at least the geometric mean, and ``Lambda^-p <= (1/b) sum_i Y_i^-p``.
+Hence, with g the largest variance,
 
-    E Lambda^-p <= exp(p mu^2 g / 2 + p^2 mu^2 Var((1/b) sum_i x_i) / 2) ,     <= exp(p (1 + p) mu^2 g / 2) ,
+    E Lambda^-p <= exp(p mu^2 g / 2 + p^2 mu^2 Var((1/b) sum_i x_i) / 2) ,     <= exp(p (1 + p) mu^2 g / 2) .
 
-g the largest variance. For alpha >= 1 the moments of equal correlations are larger (:func:`told_apart`). Along a
-vertical line ``|A(alpha + is)| <= A(alpha) e^(-(mu s)^2 / (2 1Q1))``, by moving all ``x_i`` by ``i mu s / 1Q1``.
+For alpha >= 1 the moments are at most those of equal correlations (:func:`told_apart`). Along a vertical line
+``|A(alpha + is)| <= A(alpha) e^(-(mu s)^2 / (2 1Q1))``, by moving all ``x_i`` by ``i mu s / 1Q1``.
 """
 
 from __future__ import annotations
@@ -88,7 +97,7 @@ NOTHING = 30.0  # exponent from which on 1 is negligible relative to e^x
 
 
 class Ring(NamedTuple):
-    """Dependence of the last variable of the chain on the first.
+    """Dependence of the last variable of the chain, ``x_b = k (x_0 - lambda^b x_b) + t N(0, 1)``, on the first.
 
     Attributes:
         share: k.
@@ -108,12 +117,12 @@ class Mesh(NamedTuple):
 
     Attributes:
         theta: distance of the path below the real axis.
-        beta: argument of ``r Y_i`` on it.
-        step: h.
-        places: places of each ``x_i``.
-        ends: places of ``x_b``; only 0 if there is one epoch.
-        rule: relative remainder of the trapezoid rule.
-        most: relative bound on the sum of all terms.
+        beta: argument of ``r Y_i`` on the path.
+        step: h, the step of the nodes.
+        places: nodes of each ``x_i``.
+        ends: nodes of ``x_b``; only 0 if there is one epoch.
+        rule: remainder of the trapezoid rule, relative to the integral.
+        most: bound on the sum of the moduli of all terms, relative to the integral.
     """
 
     theta: float
@@ -127,19 +136,19 @@ class Mesh(NamedTuple):
 
 @dataclass(frozen=True)
 class MarkovLaw:
-    """The likelihood ratio of one run with fixed bins and a Markov strategy.
+    """The likelihood ratio of one run in which records keep their bins, for a Markov strategy.
 
     Args:
-        mu: ``sqrt(E)`` over the noise, to a few roundings, which are charged.
+        mu: ``sqrt(E)`` divided by the noise; its error of a few roundings is included in all bounds.
         rate: lambda, 0 < lambda < 1.
         bins: b.
         epochs: E.
         stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, the limit of a long chain; E is 1 then.
 
     Attributes:
-        constant: probability of being in no bin.
-        highest: order of the highest integer moment that a line uses.
-        patience: additional units of work that a question about it may take.
+        constant: probability of being in no bin, which is 0.
+        highest: order of the highest integer moment used for moments along a vertical line.
+        patience: additional units of work that an engine may spend on a question about it.
     """
 
     mu: float
@@ -154,7 +163,7 @@ class MarkovLaw:
 
     @cached_property
     def _exact(self) -> tuple[Ring, Array]:
-        """The ring, and the variances ``g_0, ..., g_(b-1)``, each rounded once."""
+        """The ring, and the variances ``g_0, ..., g_(b-1)``; each number is rounded once."""
         b, epochs = self.bins, self.epochs
         with localcontext() as context:
             context.prec = PRECISION
@@ -175,13 +184,13 @@ class MarkovLaw:
 
     @property
     def _last(self) -> Any:
-        """The factor that normalises ``x_(b-1)`` if the chain starts there."""
+        """The factor that gives ``x_(b-1)`` the variance 1, if there is one epoch and the chain starts there."""
         rate = np.longdouble(self.rate)
         return np.sqrt((1 - rate) * (1 + rate)) if self.stationary else np.longdouble(1)
 
     @cached_property
     def _form(self) -> tuple[Array, Array]:
-        """Q and its inverse, to a relative error of SPARE."""
+        """The matrix Q of the normal density and its inverse, the covariances, to a relative error of SPARE."""
         b, (ring, _) = self.bins, self._exact
         factor = np.eye(b + 1) - self.rate * np.eye(b + 1, k=1)
         if self.epochs == 1:
@@ -195,14 +204,18 @@ class MarkovLaw:
 
     @cached_property
     def _bounds(self) -> tuple[float, float, float]:
-        """``1Q1``, ``max |Q 1|``, and the largest sum of a row of ``|Q|``."""
+        """Upper bounds on ``1Q1`` (the sum of all entries of Q), ``max |Q 1|``, and the largest row sum of ``|Q|``."""
         form, sums = self._form[0], self._form[0].sum(axis=1)
         found = float(sums.sum()), float(np.abs(sums).max()), float(np.abs(form).sum(axis=1).max())
         return found[0] * (1 + SPARE), found[1] * (1 + SPARE) + SPARE, found[2] * (1 + SPARE)
 
     @cached_property
     def _spreads(self) -> tuple[float, float, float]:
-        """The largest variance of a place, the variance of the mean, its largest covariance with a place."""
+        """Upper bounds on three numbers that describe the covariances.
+
+        They are the largest variance of an ``x_i``, the variance of the mean of all ``x_i`` with i < b, and the largest
+        covariance of an ``x_i`` with that mean.
+        """
         covariance, b = self._form[1], self.bins
         beside = covariance[:, :b].sum(axis=1) / b
         found = float(covariance.diagonal().max()), float(beside[:b].mean()), float(beside.max())
@@ -210,7 +223,7 @@ class MarkovLaw:
 
     @cached_property
     def wider(self) -> tuple[float, AllocationLaw]:
-        """The distance of a Gaussian round, and an epoch, whose product dominates this pair."""
+        """Distance of a Gaussian round, and an epoch of random allocation: their product dominates this pair."""
         covariance = self.mu**2 * self._form[1][: self.bins, : self.bins] * (1 + SPARE)
         own = 2 * self.rho
         _, many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
@@ -219,54 +232,60 @@ class MarkovLaw:
 
     @property
     def log_unit(self) -> Decimal:
-        """``log b``."""
+        """``log b``, the logarithm of 1 over the probability of a bin."""
         return Decimal(self.bins).ln()
 
     @property
     def decay(self) -> float:
-        """``mu^2 / 1Q1``."""
+        """``mu^2 / 1Q1``; the moments decay along a vertical line like ``e^(-decay s^2 / 2)``."""
         return self.mu**2 / self._bounds[0]
 
     @property
     def rho(self) -> float:
-        """The rho of the bin with the largest variance."""
+        """A rho of zero-concentrated privacy: that of the bin with the largest variance."""
         return 0.5 * self.mu**2 * float(self._exact[1].max()) * (1 + SPARE)
 
     @property
     def variance(self) -> float:
-        """The mean of ``e^(mu^2 Cov(x_i, x_j)) - 1``."""
+        """The variance of Lambda under Q, the mean of ``e^(mu^2 Cov(x_i, x_j)) - 1`` over all i and j."""
         b = self.bins
         return float(np.expm1(np.minimum(self.mu**2 * self._form[1][:b, :b], LARGEST)).mean())
 
     @property
     def like(self) -> AllocationLaw:
-        """An epoch of about the same variance, whose steps have the distance of the bin of largest variance."""
+        """An epoch of random allocation with about the same variance of Lambda, used to guide a search.
+
+        Its steps have the distance of the bin with the largest variance.
+        """
         mu = math.sqrt(2 * self.rho)
         steps = max(round(math.expm1(min(mu * mu, LARGEST)) / self.variance), 1)
         return AllocationLaw(mu, Fraction(0), ((Fraction(1, steps), steps),))
 
     def has_lines(self, add: bool) -> bool:
-        """Return True for adding a record."""
+        """Return ``add``: lines exist for negative exponents only, which belong to adding a record."""
         return add
 
     def log_power_above(self, alpha: float) -> float:
-        """Upper bound on ``log A(alpha)`` from one bin or, for a negative exponent, also from the geometric mean."""
+        """Upper bound on ``log A(alpha)`` from one bin; for alpha < 0, also from the geometric mean if that is less."""
         if 0 <= alpha <= 1:
             return 0.0
         found = alpha * (alpha - 1) * self.rho
         return (min(found, self._log_geometric(-alpha)) if alpha < 0 else found) * (1 + SPARE)
 
     def _log_geometric(self, p: float) -> float:
-        """``p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2``."""
+        """Upper bound on ``log A(-p)`` from the geometric mean: ``p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2``."""
         return p * self.rho + 0.5 * (p * self.mu) ** 2 * self._spreads[1]
 
     def log_whole(self, n: int) -> float:
-        """Return 0, the logarithm of ``A(0)``, the only integer moment that a line uses."""
+        """Return 0, the logarithm of ``A(0)``; lines of this law use no other integer moment."""
         assert n == 0
         return 0.0
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Upper bound on ``log A(alpha)`` from equal correlations, and infinity, since its excess is unknown."""
+        """Upper bound on ``log A(alpha)`` for alpha >= 1, and infinity.
+
+        The bound is that of equal correlations. Infinity stands for its excess over ``log A(alpha)``, which is unknown.
+        """
         mu, epoch = self.wider
         return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
 
@@ -275,20 +294,25 @@ class MarkovLaw:
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def reach(self, alpha: float) -> tuple[float, float]:
-        """Return X_1 and X_2: beyond ``-X_1`` and ``X_2`` a place has less than ``e^-DEPTH`` of ``A(alpha) >= 1``.
+        """Return X_1 and X_2 such that values of an ``x_k`` below ``-X_1`` or above ``X_2`` are negligible.
 
-        With p = -alpha > 0, c the largest covariance of a place with the mean of all and g the largest variance,
+        They contribute less than ``e^-DEPTH`` to ``A(alpha) >= 1``. With p = -alpha > 0, c the largest covariance of an
+        ``x_k`` with the mean of all, and g the largest variance,
 
             E Lambda^-p 1(x_k < -X) <= exp(p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2 - (X - p mu c)^2 / (2 g)) ,
 
-        as ``1(x < -X) <= e^(-q (x + X))`` with ``q = (X - p mu c) / g``; above the same without the move.
+        as ``1(x < -X) <= e^(-q (x + X))`` with ``q = (X - p mu c) / g``. The bound for ``x_k > X`` is the same without
+        ``p mu c``.
         """
         widest, _, beside = self._spreads
         tail = math.sqrt(2 * widest * (DEPTH + self._log_geometric(-alpha)))
         return tail - alpha * self.mu * beside, tail
 
     def mesh(self, alpha: float, angle: float) -> Mesh:
-        """Return the mesh of a ray, on the best path: a lift lengthens the step but multiplies the rounding error."""
+        """Return the integration nodes for a ray, on the best of several paths.
+
+        A path farther below the real axis allows a longer step, but multiplies the rounding error.
+        """
         total, tilt, row = self._bounds
         ring, found = self.epochs > 1, []
         count, price = self.bins + ring, PRICE_OF_RING if ring else PRICE
@@ -315,11 +339,14 @@ class MarkovLaw:
         return short(step)
 
     def of_node(self, n: Array) -> Array:
-        """Return a constant cost: there is no choice of n."""
+        """Return the same cost for every n, as only n = 0 is possible."""
         return np.ones(len(n))
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
-        """Return the cost of all products with the matrix."""
+        """Return the cost of all matrix products of a band, in evaluations of elementary functions.
+
+        It is infinite if the matrix would be too large.
+        """
         mesh = self.mesh(alpha, angle)
         if len(mesh.places) > MOST_PLACES or math.cos(mesh.beta) < LEAST_COSINE:
             return math.inf
@@ -327,11 +354,11 @@ class MarkovLaw:
         return nodes * self.bins * len(mesh.places) * (len(mesh.places) * len(mesh.ends) * each + OF_ENTRY)
 
     def on_rays(self, alpha: float, rays: Sequence[Ray]) -> list[Rows]:
-        """Return ``F(r)`` at ``r = b e^(v + i phi)`` on rays, with errors relative to the moment of alpha."""
+        """Return ``F(r)`` at ``r = b e^(v + i phi)`` on rays, with errors relative to ``A(alpha)``."""
         return [_kept(self, alpha, angle, v.tobytes()) for angle, _, v in rays]
 
     def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:
-        """Return F at nodes with increasing logarithms, as in :meth:`on_rays`."""
+        """Return F at nodes v, which increase, on one ray; see :meth:`on_rays`."""
         mesh, ring, rate = self.mesh(alpha, angle), self._exact[0], np.longdouble(self.rate)
         x, ends = (np.asarray(each, dtype=np.longdouble) for each in (mesh.places, mesh.ends))
         # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
@@ -362,7 +389,7 @@ class MarkovLaw:
         return Rows(values / size, np.log(size), lost, 0.0, share * (1 + SPARE))
 
     def _chained(self, mesh: Mesh, v: Array, chain: Any, closed: Any, last: Any) -> ComplexArray:
-        """Return F at some nodes, starting from the innermost integral, over ``x_0``."""
+        """Return F at some nodes, as one integral after the other, beginning with that over ``x_0``."""
         x, before = mesh.places, math.nan
         size = np.exp(np.minimum(v, LARGEST))
         turned: Any = np.exp(1j * mesh.beta) if mesh.beta else 1.0
@@ -389,18 +416,19 @@ RatioLaw = AllocationLaw | MarkovLaw
 
 @lru_cache(maxsize=KEPT)
 def _kept(law: MarkovLaw, alpha: float, angle: float, v: bytes) -> Rows:
-    """Return values on a ray, cached for the other end of an interval."""
+    """Return the values of F on a ray; cached, as both ends of a certified interval need them."""
     return law._on_ray(alpha, angle, np.frombuffer(v))
 
 
 def told_apart(own: float, between: Array) -> tuple[float, int, float]:
-    """Return ``log E Lambda^2``, the number of separate bins, and their covariance, where the first is least.
+    """Return a dominating law with equal covariances: ``log E Lambda^2``, the number of its bins, and their covariance.
+
+    Of all numbers of bins, the one with the least ``log E Lambda^2`` is taken. The proof of the bound is in
+    ``plan/sampling/balls_in_bins.py``.
 
     Args:
         own: the largest squared norm of a bin, over the variance of the noise.
-        between: the largest product of two bins at a distance of 0, 1, ..
-
-    For the proof of the bound, and the quantity minimised, see ``plan/sampling/balls_in_bins.py``.
+        between: at index d, the largest product of two bins at distance d, over the variance of the noise.
     """
     bins, found = len(between), []
     for step in range(1, bins + 1):
@@ -412,7 +440,7 @@ def told_apart(own: float, between: Array) -> tuple[float, int, float]:
 
 
 def _normal(w: Any, shift: Any, step: Any) -> tuple[ComplexArray, float]:
-    """Return standard normal densities at ``w - i shift``, times a step, and their error in units of round-off."""
+    """Return normal densities at ``w - i shift``, times ``step``, and their relative error in units of round-off."""
     size = np.exp(0.5 * (shift * shift - w * w)) * (np.longdouble(step) / np.sqrt(2 * np.longdouble(math.pi)))
     out = (size * np.cos(shift * w)).astype(np.float64) + 1j * (size * np.sin(shift * w)).astype(np.float64)
     return out, 3 + 16 * float(1 + np.abs(w).max() + shift) ** 2 * FINER / UNIT_ROUNDOFF

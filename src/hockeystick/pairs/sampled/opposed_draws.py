@@ -1,25 +1,26 @@
 """A lower pair, made of tests, for a drawn batch and a record whose contribution is set to zero.
 
-All other records contribute -1, the record 1 or 0, in units of the norm bound; K of the draws of a round are the
-record, with probabilities p_k, and mu is the norm bound in units of the noise. Relative to a round without draws of the
-record, the sum is
+All other records contribute -1, and the record 1 or 0, in units of the norm bound, which is mu in units of the noise.
+In a round, K of the draws are the record; K is k with probability p_k. Measured from its value in a round without draws
+of the record, the sum has the law P with the contribution and Q without it:
 
-    P = sum_k p_k N(2 k mu, 1)  with,      Q = sum_k p_k N(k mu, 1)  without,
+    P = sum_k p_k N(2 k mu, 1)  with,      Q = sum_k p_k N(k mu, 1)  without
 
-an instance of every round; of a batch of fixed size without replacement K is 0 or 1.
+This instance is possible in every round. For a batch of fixed size, drawn without replacement, K is 0 or 1.
 
-**The pair** is that of some tests of the sum: "with" where it is above c, or below d. A test that is worse in both
-rates results from giving random wrong answers, so that the rates of false alarms, ``Q(x > c) + Q(x < d)``, and of
-misses, ``P(d <= x <= c)``, may be rounded *up*; and tests may be randomised. So the trade-off function whose corners
-are the lower convex hull of such points, of (0, 1) and of (1, 0), is attained by tests: that of the instance is nowhere
-above it, and the pair with these corners in exact numbers (``pairs/points.py``) is dominated by the instance, in both
-orders of the laws (Dong, Roth, Su 2022 [DRS22], Theorem 2.10: a trade-off function that is larger everywhere is that of
-processed outcomes). Which tests are tried is free: those of the likelihood ratio, which falls from 1 at minus infinity
-before it rises.
+**The pair** comes from some tests of the sum. A test says "with" where the sum is above c or below d. Random wrong
+answers turn a test into any test whose two error rates are larger. So both rates may be rounded *up*: that of false
+alarms, ``Q(x > c) + Q(x < d)``, and that of misses, ``P(d <= x <= c)``. Tests may also be randomised. So some tests
+attain the trade-off function whose corners are the lower convex hull of all these points (false alarms, misses) and of
+(0, 1) and (1, 0). The trade-off function of P and Q is nowhere above it. Hence the pair with these corners in exact
+numbers (``pairs/points.py``) is dominated by (P, Q), in both orders of the laws (Dong, Roth, Su 2022 [DRS22], Theorem
+2.10: a trade-off function that is larger everywhere is that of processed outcomes). Any tests may be tried; these are
+tests of the likelihood ratio, which is 1 at minus infinity and falls before it rises.
 
-**Rounding.** A term of a rate is a weight, within UNITS roundings, times a normal tail, which is good to as many and to
-``8 (|x| + the largest shift)^2``. The difference of two masses below is rounded up by the errors of both. Where the law
-of k is truncated, all of the lost mass is added to both rates.
+**Rounding.** Each term of a rate is a weight times a normal tail. The weight has an error of at most UNITS roundings,
+and the tail of at most UNITS plus ``8 (|x| + the largest shift)^2`` roundings. The mass between d and c is a difference
+of two masses, and is rounded up by the errors of both. Where the law of K is truncated, all of the lost mass is added
+to both rates.
 """
 
 from __future__ import annotations
@@ -55,13 +56,13 @@ UNITS, SQUARED = 32.0, 8.0
 
 @lru_cache(maxsize=64)
 def opposed_draws(shifts: tuple[float, ...], weights: tuple[float, ...], none: float, cut: float) -> FinitePair:
-    """Return the pair of the laws with and without the contribution, as distinguished by some tests.
+    """Return the lower pair of the module docstring, made of tests between the laws with and without the contribution.
 
     Args:
         shifts: k mu for k = 1, 2, ...
-        weights: weights of these numbers of draws.
-        none: weight of no draw, including the mass cut off.
-        cut: bound on the mass cut off.
+        weights: probabilities of k = 1, 2, ... draws of the record.
+        none: probability of no draw, including the truncated mass.
+        cut: bound on the truncated mass.
 
     >>> opposed_draws((0.5, 1.0), (0.2, 0.01), 0.79, 0.0).loss_range[1] > 1
     True
@@ -83,14 +84,14 @@ def opposed_draws(shifts: tuple[float, ...], weights: tuple[float, ...], none: f
 
 
 def _log_density(x: Array, centres: tuple[float, ...], weights: tuple[float, ...]) -> Array:
-    """Return the logarithm of a mixture of normal densities divided by the standard one."""
+    """Return the log-density of a mixture of normal laws minus that of the standard normal law."""
     exponents = [np.log(weight) + c * x - 0.5 * c * c for c, weight in zip(centres, weights, strict=True) if weight]
     out: Array = np.logaddexp.reduce(exponents)
     return out
 
 
 def _add(rates: Array, weight: float, high: Array, low: Array, kept: bool) -> None:
-    """Add, rounded up, the mass of one normal law between two ends, or outside them, times a weight."""
+    """Add ``weight`` times the normal mass between ``low`` and ``high`` if ``kept``, else outside them, rounded up."""
     from scipy.special import ndtr
 
     size = np.abs(high) + np.where(np.isfinite(low), np.abs(low), 0.0)

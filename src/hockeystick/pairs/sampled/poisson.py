@@ -66,22 +66,21 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 
 
 def mixed_units(rate: float) -> float:
-    """Error of psi caused by four units of error in l and in q, in units of psi.
+    """Error of psi, in units of ``|psi|``, caused by errors of four units in l and in q.
 
-    The part due to l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
+    The part due to l is bounded by ``|l| psi'(l) <= (2 + A) |psi(l)|``, with ``A = log 1/q``. Three cases prove this.
+    For l < 0, psi is convex and psi(0) = 0, so that ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``,
+    ``log(1 + y) >= y / (1 + y)`` gives ``l psi' / psi <= l / (1 - e^-l) <= 1 + l``. For ``l > 1 + A``,
+    ``psi >= l - A >= 1`` and ``psi' <= 1``, so that ``l psi' / psi`` is at most ``1 + A``.
 
-    For l < 0 as psi is convex and psi(0) = 0: ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``, by ``log(1 + y) >= y /
-    (1 + y)``: ``l psi' / psi <= l / (1 - e^-l) <= 1 + l``. Beyond, ``psi >= l - A >= 1`` and ``psi' <= 1``: at most
-    ``1 + A``.
-
-    The part due to q: ``q |e^l - 1| / g = |1 - 1/g|``, which is at most psi above 0; below, where ``psi >= log(1 -
-    q)``, it is convex in psi, at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
+    The part due to q is ``q |e^l - 1| / g = |1 - 1/g|``, with ``g = e^psi``. For psi > 0 it is at most psi. For psi <
+    0, where ``psi >= log(1 - q)``, it is convex in psi, and so at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
     """
     return 4 * (2 - math.log(rate)) + 4 * chord(rate)
 
 
 def chord(rate: float) -> float:
-    """Upper bound on ``|1 - e^-psi| / |psi|``, psi >= log(1 - q): ``max(1, q / (1 - q) / log 1/(1-q))``."""
+    """Upper bound on ``|1 - e^-psi| / |psi|`` for psi >= log(1 - q): ``max(1, q / (1 - q) / log 1/(1-q))``."""
     return max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
 
 
@@ -93,14 +92,17 @@ def rate_error(loss: Array, psi: Array, rate: float) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class PoissonSmooth:
-    """The smooth part after sampling; ``sign`` is +1 for remove and -1 for add (x then runs backwards)."""
+    """The densities after sampling; ``sign`` is +1 for removing a record and -1 for adding one.
+
+    For adding, outcomes have the opposite sign, so that the loss increases with x.
+    """
 
     base: BasePart
     rate: float
     sign: int
 
     def log_p(self, x: Array) -> Array:
-        """Log-density of the mixture for remove, and of the law without the record for add."""
+        """Log-density under P: for removing a record that of the mixture, for adding one that of the law without it."""
         x = self.sign * x
         without = self.base.log_q(x)
         return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
@@ -110,11 +112,11 @@ class PoissonSmooth:
         return self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
 
     def log_contrast(self, x: Array) -> Array:
-        """The contrast of the base times the rate, as sampling multiplies ``p - q`` by the rate."""
+        """Log of a bound on ``|p - q|``: sampling multiplies ``p - q``, and so the base's bound, by the rate."""
         return math.log(self.rate) + self.base.log_contrast(self.sign * x)
 
     def masses(self, x: Array) -> Masses:
-        """Mixtures of the base's masses; below and above are exchanged where x runs backwards."""
+        """Masses of both laws on either side of each x, mixed from the base's masses."""
         base = self.base.masses(self.sign * x)
         mixed_below = (1 - self.rate) * base.q_below + self.rate * base.p_below
         mixed_above = (1 - self.rate) * base.q_above + self.rate * base.p_above
@@ -123,11 +125,11 @@ class PoissonSmooth:
         return Masses(base.q_above, base.q_below, mixed_above, mixed_below)
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss, through the inverse of psi."""
+        """Return the outcome with the given loss, by the inverse of psi."""
         return self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
 
     def loss_error(self, x: Array) -> Array:
-        """The base error times the slope of psi, and a few roundings of psi."""
+        """Bound on the error of the loss: the base's times the slope of psi, and roundings of psi and of the rate."""
         x = self.sign * x
         loss = self.base.loss(x)
         psi = mixed_loss(loss, self.rate)
@@ -136,25 +138,25 @@ class PoissonSmooth:
         return error
 
     def log_p_error(self, x: Array) -> Array:
-        """The base error, which bounds the errors of both densities, plus the error of psi."""
+        """Bound on the error of the log-density: the base's, valid for both of its densities, plus the error of psi."""
         return self.base.log_p_error(self.sign * x) + self.loss_error(x)
 
     def growth(self, x: Array) -> Array:
-        """Mixtures grow no faster than their components."""
+        """The base's growth constant, as mixtures grow no faster than their components."""
         return self.base.growth(self.sign * x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The interval of the base, which holds all but ``exp(log_mass)`` of both laws on either side."""
+        """The base's interval, mirrored for adding; each law has at most ``exp(log_mass)`` on either side of it."""
         low, high = self.base.support(log_mass)
         return (low, high) if self.sign > 0 else (-high, -low)
 
 
 def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
-    """Return the atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
+    """Return the atoms at loss psi, with the mixture (1 - q) Q + q P as the first law and Q as the second.
 
-    The errors of the base's loss, ``slip`` and ``units`` of its size, are multiplied by the slope of psi, which
-    increases. The logarithm of a sum has at most the error of the logarithms of its terms. Where the base's loss is
-    infinite, psi is exact.
+    The error of the base's loss, ``slip`` and ``units`` of its size, is multiplied by the slope of psi at the loss plus
+    its error, since the slope increases. The logarithm of a sum has at most the error of the logarithms of its terms.
+    Where the base's loss is infinite, psi is exact.
     """
     with np.errstate(invalid="ignore"):
         log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
@@ -168,7 +170,7 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
 
 @dataclass(frozen=True, slots=True)
 class _PoissonPair(DominatingPair):
-    """Base class of the pairs of both directions, which delegate to the base pair."""
+    """Base class of the pairs for removing and for adding a record; they are computed from the base pair."""
 
     base: DominatingPair
     rate: float
@@ -185,27 +187,30 @@ class _PoissonPair(DominatingPair):
 
     @property
     def smooth(self) -> SmoothPart | None:
-        """The base densities, mixed by psi, in an order in which the loss increases; ``None`` if the base has none."""
+        """The base's densities after sampling; ``None`` if the base has none."""
         smooth = cast(BasePart | None, self.base.smooth)
         return None if smooth is None else PoissonSmooth(smooth, self.rate, -1 if self.add else +1)
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function, if known, from the base or from its atoms."""
+        """The characteristic function; ``None`` if the base has densities and no method for it."""
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=self.add)
 
     @property
     def stands_in(self) -> bool:
-        """True if the base has stand-in masses: one at loss minus infinity has a finite loss in the mixture."""
+        """True if the base has masses that only stand in for outcomes in its tail.
+
+        Where such a mass has loss minus infinity in the base, its loss in the mixture is finite.
+        """
         return self.base.stands_in
 
     @property
     def limit_variance(self) -> float | None:
         """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base, in both directions: Bu, Dong, Long, Su 2020 [BDLS20].
 
-        Infinite if it is beyond the range of a double.
+        Infinite if it exceeds the range of a double; ``None`` if the base has infinite losses.
         """
         if np.isinf(self.base.atoms.loss).any():
             return None
@@ -216,7 +221,7 @@ class _PoissonPair(DominatingPair):
         return math.exp(log) if log < LARGEST else math.inf
 
     def _slope(self, loss: float) -> float:
-        """Return the slope of psi at a loss of the base, 1 at an infinite one."""
+        """Return the slope of psi at a loss of the base; 1 if the loss is infinite."""
         at = np.array([loss])
         return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0]) if loss < math.inf else 1.0
 
@@ -235,7 +240,7 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The base atoms at loss psi."""
+        """The base's atoms, each moved to the loss psi."""
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms
@@ -243,12 +248,12 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The base range mapped by psi; where Q alone has mass the loss is ``log(1 - q)``."""
+        """The base's range of losses, mapped by psi; where only Q has mass, the loss is ``log(1 - q)``."""
         return _psi_range(self.base, self.rate)
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss: the base's error times the slope of psi, and roundings of psi."""
+        """The error of the largest loss: the base's error times the slope of psi, plus roundings of psi."""
         passed_on = self._slope(self.base.loss_range[1]) * self.base.supremum_error
         return passed_on + rounding_of(self.loss_range[1], mixed_units(self.rate))
 
@@ -264,7 +269,7 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def sampled_from(self) -> tuple[float, float]:
-        """The rate, and the base's rho."""
+        """The sampling rate, and the base's rho."""
         return self.rate, self.base.rho
 
 
@@ -276,7 +281,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The base atoms at loss -psi, in increasing order; outcomes of W alone have no mass under P."""
+        """The base's atoms at loss -psi, in increasing order; outcomes that only W has have no mass under P."""
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms
@@ -285,7 +290,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The mirror image of the remove direction."""
+        """The range of losses for removing a record, mirrored at 0."""
         low, high = _psi_range(self.base, self.rate)
         return -high, -low
 
@@ -306,10 +311,11 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the exchanged base's rho and the rho from the range of a bounded loss.
+        """The smaller of two rho: that of the base with P and Q exchanged, and that from the range of a bounded loss.
 
-        By convexity a mixture is no farther from O than W is, where W has all outcomes of O. Outcomes that W lacks have
-        infinite loss in the exchanged base, whose rho ignores them, but the loss ``-log(1 - q)`` here.
+        By convexity the mixture is no farther from O than W is, if W has all outcomes of O. Outcomes that W lacks have
+        infinite loss in the exchanged base, and its rho ignores them. Here their loss is ``-log(1 - q)``, so only the
+        second rho holds.
         """
         lacking = np.isneginf(self.base.atoms.loss).any()
         of_range = super(PoissonAddPair, self).rho
@@ -317,7 +323,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def sampled_from(self) -> tuple[float, float]:
-        """The rate, and the rho of the base's mirror image."""
+        """The sampling rate, and the rho of the base with P and Q exchanged."""
         return self.rate, self.base.mirrored_rho
 
 

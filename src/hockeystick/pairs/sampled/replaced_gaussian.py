@@ -1,11 +1,12 @@
 """Poisson-subsampled Gaussian under replacement of one record.
 
-P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the two contributions point in opposite directions.
-It dominates by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. The pair is its own mirror image (x ->
--x).
+P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the old and the new contribution point in opposite
+directions. The pair dominates by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. It is its own mirror
+image (x -> -x).
 
-Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing;
-its inverse is ``mu x = 2 asinh(...)``: with w = e^(mu x), ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, c = q s, so that
+Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing.
+
+Inverse: with w = e^(mu x) and c = q s, ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, so that
 ``mu x = L/2 + asinh((1 - q)/c * sinh(L/2))``.
 """
 
@@ -32,7 +33,7 @@ def _log_sinh(x: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class SubstitutionSmooth:
-    """The two mixtures; each term of the loss is ``mixed_loss`` of a Gaussian loss towards +mu or -mu."""
+    """The densities of the two mixtures, and their loss: the difference of ``mixed_loss`` towards +mu and -mu."""
 
     mu: float
     rate: float
@@ -45,16 +46,16 @@ class SubstitutionSmooth:
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI + mixed_loss(self._towards(x), self.rate)
 
     def loss(self, x: Array) -> Array:
-        """The difference ``psi(l_+(x)) - psi(l_-(x))`` of the losses towards either mean."""
+        """The difference ``psi(l_+(x)) - psi(l_-(x))`` of the sampled losses for the means +mu and -mu."""
         return mixed_loss(self._towards(x), self.rate) - mixed_loss(self._towards(-x), self.rate)
 
     def log_contrast(self, x: Array) -> Array:
-        """q times the sum of the normal densities around mu and -mu."""
+        """The log of q times the sum of the normal densities around mu and -mu, a bound on ``|p - q|``."""
         towards = np.logaddexp(-0.5 * np.square(x - self.mu), -0.5 * np.square(x + self.mu))
         return math.log(self.rate) - HALF_LOG_TWO_PI + towards
 
     def masses(self, x: Array) -> Masses:
-        """Mixtures of normal distribution functions."""
+        """Masses of both mixtures on either side of each x."""
         from scipy.special import ndtr
 
         q = self.rate
@@ -67,7 +68,7 @@ class SubstitutionSmooth:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """``(L/2 + asinh((1 - q)/c sinh(L/2))) / mu``, in log form where the argument is large."""
+        """Return the outcome ``(L/2 + asinh((1 - q)/c sinh(L/2))) / mu``, in log form where the argument is large."""
         half = 0.5 * np.abs(loss)
         with np.errstate(divide="ignore"):
             log_arg = math.log1p(-self.rate) - math.log(self.rate) + 0.5 * self.mu**2 + _log_sinh(half)
@@ -84,19 +85,19 @@ class SubstitutionSmooth:
         return error
 
     def loss_error(self, x: Array) -> Array:
-        """The errors of both terms."""
+        """Bound on the error of the loss: the sum of the errors of its two terms."""
         return self._terms_error(x) + self._terms_error(-x)
 
     def log_p_error(self, x: Array) -> Array:
-        """Rounding of x, of the square and of psi."""
+        """Bound on the error of the log-density: roundings of x, of its square and of psi."""
         return 8 * np.square(np.abs(x) + self.mu) + 8 + self._terms_error(x)
 
     def growth(self, x: Array) -> Array:
-        """Growth of a normal density around the farthest of the three means."""
+        """Growth constant of a normal density around the farthest of the three means."""
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Normal tails around the means 0 and mu of P."""
+        """Interval that leaves out normal tails around the means 0 and mu of P."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
@@ -133,15 +134,15 @@ class PoissonSubstitutionPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of the farthest two components, 2 mu apart: ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
+        """A rho: that of the two farthest components, 2 mu apart, as ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
         return concentrated.gaussian(2 * self.mu)
 
     @property
     def sampled_from(self) -> tuple[float, float]:
-        """The rate, and the rho of a replacement without sampling."""
+        """The sampling rate, and the rho of replacing a record without sampling."""
         return self.rate, self.rho
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the better of the trapezoid rule and a rough bound."""
+        """Upper bound on K(t): the smaller of a bound by the trapezoid rule and a rough one."""
         rough = moment.mixture_replace(self.mu, self.rate, t)
         return min(self.transform.log_moment(t), rough)

@@ -1,37 +1,44 @@
 """The dominating pair of normal noise on a batch of fixed size when one record's contribution is set to zero.
 
-The record keeps its place: it is in the batch with probability q, with its contribution x or with 0 instead; otherwise
-another record, of contribution y, takes its place. Norms are at most 1, and mu is that bound in units of the noise.
-Given all other records of the batch, y included, and with the sum of all but y as the origin, the laws are
+The record keeps its place. With probability q it is in the batch, and contributes x on one dataset and 0 on the other.
+Otherwise another record takes its place in the batch, and contributes y. Norms are at most 1, and mu is that bound in
+units of the noise. Let all other records of the batch be given, y included, and measure the output from the sum of all
+contributions but y. Then the two laws are
 
-    with:  P = (1 - q) N(y) + q N(x),        zeroed:  Q = (1 - q) N(y) + q N(0),
+    with:  P = (1 - q) N(y) + q N(x),        zeroed:  Q = (1 - q) N(y) + q N(0).
 
-and those of a round are mixtures of such, with the same weights: ``H_b`` is jointly convex. By advanced joint convexity
-(Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2), for ``b >= 1``, with ``a = 1 + (b - 1) / q`` and ``beta = b / a``,
+The laws of a round are mixtures of such laws, with the same weights on both datasets, and ``H_b`` is jointly convex. So
+a bound for all such P and Q is a bound for the round. By advanced joint convexity (Balle, Barthe, Gaboardi 2018
+[BBG18], Theorem 2), for ``b >= 1``, with ``a = 1 + (b - 1) / q`` and ``beta = b / a``,
 
     H_b(P || Q) = q H_a(N(x) || (1 - beta) N(y) + beta N(0)) <= q H_a(N(0) || (1 - beta) N(2 mu) + beta N(mu)),
-    H_b(Q || P) = q H_a(N(0) || (1 - beta) N(y) + beta N(x)) <= q H_a(N(0) || N(mu)) ,
+    H_b(Q || P) = q H_a(N(0) || (1 - beta) N(y) + beta N(x)) <= q H_a(N(0) || N(mu)) .
 
-the first after a shift by -x, as ``|y - x| <= 2`` and ``|x| <= 1``, the second as ``|x|, |y| <= 1``: a mixture of
-normal laws against one gets worse with every norm (``pairs/mixture.py``, in both orders of the laws). Both are
-*attained*: the first where ``y = -x``, the second where ``y = x``. So the worst one-round curves are
+The first inequality holds after a shift by -x, as ``|y - x| <= 2`` and ``|x| <= 1``; the second as ``|x|, |y| <= 1``.
+Both use that the divergence between a mixture of normal laws and one normal law grows with the norm of every shift
+(``pairs/mixture.py``, in both orders of the laws). Both are *attained*: the first where ``y = -x``, the second where
+``y = x``. So the worst one-round curves are
 
     zero-out:  b >= 1: ``H_b((1 - q) N(0) + q N(2 mu) || (1 - q) N(0) + q N(mu))``,
                b < 1:  ``1 - b + b H_(1/b)((1 - q) N(0) + q N(mu) || N(0))``, which is that of an added record;
-    restore:   the same two, exchanged: ``h'(b) = 1 - b + b h(1/b)``.
+    restore:   zero-out with the laws exchanged: ``h'(b) = 1 - b + b h(1/b)``.
 
-At ``b = 1`` both are ``q TV(N(0), N(mu))``. A curve that is the largest of those of instances at every b is convex, and
-that of a pair: of the outcomes with a positive loss of the one, the mirror image of those of the other, and what is
-left at loss 0. It dominates every instance at every b, so that rounds compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem
-10). Which instance is the worst of many rounds is not known, as where a record is replaced.
+Each curve is made from two pairs of mixtures, one for ``b >= 1`` and one for ``b < 1``. At ``b = 1`` both give
+``q TV(N(0), N(mu))``. At every b, the curve is the largest of the curves of all instances. So it is convex, and it is
+the curve of a pair with three parts: the outcomes of positive loss of the first pair, the mirror image of the outcomes
+of positive loss of the second pair, and the remaining mass at loss 0. The pair dominates every instance at every b, so
+that rounds compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10). Which instance is the worst of many rounds is not known,
+as for a replaced record.
 
-It is nowhere above the pair of a *replaced* record (``fixed_size_pair.py``, at the distance 2 mu), as both curves get
-no smaller where mu becomes 2 mu and the mixture one law; so moments are bounded by those of that pair.
+The curve is nowhere above that of a *replaced* record (``fixed_size_pair.py``, at the distance 2 mu), because each of
+its two parts gets no smaller if mu becomes 2 mu and the mixture becomes one law. So moments are at most those of a
+replaced record.
 
-**A half.** ``(1 - q) N(0) + q N(c)`` against ``(1 - q) N(0) + q N(d)``, ``c > d >= 0``, is at loss 0 where ``x = (c +
-d) / 2``. With z the distance from there and s the share of the shifted term in the second law, ``s / (1 - s) = q / (1 -
-q) e^v``, ``v = d (z + c / 2)``, the loss is ``log(1 + s (e^((c - d) z) - 1))``, which increases. Its inverse is a root
-of a quadratic equation in ``e^(d z)`` for ``c = 2 d``, and that of Poisson sampling for ``d = 0``.
+**A half** is the part of positive loss of ``(1 - q) N(0) + q N(c)`` against ``(1 - q) N(0) + q N(d)``, ``c > d >= 0``.
+The loss is 0 where ``x = (c + d) / 2``. Let z be the distance from there, and s the share of the shifted term in the
+second law: ``s / (1 - s) = q / (1 - q) e^v``, ``v = d (z + c / 2)``. Then the loss is
+``log(1 + s (e^((c - d) z) - 1))``, which increases with z. Its inverse is a root of a quadratic equation in ``e^(d z)``
+for ``c = 2 d``, and that of Poisson sampling for ``d = 0``.
 """
 
 from __future__ import annotations
@@ -58,9 +65,9 @@ CARE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """(1 - q) N(0) + q N(c) against (1 - q) N(0) + q N(d), where the loss is at least 0.
+    """The part with loss at least 0 of (1 - q) N(0) + q N(c) against (1 - q) N(0) + q N(d).
 
-    It is a function of z, the distance of an outcome from the outcome of loss 0.
+    An outcome is given by z, its distance from the outcome of loss 0.
 
     Attributes:
         far: c.
@@ -78,7 +85,7 @@ class Half:
         return 0.5 * (self.far + self.near)
 
     def _mixed(self, z: Array, shift: float, other: float) -> Array:
-        """Return the log-density of the mixture with ``shift``; its shifted term has log-ratio c (z + d / 2)."""
+        """Return the log-density of the mixture whose shifted term has mean ``shift``; ``other`` is the other mean."""
         x = self.start + z
         ratio = np.logaddexp(math.log1p(-self.rate), math.log(self.rate) + shift * (z + 0.5 * other))
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI + (ratio if shift else 0.0)
@@ -104,7 +111,7 @@ class Half:
         return np.where(gap > LARGE, np.logaddexp(log_rest, log_share + gap), plain)
 
     def outcome(self, loss: Array) -> Array:
-        """Return the z at which the loss takes a given value of at least 0."""
+        """Return the z at which the loss takes each given value, which must be at least 0."""
         if not self.near:
             return unmixed_loss(loss, self.rate) / self.far
         log_k = math.log(self.rate) - math.log1p(-self.rate) + self.near * self.near
@@ -118,13 +125,13 @@ class Half:
         return np.where(loss > STEEP, beyond, close) / self.near
 
     def log_contrast(self, z: Array) -> Array:
-        """``p - q`` is q times the difference of the shifted terms, which their sum bounds."""
+        """Log of a bound on ``|p - q|``: q times the sum of the two shifted normal densities."""
         x = self.start + z
         both = np.logaddexp(-0.5 * np.square(x - self.far), -0.5 * np.square(x - self.near))
         return math.log(self.rate) + both - HALF_LOG_TWO_PI
 
     def above(self, z: Array) -> tuple[Array, Array]:
-        """Return the masses of both laws beyond z, the first rounded up, the second down."""
+        """Return the masses of both laws beyond z, rounded up for the first law and down for the second."""
         from scipy.special import ndtr
 
         x, q = self.start + z, self.rate
@@ -133,7 +140,7 @@ class Half:
         return (rest + q * ndtr(self.far - x)) * (1 + care), (rest + q * ndtr(self.near - x)) * np.maximum(1 - care, 0)
 
     def between(self, z: Array) -> tuple[Array, Array]:
-        """Return the masses of both laws between 0 and z, each term computed from the tail that is small at z."""
+        """Return the masses of both laws between 0 and z."""
         from scipy.special import ndtr
 
         x, q, s = self.start + z, self.rate, self.start
@@ -142,9 +149,10 @@ class Half:
         return np.maximum(rest + q * first, 0.0), np.maximum(rest + q * second, 0.0)
 
     def loss_error(self, z: Array) -> Array:
-        """Roundings of the exponent times its slope, of the share by its effect on the loss, and of the loss.
+        """Bound on the error of the loss, from roundings of the exponent, of the share s, and of the loss itself.
 
-        The derivative of the loss in the logarithm of the share is ``1 - e^-loss``.
+        The first are multiplied by the slope of the loss in the exponent, the second by ``1 - e^-loss``, the derivative
+        of the loss in the logarithm of s.
         """
         loss, gap, odds = self.loss(z), (self.far - self.near) * z, np.abs(self._odds(z))
         slope = np.exp(np.minimum(-np.logaddexp(0.0, -self._odds(z)) + gap - loss, 0.0))
@@ -152,12 +160,12 @@ class Half:
         return 2 * CARE * slope * gap + 2 * share + 32 * loss
 
     def log_p_error(self, z: Array) -> Array:
-        """Roundings of the square, and of the exponent of the likelihood ratio."""
+        """Bound on the error of the log-density: roundings of the square and of the likelihood ratio's exponent."""
         x = self.start + z
         return 2 * CARE * np.square(x + self.far) + 32
 
     def reach(self, log_mass: float) -> float:
-        """Return a z beyond which neither law has more than ``exp(log_mass)``, by ``Phi(-r) <= exp(-r^2/2)``."""
+        """Return a z beyond which either law has at most ``exp(log_mass)``, by ``Phi(-r) <= exp(-r^2/2)``."""
         return self.far - self.start + math.sqrt(-2 * min(log_mass, -1.0))
 
 
@@ -166,8 +174,8 @@ class HalvesSmooth:
     """One half to the right of 0, and the mirror image of another half to the left.
 
     Attributes:
-        right: outcomes of positive loss, first law against second.
-        left: outcomes of negative loss, second law against first.
+        right: the half of positive loss; its first law is P.
+        left: the half that is mirrored to negative loss; its second law is P.
     """
 
     right: Half
@@ -177,22 +185,22 @@ class HalvesSmooth:
     """The outcome of loss 0 at which the two halves meet."""
 
     def log_p(self, x: Array) -> Array:
-        """Log-density of the first law of the right half; to the left, of the second law of the left half."""
+        """Log-density under P: right of 0 that of the right half's first law, else of the left half's second law."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_p(z), self.left.log_q(z))
 
     def loss(self, x: Array) -> Array:
-        """The loss of the half on whose side x lies, with the sign of x."""
+        """The loss of the right half, or minus the loss of the left half where x < 0."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.loss(z), -self.left.loss(z))
 
     def log_contrast(self, x: Array) -> Array:
-        """The contrast of the half on whose side x lies."""
+        """Log of a bound on ``|p - q|``: that of the half on whose side x lies."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_contrast(z), self.left.log_contrast(z))
 
     def masses(self, x: Array) -> Masses:
-        """Sums of positive masses, rounded towards a worse pair in the tails."""
+        """Masses of both laws on either side of each x; tails are rounded in the direction of a less private pair."""
         z, origin = np.abs(x), np.zeros(1)
         (right_p, right_q), (left_p, left_q) = self.right.above(z), self.left.above(z)
         (near_p, near_q), (far_p, far_q) = self.right.between(z), self.left.between(z)
@@ -205,32 +213,32 @@ class HalvesSmooth:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss."""
+        """Return the outcome with the given loss."""
         size = np.abs(loss)
         return np.where(loss >= 0, self.right.outcome(size), -self.left.outcome(size))
 
     def loss_error(self, x: Array) -> Array:
-        """The error of the half on whose side x lies."""
+        """Bound on the error of the loss: that of the half on whose side x lies."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.loss_error(z), self.left.loss_error(z))
 
     def log_p_error(self, x: Array) -> Array:
-        """The error of the half on whose side x lies."""
+        """Bound on the error of the log-density: that of the half on whose side x lies."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_p_error(z), self.left.log_p_error(z))
 
     def growth(self, x: Array) -> Array:
-        """Growth of normal densities, around the farthest centre."""
+        """Growth constant of normal densities around the farthest centre."""
         return np.abs(x) + max(self.right.start + self.right.far, self.left.start + self.left.far)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The reach of each half."""
+        """Interval that reaches as far as each half."""
         return -self.left.reach(log_mass), self.right.reach(log_mass)
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroedPair(DominatingPair):
-    """The pair of the module: it dominates every instance and is attained by one round at every b.
+    """The pair of the module docstring: it dominates every instance, and at every b some round attains its curve.
 
     Attributes:
         mu: the norm bound of one record, in units of the noise.
@@ -249,7 +257,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The atom at loss 0: the remaining mass of both laws."""
+        """The atom at loss 0, which has the remaining mass under both laws."""
         from scipy.special import ndtr
 
         rest = (1 - self.rate) * max(float(ndtr(0.5 * self.mu) - ndtr(-1.5 * self.mu)), 0.0) + REST_UP
@@ -258,7 +266,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def smooth(self) -> HalvesSmooth:
-        """The two halves, exchanged if ``restored`` exchanges the laws."""
+        """The two halves; ``restored`` exchanges them."""
         opposite, alone = Half(2 * self.mu, self.mu, self.rate), Half(self.mu, 0.0, self.rate)
         return HalvesSmooth(alone, opposite) if self.restored else HalvesSmooth(opposite, alone)
 
@@ -271,14 +279,17 @@ class ZeroedPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of a replaced record, whose pair dominates this one."""
+        """The rho of a replaced record's pair, as that pair dominates this one."""
         return self._replaced.rho
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of a replaced record, whose pair is its own mirror image."""
+        """The rho of a replaced record's pair, as that pair is its own mirror image."""
         return self._replaced.rho
 
     def log_moment(self, t: float) -> float:
-        """K(t) of a replaced record, whose curve is higher at every b: moments of t > 0 are integrals of the curve."""
+        """Upper bound on K(t): that of a replaced record, whose curve is higher at every b.
+
+        This is a bound because moments of t > 0 are integrals of the curve.
+        """
         return self._replaced.log_moment(t)

@@ -1,49 +1,54 @@
 """Balls in bins with correlated noise: a record is in one of b bins, drawn secretly and kept in all epochs of a run.
 
-A run of n steps ``C x + s Z`` visits the bins in turn, so that a record in bin i takes part in steps i, i + b, i + 2b,
-and so on. Each record draws its bin uniformly, independently of data, noise and all other records, anew in each run.
-Let ``m_i`` be the sum of the columns of C at the steps of bin i, of |C| where entries are negative, and ``G_ij = <m_i,
-m_j>``.
+A run releases ``C x + s Z`` in n steps, with the strategy C, normal Z and noise s. The steps visit the bins in turn, so
+that a record in bin i takes part in steps i, i + b, i + 2b, and so on. Each record draws its bin uniformly,
+independently of data, noise and all other records, anew in each run. Let ``m_i`` be the sum of the columns of C at the
+steps of bin i (of the columns of |C| where entries are negative), and ``G_ij = <m_i, m_j>``.
 
 **Theorem.** The run is dominated by ``(1/b) sum_i N(m_i, s^2)`` against ``N(0, s^2)``, whose likelihood ratio
 
     Lambda = (1/b) sum_i exp(Y_i - Var Y_i / 2) ,    Y normal with Cov(Y_i, Y_j) = G_ij / s^2 ,
 
-depends on G alone. (With independent noise it is that of Chua et al. 2025 [CGH+25].) *Proof* by Kahane's inequality:
-for convex f, ``p_i >= 0`` and centred normal X, Y with ``E X_i X_j <= E Y_i Y_j`` for all i and j,
+depends on G alone. (With independent noise it is that of Chua et al. 2025 [CGH+25].) The *proof* uses Kahane's
+inequality: for convex f, ``p_i >= 0`` and centred normal X, Y with ``E X_i X_j <= E Y_i Y_j`` for all i and j,
 
     E f(sum p_i e^(X_i - Var X_i / 2)) <= E f(sum p_i e^(Y_i - Var Y_i / 2))
 
-(the proof in ``pairs/mixture.py`` is that of any two covariances in this order). Given the bins of the others, subtract
-what they contribute, which the past determines. Under Q the log-likelihood of bin i moves at row t by a normal number,
-whose covariance with that of bin j is ``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i)
-|C_tr|) (sum_(q in j) |C_tq|) / s^2``, for gradients x of norm at most 1 that the past determines. Let ``V_t(L)`` be the
-mean of ``f(sum_i e^(L_i + the rest from row t on) / b)`` for these larger covariances. Kahane's inequality with weights
-``e^(L_i) / b`` shows that it does not rise in the mean from row to row, so that all rows together have at most
-``V_0(0)``; ``f = (y - a)_+`` and ``(1 - a y)_+`` are both orders. For ``C >= 0`` it is attained by equal gradients
-along one direction.
+(the proof in ``pairs/mixture.py`` holds for any two covariances in this order). Let the bins of the other records be
+given. Subtract the contributions of these records, which the past determines. Under Q, row t changes the log-likelihood
+of bin i by a normal number. Its covariance with the change for bin j is
+``<sum_(r in i) C_tr x_r, sum_(q in j) C_tq x_q> / s^2``, at most ``(sum_(r in i) |C_tr|) (sum_(q in j) |C_tq|) / s^2``,
+for gradients x of norm at most 1 that the past determines. Let ``V_t(L)`` be the mean of
+``f(sum_i e^(L_i + the rest from row t on) / b)`` for these larger covariances, where ``L_i`` is the log-likelihood
+before row t. Kahane's inequality with weights ``e^(L_i) / b`` shows that the mean of ``V_t`` does not rise from row to
+row, so that the mean of f after all rows is at most ``V_0(0)``. The functions ``f = (y - a)_+`` and ``(1 - a y)_+``
+give both orders of the laws. For ``C >= 0`` the pair is attained by equal gradients along one direction.
 
-**Above.** By the same inequality a larger G gives a larger pair. With d the largest entry of the diagonal and c the
-largest beside it, ``G' = c + (d - c) [i = j]`` is larger: a Gaussian round of distance ``sqrt(c) / s`` and an epoch of
-random allocation of distance ``sqrt(d - c) / s``. Whoever also learns i modulo L learns no less (joint convexity), and
-has to tell ``floor(b / L)`` bins or more apart, whose products are smaller: c is then the largest product of bins at
-distances L, 2L, .. (a mean of k + 1 equal terms is that of its means of k terms: fewer bins cost more). Of all L the
-one with the least ``log E Lambda^2`` is taken,
+**Above.** By the same inequality, a G with larger entries gives a pair that dominates. Let d be the largest entry on
+the diagonal, and c the largest off the diagonal. Then ``G' = c + (d - c) [i = j]`` is larger. Its pair is the product
+of a Gaussian round of distance ``sqrt(c) / s`` and an epoch of random allocation of distance ``sqrt(d - c) / s``. A
+smaller c suffices if i modulo L is revealed, which makes the pair no smaller (joint convexity). Then only bins with the
+same remainder must be told apart, ``floor(b / L)`` or more, and c is the largest product of bins at distances L, 2L, ..
+. (Fewer bins cost more, as a mean of k + 1 equal terms is the mean of its means of k terms.) L is chosen such that
+``log E Lambda^2`` is least, which is
 
     c / s^2 + log(1 + (e^((d - c) / s^2) - 1) / floor(b / L)) .
 
-Another larger G is ``c + (d - c) lambda^|i - j|``, that of a Gaussian round and a Markov chain (``markov_law.py``),
-with the least lambda possible for each c. It is formed for all bins, or for one half of them if the half is revealed.
-Of all these, the one with the least second moment is taken again.
+Another larger G is ``c + (d - c) lambda^|i - j|``, for a Gaussian round and a Markov chain (``markov_law.py``), with
+the least lambda possible for each c. It is formed for all bins, and for half of the bins if it is revealed which half
+holds the record. Of all these upper pairs, the one with the least second moment is taken.
 
-**Below**, of C itself: the outcome along ``sum_i m_i`` is a mixture of ``N((G 1)_i / sqrt(1 G 1), s^2)`` (if none of
-these is negative, rounded down to at most MOST_SHIFTS of them, which makes it smaller); and a smaller G, which is made
-of the least entries as above.
+**Below** there are two pairs, both from C and not from |C|. First, the outcome along ``sum_i m_i`` is a mixture of
+``N((G 1)_i / sqrt(1 G 1), s^2)``. It is used if none of these means is negative; they are rounded down to at most
+MOST_SHIFTS different ones, which makes the pair smaller. Second, a G with smaller entries is made from the least entry
+on the diagonal and the least off it, as ``G'`` was made from the largest.
 
-**Exact** is lambda-CGD, ``C_ij = c lambda^(i-j)`` and ``0 < lambda < 1``, for whole epochs (``markov_law.py``).
+**Exact.** For lambda-CGD, ``C_ij = c lambda^(i-j)`` and ``0 < lambda < 1``, the law is computed for whole epochs
+(``markov_law.py``).
 
-Both ends are one where C is diagonal, with equal norms and steps: that is random allocation. Bins of equal sizes, which
-move other records, are not covered, nor are records that are replaced.
+If C is diagonal, with equal norms and equally many steps in each bin, the upper and the lower pair are the same: this
+is random allocation. Two cases are not covered: bins of equal sizes, where a record's bin changes the bins of others,
+and records that are replaced.
 """
 
 from __future__ import annotations
@@ -113,7 +118,7 @@ class BallsInBins(Sampling):
         bins: number of bins, the ``min_separation`` of the run.
 
     Raises:
-        InvalidInputError: the number is outside its domain.
+        InvalidInputError: the number of bins is outside its domain.
 
     >>> from hockeystick import MatrixGaussian, Plan, Round
     >>> run = MatrixGaussian(4.0, steps=64, min_separation=32, norm="none", inverse_coefficients=[1.0, -0.3])
@@ -140,7 +145,7 @@ class BallsInBins(Sampling):
         return _REPLACED if direction is Direction.REPLACE_ONE else _PROVED
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim: a refusal if the run has another separation, upper if no lower pair is known."""
+        """Return the claim for a run: refused if its separation is not ``bins``, upper if no lower pair is known."""
         found = self.claim(type(mechanism), direction)
         if found is not _PROVED:
             return found
@@ -153,7 +158,7 @@ class BallsInBins(Sampling):
         return _products(run.strategy, run.magnitudes, self.bins)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pairs of a run."""
+        """Return an upper pair of a run, and the lower pairs that are known."""
         noise, add = grouped.run_of(mechanism).noise_multiplier, direction is Direction.ADD
         found = self._products(mechanism)
         own, between = found.most / noise**2, found.most_between / noise**2
@@ -179,9 +184,10 @@ class BallsInBins(Sampling):
 
 
 def _markov(run: MatrixGaussian, bins: int, side: int) -> MarkovLaw | None:
-    """Exact law of lambda-CGD, with steps rounded up (side 1) or down (-1) to whole epochs; None out of range.
+    """Return the exact law of a run of lambda-CGD; ``None`` for other strategies or parameters out of range.
 
-    Rounding down gives a lower law: with fewer rows and columns no product of ``C >= 0`` is larger.
+    The number of steps is rounded to whole epochs, up (side 1) for an upper law or down (-1) for a lower one. Rounding
+    down gives a lower law because, with fewer rows and columns of ``C >= 0``, no product of two bins is larger.
     """
     known, epochs = run.markov, -(-run.steps // bins) if side > 0 else run.steps // bins
     if known is None or bins < 2 or not 1 <= epochs <= MOST_EPOCHS or bins > (MOST_KEPT if epochs > 1 else MOST_ONCE):
@@ -193,14 +199,14 @@ def _markov(run: MatrixGaussian, bins: int, side: int) -> MarkovLaw | None:
 
 
 class _Products(NamedTuple):
-    """Products of the sums of columns at the steps of each bin.
+    """Products of bins: ``<m_i, m_j>``, where ``m_i`` is the sum of the columns of C at the steps of bin i.
 
     Attributes:
         most: the largest product of a bin with itself, for |C|, rounded up.
-        most_between: the largest product of two bins at a distance of 0, 1, .., at least 0.
+        most_between: at index d, the largest product of two bins at distance d, for |C|, rounded up; at least 0.
         least: the least product of a bin with itself, for C, rounded down.
-        least_between: the least product of two bins; 0 if there is one bin.
-        along: length of each bin's sum along the total of all bins, rounded down; None if one is not positive.
+        least_between: the least product of two different bins, for C, rounded down; 0 if there is one bin.
+        along: length of each ``m_i`` along the sum of all ``m_i``, rounded down; None if one of them is not positive.
     """
 
     most: float
@@ -211,18 +217,18 @@ class _Products(NamedTuple):
 
     @property
     def known_below(self) -> bool:
-        """True if a lower pair is known."""
+        """True if at least one lower pair is known."""
         return self.along is not None or self.evenly
 
     @property
     def evenly(self) -> bool:
-        """True if the least products define a law."""
+        """True if there is a law in which all bins have the least products."""
         return self.least > 0 and self.least_between >= 0
 
 
 @lru_cache(maxsize=4)
 def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
-    """Return the products of a strategy and of its absolute values, cached while the noise is calibrated."""
+    """Return the products of bins for a strategy and for its absolute values; cached for repeated calibration."""
     beside = ~np.eye(bins, dtype=bool)
     gram, doubt = magnitudes.of_bins(bins)
     high = gram + doubt
@@ -241,14 +247,15 @@ def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
 
 
 def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None:
-    """Return ``log E Lambda^2``, the squared distance c of a Gaussian round, and the least chain to dominate with it.
+    """Return the best upper pair made of a Gaussian round and a Markov chain; ``None`` if parameters are out of range.
 
-    Products are at most ``c + (own - c) lambda^d`` at a distance d. The chain is that of all bins, or of one half of
-    them if the half is revealed.
+    The three results are ``log E Lambda^2``, which is the least of all candidates; the squared distance c of the
+    Gaussian round; and the law of the chain. Products at distance d are at most ``c + (own - c) lambda^d``. The chain
+    has all bins, or half of them, where it is revealed which half holds the record.
 
     Args:
         own: the largest product of a bin with itself, over the variance of the noise.
-        between: the largest product of two bins at a distance of 0, 1, ..
+        between: at index d, the largest product of two bins at distance d, over the variance of the noise.
     """
     found = []
     for bins in {len(between), len(between) // 2} - {0, 1}:
@@ -269,7 +276,7 @@ def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None
 
 
 def _mixture(shifts: Array, add: bool) -> DominatingPair:
-    """Return the pair of a mixture with these shifts; shifts close to each other are rounded down to one."""
+    """Return the pair of a mixture with these shifts; more than MOST_SHIFTS of them are rounded down to fewer."""
     low, high = float(shifts.min()), float(shifts.max())
     if len(set(shifts.tolist())) > MOST_SHIFTS:
         step = (high - low) / MOST_SHIFTS
@@ -282,7 +289,7 @@ def _mixture(shifts: Array, add: bool) -> DominatingPair:
 
 
 def _equal(bins: int, own: float, shared: float, noise: float, side: int, add: bool) -> DominatingPair:
-    """Return the pair if all bins have the product ``own``, and any two of them the product ``shared``.
+    """Return the pair of a run where all products ``<m_i, m_i>`` are ``own`` and all other products are ``shared``.
 
     Distances are rounded up (side 1) or down (-1).
     """

@@ -1,4 +1,4 @@
-"""The base of sampling schemes: the theorem that turns a mechanism's pair into that of a sampled round."""
+"""Base class of sampling schemes: a scheme is a theorem that turns a mechanism's pair into that of a sampled round."""
 
 from __future__ import annotations
 
@@ -65,9 +65,10 @@ LAWS_SAMPLED = refused(
 
 
 def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
-    """Return the mechanism's claim about the pair that a theorem on sampling starts from.
+    """Return the mechanism's claim about the pair to which a theorem on sampling applies.
 
-    A product has no such pair, nor do two user-defined laws when a record is replaced: the claim is then a refusal.
+    The claim is a refusal if the mechanism's pair is a product, or if it has two user-defined laws and a record is
+    replaced: sampling theorems do not apply to these.
     """
     base = mechanism.claims[direction]
     if base.status is Status.REFUSED:
@@ -78,7 +79,7 @@ def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
 
 
 def inherited(base: Claim, theorem: Claim) -> Claim:
-    """Return the claim for a sampled pair by a theorem that maps tight pairs to tight, and dominating to dominating.
+    """Return the claim for a sampled pair, by a theorem that keeps tight pairs tight and dominating pairs dominating.
 
     Args:
         base: claim of the mechanism about the pair that the theorem starts from.
@@ -102,10 +103,10 @@ def mu_of(pair: DominatingPair) -> float:
 
 
 def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int, int]:
-    """Return both sizes of a scheme.
+    """Return the batch size and the dataset size of a scheme, after a check.
 
     Raises:
-        InvalidInputError: one is missing, or the batch is larger than the dataset.
+        InvalidInputError: a size is missing, or the batch is larger than the dataset.
     """
     if batch_size is None or dataset_size is None:
         missing = "batch_size" if batch_size is None else "dataset_size"
@@ -117,9 +118,10 @@ def checked_sizes(batch_size: int | None, dataset_size: int | None) -> tuple[int
 class Zeroed(StrEnum):
     """Behaviour of a scheme if a record stays in the data, and its contribution is set to zero.
 
-    ``unsaid``: unknown, and every round is refused. ``as-absent``: the others take part by the same law if the record
-    is present without a contribution or absent, so the pairs are those of ``add-or-remove``. ``own``: the record keeps
-    its place, which another one would have in its absence, and the scheme has pairs in the directions of ``zero-out``.
+    ``unsaid``: not declared, and every round is refused. ``as-absent``: the other records take part by the same law,
+    whether this record is present without a contribution or absent; so the pairs are those of ``add-or-remove``.
+    ``own``: the record keeps its place, which another record would take if it were absent; the scheme has pairs of its
+    own for ``zero-out``.
     """
 
     UNSAID = "unsaid"
@@ -141,22 +143,22 @@ GIVEN_SAMPLED = refused(
 
 
 class Sampling(metaclass=NamedArguments):
-    """Choice of the records of one round.
+    """Choice of the records of one round; base class of the sampling schemes.
 
-    A scheme applies a theorem that derives the pair of a round from an unsampled mechanism (``claims``, ``pair``,
-    ``with_against_without``, ``properties``). To add a scheme, write a frozen dataclass with ``name``, ``assumption``,
-    ``claim`` and ``pair`` in a file of its own, and list the class in ``SAMPLINGS``.
+    A scheme applies a theorem that derives the pair of a round from the unsampled mechanism, of which it uses
+    ``claims``, ``pair``, ``with_against_without`` and ``properties``. To add a scheme, write a frozen dataclass with
+    ``name``, ``assumption``, ``claim`` and ``pair`` in a file of its own, and list the class in ``SAMPLINGS``.
 
     Attributes:
         name: name in plan files.
         assumption: condition on the loader under which the number is valid, in one line.
-        distance_suffices: True if the mechanism needs only a bound on the change by replacing a record, not on the
+        distance_suffices: True if a bound on the change by replacing a record is enough, without a bound on the
             contribution of each record.
-        key_rules: JSON Schema keywords on combinations of its keys.
-        follow_from_sizes: keys that are derived from ``batch_size`` if it is given, and are then not written.
+        key_rules: JSON Schema keywords that restrict combinations of the scheme's keys.
+        follow_from_sizes: keys that are derived if ``batch_size`` is given, and are then not written to plan files.
         zeroed: behaviour if a record's contribution is set to zero; by default unknown, which is refused. It is not
             inherited.
-        samples_runs: True if it samples the steps within a whole run, a round of correlated noise.
+        samples_runs: True if the scheme samples steps within a whole run, which is a round of correlated noise.
     """
 
     name: ClassVar[str]
@@ -178,17 +180,18 @@ class Sampling(metaclass=NamedArguments):
     @classmethod
     @abstractmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return the support of a combination, with its reason."""
+        """Return the support of a mechanism with this scheme in a direction, and the reason for it."""
 
     def effective(self, direction: Direction) -> Sampling:
         """Return the scheme whose claims and pairs apply to a round: this one, or no sampling if it samples nothing.
 
-        Rounds use that scheme, so the methods below are never called with parameters that sample nothing.
+        Rounds call the methods below on the scheme returned here, so no method has to treat parameters that sample
+        nothing.
         """
         return self
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the claim with this scheme's parameters."""
+        """Return the claim for this scheme's own parameters."""
         return self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
@@ -213,33 +216,33 @@ class Sampling(metaclass=NamedArguments):
         return Tight(pair) if self.claim_of(mechanism, direction).status is Status.TIGHT else Above(pair)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of one round: that of its pair, unless the scheme knows one without a pair."""
+        """Return the Renyi curve of one round: its pair, unless the scheme knows a curve without a pair."""
         return self.pair(mechanism, direction)
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """Return the pair or curve of one round for a user with up to ``records`` records, more than one.
+        """Return the pair or curve of one round for a user with up to ``records`` records (at least 2).
 
-        ``None`` if only group privacy from a single record is known.
+        ``None`` means that only group privacy, derived from a single record, is known.
         """
         return None
 
     def participations(self, steps: int) -> int:
         """Return the largest number of steps that may include one record, of ``steps`` steps of one kind of round.
 
-        The kind is composed as that many rounds of :meth:`pair`.
+        The steps of the kind are composed as that many rounds of :meth:`pair`.
         """
         return steps
 
     def same_for_all(self, steps: int) -> bool:
         """Return True if every record may be in equally many of ``steps`` steps of one kind of round.
 
-        If this fails for several kinds of a plan, there may be no record that is in :meth:`participations` steps of
-        each, and then there is no lower bound.
+        If several kinds of a plan return False, possibly no record is in :meth:`participations` steps of each kind.
+        Then there is no lower bound.
         """
         return True
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the pair of :meth:`pair` in exact numbers, for a proof; ``None`` if no exact form is implemented."""
+        """Return the pair of one round in exact numbers, for a proof; ``None`` if no exact form is implemented."""
         return None
 
     def keys(self) -> dict[str, Any]:
@@ -254,7 +257,7 @@ class Sampling(metaclass=NamedArguments):
 
     @property
     def dataset_records(self) -> int | None:
-        """Number of records of the dataset, if the scheme has the key ``dataset_size`` and it is given."""
+        """Number of records of the dataset; ``None`` if the scheme has no key ``dataset_size`` or it is not given."""
         found: int | None = getattr(self, "dataset_size", None)
         return found
 
@@ -267,8 +270,8 @@ class Sampling(metaclass=NamedArguments):
     def steps_per_round(self) -> int:
         """Number of the program's steps in one round, more than 1 if a theorem covers many steps at once.
 
-        It is 1,000 if the pair is that of a whole epoch of 1,000 steps. ``Round.count`` counts rounds, since pairs are
-        composed by round; ``Plan.steps``, the stepped accountant and calibration count steps.
+        For example, it is 1,000 if a pair covers a whole epoch of 1,000 steps. ``Round.count`` counts rounds, since
+        pairs are composed by round; ``Plan.steps``, the stepped accountant and calibration count steps.
         """
         return 1
 
@@ -279,28 +282,32 @@ class Sampling(metaclass=NamedArguments):
 
     @property
     def steps_of_pass(self) -> int | None:
-        """Number of steps taken in one pass over the data: those of an epoch, unless it is interrupted."""
+        """Number of steps taken in one pass over the data: all steps of an epoch, or fewer if it is interrupted."""
         return self.steps_per_epoch
 
     def broken_off(self, steps: int) -> Sampling | None:
-        """Return the scheme of a round that ends after ``steps`` steps; ``None`` if such a round counts as a whole."""
+        """Return the scheme of a round that ends after ``steps`` steps; ``None`` if it counts as a whole round."""
         return None
 
 
 def claimed(scheme: type[Sampling], mechanism: type[Mechanism], direction: Direction) -> Claim:
-    """Return the claim of a combination in a direction, independent of parameters, as the table of support shows it."""
+    """Return the claim of a scheme and a mechanism in a direction, for any parameters.
+
+    The table of supported combinations shows this claim.
+    """
     return _gated(scheme, mechanism, direction, lambda asked: scheme.claim(mechanism, asked))
 
 
 def claimed_of(scheme: Sampling, mechanism: Mechanism, direction: Direction) -> Claim:
-    """Return the claim of a round in a direction, given its own parameters."""
+    """Return the claim of a scheme and a mechanism in a direction, for their own parameters."""
     return _gated(type(scheme), type(mechanism), direction, lambda asked: scheme.claim_of(mechanism, asked))
 
 
 def asked(scheme: Sampling, direction: Direction) -> Direction:
-    """Return the direction whose pairs a scheme uses; its claim there must not be a refusal.
+    """Return the direction whose pairs a scheme uses for a direction.
 
-    For a direction of zero-out this is that of add-or-remove if the scheme is ``as-absent``; else the given direction.
+    The scheme's claim in the given direction must not be a refusal. For a direction of zero-out and a scheme that is
+    ``as-absent``, the result is the corresponding direction of add-or-remove; otherwise it is the given direction.
     """
     return direction.order if direction.zeroes and vars(type(scheme)).get("zeroed") is Zeroed.AS_ABSENT else direction
 

@@ -1,22 +1,23 @@
 """Cyclic Poisson sampling: records are divided into groups, and the steps sample from the groups in turn.
 
-Each record belongs to one of b groups, independently of the other records, and keeps its group throughout; a
-replacement takes the place of the old record. The n-th step of a kind of rounds includes each record of group ``(n + c)
-mod b`` independently with the sample rate, and no other record, for some c that depends only on the kind.
+Each record belongs to one of b groups, independently of the other records, and keeps its group throughout; a record
+that replaces another one is in the same group. The n-th step of a kind of rounds includes each record of group
+``(n + c) mod b`` independently with the sample rate, and no other record. The number c depends only on the kind.
 
 **Theorem.** T steps are dominated by ``ceil(T / b)`` Poisson-sampled rounds. *Proof*: neighbouring datasets differ in
-one record, of group g say, and all others are in the same groups of both. A step of another group has the same law on
-both, given the results before it; a step of group g is a Poisson-sampled round, dominated by its pair; and of T
-consecutive numbers at most ``ceil(T / b)`` have the remainder that is g's. So the product of all steps is dominated by
-that of as many pairs, and of steps that reveal nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
+one record, of group g say, and all other records are in the same groups of both. A step of another group has the same
+law on both, given the results before it. A step of group g is a Poisson-sampled round, and is dominated by the pair of
+such a round. Of T consecutive steps, at most ``ceil(T / b)`` belong to group g. So the product of all steps is
+dominated by the product of as many pairs, and of steps that reveal nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 
-**Tight**: some record is in as many steps. With several kinds of rounds, no record need be in as many steps of each,
-since a plan does not state the group with which each kind begins. There is an exception: if at most one kind has a
-number of steps that is not a multiple of b, a record that is in the most steps of this kind is also in the most of
-every other. Without it, answers are upper bounds only (``Sampling.same_for_all``).
+**Tight**: some record is in ``ceil(T / b)`` steps. With several kinds of rounds, possibly no record is in that many
+steps of every kind, since a plan does not state the group with which each kind begins. There is an exception: if at
+most one kind has a number of steps that is not a multiple of b, a record that is in the most steps of this kind is also
+in the most of every other. In all other cases, answers for several kinds are upper bounds only
+(``Sampling.same_for_all``).
 
-**Setting a record's contribution to zero** leaves it and all others in their groups: the same steps, each of which
-has the pair of Poisson sampling under that relation, which for noise on a sum is that of ``remove`` or ``add``.
+**Setting a record's contribution to zero** leaves it and all others in their groups. So the steps are the same, and
+each has the pair of Poisson sampling for zero-out, which for noise on a sum is that of ``remove`` or ``add``.
 
 The group must depend on the record alone. Dividing a shuffled dataset evenly moves other records when one is added.
 """
@@ -40,7 +41,7 @@ class CyclicPoisson(Sampling):
     """Cyclic Poisson sampling: every record is in one of ``groups`` groups, from which the steps sample in turn.
 
     Args:
-        groups: number of groups: each record may be in every ``groups``-th step.
+        groups: number of groups; a record may be in every ``groups``-th step.
         sample_rate: probability with which a record enters each step of its group, in (0, 1].
 
     Raises:
@@ -70,7 +71,7 @@ class CyclicPoisson(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return the claim of Poisson sampling for a step of the record's group."""
+        """Return the claim of Poisson sampling for the steps that sample from the record's group."""
         if Property.RUN in mechanism.properties:
             return grouped.GROUPED
         base = Poisson.claim(mechanism, direction)
@@ -78,22 +79,22 @@ class CyclicPoisson(Sampling):
         return inherited(base, Claim(base.status, f"{base.cited}; {proof}" if base.status is Status.TIGHT else proof))
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return the sampling of a step of the record's group."""
+        """Return the scheme by which the steps of the record's group are sampled."""
         return self.within.effective(direction)
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim; for correlated noise it depends on the strategy."""
+        """Return the claim for this scheme's own parameters; for correlated noise it depends on the strategy."""
         found = self.claim(type(mechanism), direction)
         return grouped.banded(grouped.run_of(mechanism), self.groups) if found is grouped.GROUPED else found
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pair of a step of the record's group; for correlated noise, the pairs of all its steps."""
+        """Return the pair of one step of the record's group; for correlated noise, the pairs of a whole run."""
         if Property.RUN not in mechanism.properties:
             return self.within.known(mechanism, direction)
         return grouped.poisson(grouped.run_of(mechanism), self.groups, lambda base: self.within.mixed(base, direction))
 
     def participations(self, steps: int) -> int:
-        """Return the steps of one group, ``ceil(steps / groups)``."""
+        """Return the number of steps of one group, ``ceil(steps / groups)``."""
         return -(-steps // self.groups)
 
     def same_for_all(self, steps: int) -> bool:

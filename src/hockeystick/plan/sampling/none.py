@@ -1,8 +1,8 @@
 """No sampling: every round sees every record.
 
-**Setting a record's contribution to zero.** The batch is all of the data either way. For noise on a sum, a record that
-adds zero gives the law of the data without it: both orders of the laws have the pairs of ``remove`` and ``add``. A
-guarantee for this very relation is composed as it is (``plan/mechanisms/base.py``).
+**Setting a record's contribution to zero.** With and without the contribution, the batch is all of the data. For noise
+on a sum, a record that adds zero gives the law of the data without it, so both orders of the laws have the pairs of
+``remove`` and ``add``. A guarantee for zero-out is composed as it is (``plan/mechanisms/base.py``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NoSampling(Sampling):
         return mechanism.claims[direction]
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mechanism's own pair, with its side."""
+        """Return the mechanism's own pair, marked as tight or as an upper pair, with any lower pairs."""
         return own_known(mechanism, direction)
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:

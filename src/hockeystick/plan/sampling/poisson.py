@@ -1,11 +1,11 @@
 """Poisson sampling: each round includes each record independently with the same probability.
 
-**Setting a record's contribution to zero.** Let S be the batch of the other records, drawn as without the record and
-independently of it. Given S, the round is ``M(S)`` with probability 1 - q, and with probability q that of S and the
-record, or of S and the record without its contribution, which for noise on a sum has the law ``M(S)`` again. So the
-round with a zero contribution has the law of the round without the record, for every S: both orders of the laws have
-the pairs of ``remove`` and ``add``, and their instances. For a mechanism known only by a guarantee for zero-out,
-``M(S)`` and the law of S with a zero contribution may differ, and nothing follows.
+**Setting a record's contribution to zero.** Let S be the batch of the other records, whose law does not depend on the
+record. Given S, the round is ``M(S)`` with probability 1 - q. With probability q it is that of S and the record, or of
+S and the record without its contribution; for noise on a sum, the latter has the law ``M(S)``, too. So the round with a
+zero contribution has the law of the round without the record, for every S. Both orders of the laws therefore have the
+pairs of ``remove`` and ``add``, and their instances. For a mechanism known only by a guarantee for zero-out, ``M(S)``
+and the law of S with a zero contribution may differ, and nothing follows.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Poisson(Sampling):
     """Poisson sampling: each record is included independently of all others, anew in every round.
 
     Args:
-        sample_rate: inclusion probability, from 1e-10 to 1 - 1e-6, or 1; or give both of the following.
+        sample_rate: inclusion probability, from 1e-10 to 1 - 1e-6, or 1; or give ``batch_size`` and ``dataset_size``.
         batch_size: expected number of records in a round; ``sample_rate = batch_size / dataset_size``.
-        dataset_size: number of records; with a sample rate, it needs no batch size.
+        dataset_size: number of records; it may be given with a sample rate and no batch size.
 
     Raises:
         InvalidInputError: a value is outside its domain, or rate and sizes contradict each other.
@@ -110,7 +110,7 @@ class Poisson(Sampling):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Return the mechanism's own claim for adding and removing, and a claim for replacing with Gaussian noise only.
 
-        The theorem on replacing starts from the pair of one record's contribution, that of removing it.
+        The theorem on replacing starts from the pair for removing a record.
         """
         base = sampled_base(mechanism, direction)
         if direction is not Direction.REPLACE_ONE:
@@ -130,11 +130,11 @@ class Poisson(Sampling):
         return NO_SAMPLING if self.sample_rate == 1 else self
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the mixture pair."""
+        """Return the pair of a sampled round, made from the laws with and without the record."""
         return self.mixed(mechanism.with_against_without(), direction)
 
     def mixed(self, base: DominatingPair, direction: Direction) -> DominatingPair:
-        """Return the mixture pair, from the pair of a batch with a record against the batch without it."""
+        """Return the pair of a sampled round, from the pair of a batch with a record against the batch without it."""
         rate = self.sample_rate
         assert rate is not None  # derived from the sizes, if these are given
         if rate == 1 and isinstance(base, GaussianPair):  # a record is in every batch, or is replaced in every one
@@ -148,7 +148,7 @@ class Poisson(Sampling):
         return PoissonSubstitutionPair(mu_of(base), rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixture pair; for two user-defined laws, the mixtures of their upper and of their lower pairs."""
+        """Return the pair of a sampled round; for two user-defined laws, both an upper and a lower pair."""
         rate = self.sample_rate
         if Property.LAWS not in mechanism.properties or direction is Direction.REPLACE_ONE or rate is None:
             return super().known(mechanism, direction)
@@ -164,8 +164,8 @@ class Poisson(Sampling):
         """Return the mixture over the number of a user's records in a batch, for normal noise and add-or-remove.
 
         See ``plan/users.py``; the tail of the binomial law is cut as for draws with replacement. If a batch holds more
-        than 20 of a user's records on average, the upper pair has all of the user's records in every batch, the worst
-        case, and the lower pair is that of a user with fewer records.
+        than 20 of a user's records on average, the upper pair assumes the worst case, that every batch holds all of
+        them. The lower pair is then that of a user with fewer records.
         """
         if self.sample_rate == 1:
             return mechanism.of_many(direction, records)
@@ -182,7 +182,7 @@ class Poisson(Sampling):
         return Between(GaussianPair(records * mu), found.below, _MANY)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the pair of removing a record in exact numbers, sampled at the rate as it is written."""
+        """Return the pair of removing a record in exact numbers, with the rate taken as the decimal that is written."""
         from hockeystick.pairs.exact import sampled
 
         return sampled(mechanism.exact(Direction.REMOVE), self.exact_rate)

@@ -1,39 +1,45 @@
 """Random allocation: in each epoch a record takes part in exactly one step, or exactly k of them, drawn uniformly.
 
-Also known as balls-in-bins sampling. An epoch has t steps; the draw of a record is secret, and independent of those of
-all other records, so that with and without the record the others take part in the same way. A round is one epoch.
+Also known as balls-in-bins sampling. An epoch has t steps. The draw of a record is secret, and independent of the draws
+of all other records, so that the others take part in the same way with and without the record. A round is one epoch.
 
 **One participation per epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof.
-*Tight*: where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
+*Tight*: where all other contributions are 0 and the record's is u in every step, the outcomes along u have the laws of
+that pair.
 
-**Setting a record's contribution to zero.** The others draw their steps as before, independently of the record. In
-every step, including the record's own, the sum is that of the others, so for every draw the outcomes have the law of
-the data without the record. Both orders have the pairs of ``remove`` and ``add``. This holds for all the draws below,
-and without a draw: sizes of batches are given, and do not change.
+**Setting a record's contribution to zero.** The others draw their steps as before, independently of the record. With a
+zero contribution, the sum of every step, including the record's own, is that of the others. So for every draw the
+outcomes have the law of the data without the record, and both orders of the laws have the pairs of ``remove`` and
+``add``. This holds for all the draws below, and if the record is in no step: the sizes of batches are parameters, and
+do not change.
 
-**An assignment that is kept** over m epochs is one draw: the record is in the same step of each of them. Given its
-step j, the m outcomes of every step are ``N(mu [i = j], 1)`` each, whose mean is all that tells them apart: the pair of
-one epoch with ``mu sqrt(m)``. It costs more than m draws, and must be declared by ``epochs_per_assignment``.
+**An assignment that is kept** over m epochs is one draw: the record is in the same step j of each of them. Given j,
+step i has m outcomes with the law ``N(mu [i = j], 1)`` each, of which the average is a sufficient statistic. So the
+pair is that of one epoch with ``mu sqrt(m)``. Keeping an assignment costs more than m draws, and must be declared by
+``epochs_per_assignment``.
 
 **Steps that are not equally likely, and no step at all.** The theorem holds for any law of a record's step
 (``pairs/sampled/allocation.py``), so the pair is also tight for
 
-- a smaller last batch: each of n records draws one of the places of an epoch, ``t - 1`` steps having b of them and the
-  last ``b' = n - (t - 1) b``: the step is drawn with probability b/n, or b'/n;
+- a smaller last batch: each of n records draws one of the places of an epoch. The first ``t - 1`` steps have b places
+  each, and the last has ``b' = n - (t - 1) b``; so a step is drawn with probability b/n, and the last with probability
+  b'/n;
 - an epoch interrupted after r of its t steps, in which the record drew one of all t;
 - random check-in (after Balle, Kairouz, McMahan, Thakkar, Thakurta 2020 [BKM+20]): the record is present with
-probability p, in secret, and then draws a step.
+  probability p, in secret, and then draws a step.
 
-More of each costs more. An epoch interrupted later reveals more. For ``p < p'``, P at p is the mixture of P at p' and Q
-with weights p/p' and 1 - p/p', so that ``H_a(P || Q)`` and ``H_a(Q || P)`` are at most those at p', by joint convexity
-and as ``H_a(Q || Q) = 0`` for a >= 1. Larger batches: the sums of the largest probabilities, ``min(jb/n, 1)``, all rise
-with b, so the smaller batches' probabilities are an average of permutations of the larger ones' (Hardy, Littlewood,
-Polya), and the steps may be permuted without changing H, which is jointly convex.
+A later interruption, a larger p and larger batches all cost more. An epoch interrupted later reveals more. For
+``p < p'``, P at p is the mixture of P at p' and Q with weights p/p' and 1 - p/p'. So ``H_a(P || Q)`` and
+``H_a(Q || P)`` are at most those at p', by joint convexity and as ``H_a(Q || Q) = 0`` for a >= 1. For batches, the sum
+of the j largest probabilities, ``min(jb/n, 1)``, rises with b for every j. So the probabilities for smaller batches are
+an average of permutations of the probabilities for larger batches (Hardy, Littlewood, Polya). Permuting the steps does
+not change H, which is jointly convex.
 
-**k steps per epoch**, k <= t. *Upper*: a uniformly random set of k steps results from dealing the steps at random into
-k blocks, r = t - k floor(t / k) of which have ``ceil(t / k)`` steps and the others ``floor(t / k)``, and drawing one
-step of each block: the law is the same under all permutations of the steps. Given the blocks, the outcomes are
-independent epochs of one step in each; mixing over them is joint convexity (Feldman, Shenfeld 2025 [FS25] decompose
+**k steps per epoch**, k <= t. *Upper*: a uniformly random set of k steps can be drawn in two stages. First, the steps
+are dealt at random into k blocks, of which r = t - k floor(t / k) have ``ceil(t / k)`` steps and the others
+``floor(t / k)``. Then one step of each block is drawn. The set is uniformly random, as its law is the same under all
+permutations of the steps. Given the blocks, each block is an epoch with one participation, and the blocks are
+independent. The mixture over the blocks is bounded by joint convexity (Feldman, Shenfeld 2025 [FS25] decompose
 likewise). *Lower*: the sum of all outcomes of an epoch is ``N(k mu, t)`` against ``N(0, t)``. No closer pair is known.
 """
 
@@ -98,15 +104,16 @@ class RandomAllocation(Sampling):
         dataset_size: number of records, for a warning about delta, and for the probabilities of a smaller last batch.
         batch_size: expected number of records of a step. Each record draws a place, and so falls into a given step with
             probability batch_size / dataset_size; the last step has fewer places if the sizes do not divide evenly.
-        last_batch_size: expected number of records of the last step, at most ``batch_size``; it derives from
-            ``dataset_size``, or determines it together with ``steps_per_epoch``.
+        last_batch_size: expected number of records of the last step, at most ``batch_size``; it is derived from
+            ``dataset_size``, or is given with ``steps_per_epoch`` in place of it.
         steps_taken: number of steps of an epoch that are taken; all by default. With fewer, each round is an
-            interrupted epoch, in which the record drew one of all its steps.
+            interrupted epoch, of which all steps could be drawn.
         check_in: probability with which a record takes part in an epoch at all, in secret; 1 by default.
 
     Raises:
         InvalidInputError: a value is outside its domain, the number of steps is missing, sizes and steps contradict
-            each other, there are more participations than steps, or several with an option proved for one only.
+            each other, there are more participations than steps, or there are several participations and an option that
+            is proved for one only.
 
     >>> RandomAllocation(steps_per_epoch=1000).steps_per_round
     1000
@@ -161,7 +168,7 @@ class RandomAllocation(Sampling):
         self._check_proven()
 
     def _check_sizes(self) -> None:
-        """Check the sizes against each other, and derive the missing ones: the dataset, the steps, the last batch."""
+        """Check the sizes against each other, and derive the missing ones: the dataset, the steps or the last batch."""
         batch, records, steps, last = self.batch_size, self.dataset_size, self.steps_per_epoch, self.last_batch_size
         if batch is None:
             raise InvalidInputError("last_batch_size requires batch_size, which is missing", "last_batch_size")
@@ -191,8 +198,8 @@ class RandomAllocation(Sampling):
     def _check_proven(self) -> None:
         """Refuse combinations without a theorem.
 
-        These are several participations per epoch with unequal, missing or interrupted steps, and an assignment kept
-        over several epochs that are interrupted.
+        These are several participations per epoch together with a smaller last batch, an interrupted epoch or check-in;
+        and an assignment kept over several epochs that are interrupted.
         """
         if self.participations_per_epoch > 1:
             for key, plain in (
@@ -221,7 +228,10 @@ class RandomAllocation(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return a tight claim for Gaussian noise; other noise, and replacing a record, are refused."""
+        """Return a tight claim for Gaussian noise, and a bracket for correlated noise; the rest is refused.
+
+        The rest is other noise, and replacing a record.
+        """
         if direction is Direction.REPLACE_ONE:
             return _REPLACED
         if Property.RUN in mechanism.properties:
@@ -231,7 +241,7 @@ class RandomAllocation(Sampling):
         return inherited(sampled_base(mechanism, direction), _ONCE)
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return no sampling if every record is in the only step."""
+        """Return no sampling if an epoch has a single step and every record is in it."""
         unsampled = self.steps == self.epochs_per_assignment == 1 and self.check_in in (None, 1)
         return NO_SAMPLING if unsampled else self
 
@@ -246,8 +256,8 @@ class RandomAllocation(Sampling):
     def _claim_of_run(self, run: MatrixGaussian) -> Claim:
         """Return the claim of a run of whole epochs, in each of which a record draws one of its group's steps.
 
-        If the sizes of the groups differ by a step, the run is one epoch: a record of a longer group draws from all of
-        the group's steps.
+        If the numbers of steps of the groups differ by one, the run must be one epoch. A record of a group with more
+        steps then draws from all of them.
         """
         places = run.steps // run.min_separation
         plain = RandomAllocation(self.steps, dataset_size=self.dataset_size)
@@ -262,9 +272,10 @@ class RandomAllocation(Sampling):
 
     @property
     def _probabilities(self) -> tuple[tuple[tuple[Fraction, int], ...], Fraction]:
-        """Groups of steps taken (probability of each step, number of steps), and the probability of no such step.
+        """Groups of equally likely steps that are taken, and the probability that the record is in none of them.
 
-        The last step of a full epoch is a group of its own.
+        Each group is given as (probability of each step, number of steps). The last step of a full epoch is a group of
+        its own.
         """
         present = Fraction(1) if self.check_in is None else self.check_in
         first = last = present / self.steps
@@ -278,11 +289,11 @@ class RandomAllocation(Sampling):
         return groups, 1 - sum((weight * count for weight, count in groups), Fraction(0))
 
     def _mu(self, mechanism: Mechanism) -> float:
-        """Distance of the two laws of a step, over all epochs of an assignment, to a few roundings."""
+        """Distance of the two laws of a step over all epochs of an assignment, with an error of a few roundings."""
         return mu_of(mechanism.with_against_without()) * math.sqrt(self.epochs_per_assignment)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair of one epoch, or of all epochs of an assignment; for correlated noise that of the run."""
+        """Return the pair of one epoch or of all epochs of an assignment; for correlated noise, an upper pair."""
         if Property.RUN in mechanism.properties:
             return self.known(mechanism, direction).above
         mu = self._mu(mechanism)
@@ -302,8 +313,8 @@ class RandomAllocation(Sampling):
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the tight pair if a record takes part once per epoch; otherwise an upper and a lower pair.
 
-        The upper one is the product of blocks, the lower one is the sum of all steps. For correlated noise, both are
-        those of the run.
+        The upper pair is the product over the blocks of the module docstring, and the lower pair that of the sum of all
+        steps. For correlated noise, both are pairs of the run.
         """
         if Property.RUN in mechanism.properties:
             add = direction is Direction.ADD
@@ -323,10 +334,10 @@ class RandomAllocation(Sampling):
 
     @property
     def steps_of_pass(self) -> int:
-        """Number of steps taken of one epoch."""
+        """Number of steps of one epoch that are taken."""
         return self.steps if self.steps_taken is None else self.steps_taken
 
     @property
     def steps_per_round(self) -> int:
-        """Number of steps taken of all epochs of one assignment."""
+        """Number of steps taken in all epochs of one assignment together."""
         return self.steps_of_pass * self.epochs_per_assignment

@@ -1,69 +1,79 @@
-"""Shuffled batches: in each epoch an order of the records is cut into batches, so a record is in one step of it.
+"""Shuffled batches: each epoch puts the records in some order and cuts it into batches, so a record is in one step.
 
-Most loaders do this, and no tight pair is known. A bracket is proved here. A round is one epoch of t steps, ``u`` a
-unit vector, contributions and noise are in units of the norm bound C, s is the noise.
+Most loaders do this, and no tight pair is known; upper and lower pairs are proved here. A round is one epoch of t
+steps. Contributions and the noise s are in units of the norm bound C, and ``u`` is a unit vector.
 
 **Replacing a record, above.** Fix the orders of all epochs, which are chosen independently of the data and of the
 releases. In an epoch, one step contains the record. Given the past, that step is dominated by the mechanism's pair
-under replacement, and the others have the same law with either value of the record. Adaptive composition (Zhu, Dong,
-Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round per epoch, whatever the orders. The laws with orders drawn
-at random are mixtures of these with the same weights on both sides, and ``H_b`` is jointly convex: the bound remains
-valid. The orders are arbitrary: drawn once, anew every epoch, from a small buffer, or not at all.
+under replacement, and every other step has the same law with either value of the record. By adaptive composition (Zhu,
+Dong, Wang 2022 [ZDW22], Theorem 10) each epoch is dominated by one unsampled round, whatever the orders. If orders are
+drawn at random, the laws of the two datasets are mixtures over the orders with the same weights, and the bound remains
+valid because ``H_b`` is jointly convex. So orders may be drawn once, anew every epoch, from a small buffer, or not at
+all.
 
-**Replacing a record, below, for Gaussian noise.** All other records contribute ``-u``, the record ``+u`` or ``-u``.
-With ``-u`` the sums of the batches are constants; with ``+u`` that of one batch is larger by 2. Centred, an epoch is
+**Replacing a record, below, for Gaussian noise.** All other records contribute ``-u``. The record contributes ``+u`` on
+one dataset and ``-u`` on the other. With ``-u`` the sums of the batches are constants; with ``+u`` the sum of one batch
+is larger by 2. After subtraction of the constants, an epoch is
 
     P_w = sum_j w_j N(2 e_j, s^2 I_t)   against   Q = N(0, s^2 I_t) ,    w_j = (size of batch j) / (number of records) ,
 
 if the order is uniform; epochs are independent if it is drawn anew. With equal weights this is an epoch of random
-allocation at half the noise. In both orders of the laws, this pair is also below every other case: Q is invariant under
-permutations of the steps in each epoch, and ``H_b(pi P || pi Q) = H_b(P || Q)`` for each of them. Averaged over
-independent permutations of every epoch, any law P of E epochs in which the record is in exactly one step of each (a
-last batch that is smaller, an order that is kept, one that is not random) becomes the product of E equal mixtures, and
-joint convexity gives ``H_b(product || Q^E) <= H_b(P || Q^E)``; likewise with the laws exchanged.
+allocation at half the noise. In both orders of the laws, the pair with equal weights is also dominated by every other
+case. For Q is invariant under permutations of the steps in each epoch, and ``H_b(pi P || pi Q) = H_b(P || Q)`` for each
+permutation pi. Let P be any law of E epochs in which the record is in exactly one step of each; the last batch may be
+smaller, and the order may be kept or not random. Averaged over independent permutations of every epoch, P becomes the
+product of E equal mixtures. Then joint convexity gives ``H_b(product || Q^E) <= H_b(P || Q^E)``, and likewise with the
+laws exchanged.
 
-So the bracket holds for every loader that passes each record exactly once an epoch, in whatever order. If replacing
-moves the sum by d C only (``replace_one_distance``), the others contribute ``-d u / 2`` and the record ``+- d u / 2``.
+So both pairs are valid for every loader that passes each record exactly once an epoch, in whatever order. If replacing
+a record moves the sum by d C only (``replace_one_distance``), the others contribute ``-d u / 2`` and the record
+``+- d u / 2``.
 
 **Adding or removing a record, for Gaussian noise, with an unchanged number of batches.** The order is uniform, and the
-last batch is kept, however small. Draw an order of all n records, with x at place i. Moving the last record y into the
-place of x gives an order of the others, each equally often: a coupling. Between the two, the batch of x has y in place
-of x, a distance of 2, and the last batch has lost y, a distance of 1 (if x was in the last batch: a distance of 1 there
-alone). All other steps are equal. Given the orders, an epoch is dominated by two unsampled Gaussian rounds, that is by
-one with ``mu = sqrt(2^2 + 1) / s``; composing and averaging is as above, for orders drawn once or anew. Below, two
-datasets:
+last batch is kept, however small. Draw an order of all n records, with x at place i, and move the last record y into
+the place of x. This gives an order of the other records, and each of their orders results equally often; so it couples
+the epochs of the two datasets. The coupled epochs differ in two steps. The batch of x has y in place of x, a distance
+of 2, and the last batch has lost y, a distance of 1. (If x was in the last batch, only this batch differs, by a
+distance of 1.) Given the orders, an epoch is dominated by two unsampled Gaussian rounds, that is by one with
+``mu = sqrt(2^2 + 1) / s``. Composition and averaging are as for a replaced record, for orders drawn once or anew. Two
+instances give lower pairs:
 
-- all other records contribute 0. The sums are 0 without x, and with it that of one step is u, with weights as above:
-  random allocation at the noise s, by the same averaging, for orders of either kind;
-- all other records contribute ``-u``, x contributes u, and the order is drawn anew in each epoch. The sums of the steps
-  before the last are ``-b u`` without x, and with it that of one of them is larger by 2, each with probability b / n;
-  none of them is, with probability b' / n, b' being the size of the last batch: then x is there. These steps are an
-  epoch at the distance 2 in which the record may be in no step, ``c = b' / n`` (``pairs/sampled/allocation.py``). The
-  last step is dropped, which is post-processing.
+- all other records contribute 0. Without x all sums are 0; with x the sum of one step is u, with the weights ``w_j``.
+  By the averaging above, this gives random allocation at the noise s, for orders drawn once or anew;
+- all other records contribute ``-u``, x contributes u, and the order is drawn anew in each epoch. The last step is
+  ignored, which is post-processing. Without x the sums of all steps before it are ``-b u``. With x at most one of these
+  sums is larger by 2: that of each step with probability b / n, and none with probability b' / n, where b' is the size
+  of the last batch, which then holds x. So these steps are an epoch at the distance 2 in which the record may be in no
+  step, ``c = b' / n`` (``pairs/sampled/allocation.py``).
 
-Either one is a lower end, and direction and size determine the higher one. The second does not hold for an order drawn
-once: x would be in the last batch of all epochs or of none, and the product of mixtures is then no bound.
+Both pairs give lower bounds; which bound is higher depends on the direction and the sizes. The second pair is not valid
+for an order drawn once: x would be in the last batch of all epochs or of none, so that the product of mixtures is not a
+bound.
 
-If the number of batches changes with the record, the number of releases reveals it: refused.
+If adding or removing a record changes the number of batches, the number of releases reveals the record, and the round
+is refused.
 
-**A smaller last batch that is dropped** (``drop_last``), of d records of n. The order is uniform and drawn anew in each
-epoch. *Above*, a replaced record: it is in at most one step, as the proof requires. *Above*, one more record, d > 0:
-the place of x is taken by the last record of the order, which would have been dropped, so at most one step differs, by
-2: one Gaussian round with ``mu = 2 / s``, and not sqrt(5). *Below*, both: all other records contribute ``-u``, the
-record u; without it, or with it at ``-u``, the sums of all steps are ``-b u``. An epoch is that of a record at the
-distance 2 that is in each step with probability b / n and in none with probability d / n. For d = 0 without the record
-a whole batch is dropped: adding or removing one is refused.
+**A smaller last batch that is dropped** (``drop_last``) has d of the n records. The order is uniform and drawn anew in
+each epoch. *Above*, for a replaced record, the proof above holds, as the record is in at most one step. *Above*, for an
+added record x and d > 0: without x, its place is taken by the last record of the order, which would have been dropped.
+So at most one step differs, by 2, which is one Gaussian round with ``mu = 2 / s`` (not ``sqrt(5) / s``). *Below*, for
+both: all other records contribute ``-u``, and the record u. Without the record, or with ``-u`` as its contribution, the
+sums of all steps are ``-b u``. So an epoch is that of a record at the distance 2 that is in each step with probability
+b / n and in none with probability d / n. For d = 0, a whole batch is dropped if the record is absent, so adding or
+removing a record is refused.
 
 **Setting a record's contribution to zero.** The record keeps its place, and no other moves, for any number of batches.
-*Above*: as for replacing it, with the mechanism's own pair of one record in place of that under replacement, at half
-the distance for noise on a sum; a guarantee for this very relation applies as it is. *Below, for Gaussian noise*, in
-either order of the laws: all other records contribute 0, the record u: the sums are 0 without the contribution, and
-with it that of one step is u: random allocation at the noise s, by the averaging above. If a last batch is dropped, it
-is an epoch in which the record is in each step with probability b / n and in none with probability d / n.
+*Above*: the proof for replacing a record holds with the mechanism's own pair of one record in place of its pair under
+replacement; for noise on a sum, this halves the distance. A guarantee for zero-out applies as it is. *Below, for
+Gaussian noise*, in either order of the laws: all other records contribute 0, and the record u. Without the contribution
+all sums are 0; with it the sum of one step is u. By the averaging above, this gives random allocation at the noise s.
+If a last batch is dropped, the epoch is one in which the record is in each step with probability b / n and in none with
+probability d / n.
 
-**Outside the range of the moments** of random allocation (:data:`LEAST_MU` and the constants beside it), the pair below
-is the sum of all steps of an epoch, ``N(mu, t)`` against ``N(0, t)``, or its mixture with the latter if the record may
-be in no step: a post-processing of the outcome, and so below it.
+**Outside the range of the moments** of random allocation (:data:`LEAST_MU` and the constants beside it), the lower pair
+is that of the sum of all steps of an epoch: ``N(mu, t)`` against ``N(0, t)``. If the record may be in no step,
+``N(mu, t)`` is replaced by its mixture with ``N(0, t)``. The sum is a post-processing of the outcomes, so its pair is
+dominated by that of the epoch.
 
 **One step per epoch** samples nothing: the mechanism's own claim holds.
 """
@@ -145,10 +155,10 @@ LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
 
 @dataclass(frozen=True)
 class Shuffled(Sampling):
-    """Shuffled batches: in each epoch an order of the records is cut into batches. A round is one epoch.
+    """Shuffled batches: in each epoch the records are put in some order and cut into batches. A round is one epoch.
 
     Args:
-        steps_per_epoch: number of batches of an epoch; or give both of the following.
+        steps_per_epoch: number of batches of an epoch; or give ``batch_size`` and ``dataset_size``.
         batch_size: number of records in a batch; the last one may have fewer, and is kept.
         dataset_size: number of records, of the larger dataset if one is added or removed.
         drop_last: True if a last batch with fewer records is dropped; it needs both sizes.
@@ -213,16 +223,19 @@ class Shuffled(Sampling):
 
     @property
     def dropped(self) -> int:
-        """Number of records that an epoch leaves out."""
+        """Number of records in the last batch of an epoch if that batch is dropped, else 0."""
         return self.dataset_size % self.batch_size if self.drop_last and self.dataset_size and self.batch_size else 0
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return no sampling if every record is in the only step."""
+        """Return no sampling if an epoch has a single step and every record is in it."""
         return NO_SAMPLING if self.steps == 1 and not self.dropped else self
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return a bracket for Gaussian noise; an upper bound for any pair or curve if records keep their places."""
+        """Return a bracket for Gaussian noise, and an upper bound for any other pair or curve.
+
+        The latter is refused if a record is added or removed.
+        """
         base = mechanism.claims[direction.order]
         gaussian = Property.GAUSSIAN in mechanism.properties
         if not direction.keeps_places:
@@ -238,7 +251,7 @@ class Shuffled(Sampling):
         return base
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim, a refusal if the number of batches depends on the record."""
+        """Return the claim for this scheme's own sizes: a refusal if the number of batches depends on the record."""
         found = self.claim(type(mechanism), direction)
         if direction.keeps_places or found.status is Status.REFUSED:
             return found
@@ -249,7 +262,7 @@ class Shuffled(Sampling):
         return _ANOTHER_NUMBER if (self.dataset_size - 1) % self.batch_size == 0 else found
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return one unsampled round per epoch, for the changed batches.
+        """Return the upper pair: one unsampled round per epoch, for the batches that change.
 
         These are the record's batch and, if a record is added or removed and the last batch is kept, the last batch.
         """
@@ -259,7 +272,7 @@ class Shuffled(Sampling):
         return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, SPARE))
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the bracket: one unsampled round per epoch above, an epoch of random allocation below."""
+        """Return the upper pair, one unsampled round per epoch, and lower pairs, epochs of random allocation."""
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
@@ -273,15 +286,15 @@ class Shuffled(Sampling):
         return Between(above, tuple(dict.fromkeys(ends)), WHY)
 
     def _instance(self, mu: float, add: bool) -> DominatingPair:
-        """Pair of one dataset: an epoch in which the record is in each step with the probability of its batch.
+        """Lower pair: that of an epoch in which the record is in each step with the probability of its batch.
 
-        The other records contribute the opposite vector, or zero; ``mu`` is the resulting distance.
+        The other records contribute the opposite of the record's vector, or zero; ``mu`` is the resulting distance.
         """
         weight = self._share if self.dropped else Fraction(1, self.steps)
         return _allocated(mu, weight, self.steps, add)
 
     def _both(self, mu: float, add: bool) -> list[DominatingPair]:
-        """Pairs of two datasets with a record added or removed, if the last batch is kept."""
+        """Lower pairs from two instances, for a record that is added or removed while the last batch is kept."""
         return [_allocated(2 * mu, self._share, self.steps - 1, add), self._instance(mu, add)]
 
     @property
@@ -292,29 +305,32 @@ class Shuffled(Sampling):
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """Return the curve of one unsampled round per epoch, even if the mechanism has a curve and no pair.
 
-        For orders above 1 the Renyi divergence of a mixture is at most the largest of its parts.
+        It is an upper bound for random orders: above order 1, the Renyi divergence of a mixture is at most the largest
+        divergence of its components.
         """
         if self.claim_of(mechanism, direction).status is Status.RENYI:
             return mechanism.curve(direction.order)
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the unsampled round of an epoch in exact numbers; ``None`` if the last batch counts, too."""
+        """Return the unsampled round of an epoch in exact numbers; ``None`` if a record is added or removed."""
         return mechanism.exact(direction.order) if direction.keeps_places else None
 
     @property
     def caution(self) -> str | None:
-        """Caveat that only the upper end may be quoted, with the remedy; ``None`` if an epoch is one step."""
+        """Caveat that only the upper bound may be quoted, with advice; ``None`` if nothing is sampled."""
         return CAUTION if self.effective(Direction.REPLACE_ONE) is self else None
 
     @property
     def steps_per_round(self) -> int:
-        """Number of steps of the epoch that is a round."""
+        """Number of steps in one round, which is an epoch."""
         return self.steps
 
 
 def _allocated(mu: float, weight: Fraction, steps: int, add: bool) -> DominatingPair:
-    """Return the pair of an epoch with given step probabilities, in one order of its laws; or of the sum of its steps.
+    """Return a lower pair of an epoch in which the record is in each step with probability ``weight``.
+
+    It is the pair of the epoch or, where parameters are outside its range, that of the sum of all steps.
 
     Args:
         mu: distance of the two laws of a step.

@@ -8,36 +8,38 @@ bound.
 
     q' = q E[B / (J + 1) | J >= B] = B P[Bin(n, q) > B] / (n w) .
 
-A round is dominated, in either direction, by that of the two laws of loss
+A round is dominated, in either direction, by the pair whose loss has the law of
 
     with probability 1 - w:  Poisson-sampled Gaussian noise of multiplier s, at the rate q;
     with probability w:      Poisson-sampled Gaussian noise of multiplier s / 2, at the rate q' .
 
-*Proof.* J has the same law on both datasets, so the event ``J >= B`` may be revealed (H is jointly convex). Given J
-< B the other records' batch R is not cut: without x the sum is that of R, with x that of R, and x with probability q.
-Given ``J >= B``, let T be a uniformly random set of B of the others and y a uniformly random one of T: for every J, the
-kept set of the others alone is T. With x, of J + 1 records x is among the B that are kept with probability ``B / (J +
-1)``, and then those kept beside it are ``T - y``. As T and y do not depend on J, given them the sum is that of T, or
-with probability q' that of ``T - y + x``, which is at a distance of at most 2. Both are dominated by the scalar pairs
-at distances 1 and 2 (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). Last, with ``C(n - 1, j) / (j + 1) = C(n, j + 1) / n``,
+*Proof.* J has the same law on both datasets, so the event ``J >= B`` may be revealed (H is jointly convex). Given J <
+B, the batch R of the other records is not cut. Without x the sum is that of R; with x it is that of R, plus x with
+probability q. Given ``J >= B``, let T be a uniformly random set of B of the other records, and y a uniformly random
+member of T. Without x, the kept records are T, for every J. If x is sampled, B of J + 1 records are kept. Then x is
+kept with probability ``B / (J + 1)``, and the records kept beside it are ``T - y``. T and y do not depend on J. So,
+given T and y, the sum is that of T without x; with x it is that of T or, with probability q', that of ``T - y + x``, at
+a distance of at most 2. The two cases are dominated by the scalar pairs at distances 1 and 2 (Zhu, Dong, Wang 2022
+[ZDW22], Theorem 11). Finally, with ``C(n - 1, j) / (j + 1) = C(n, j + 1) / n``,
 
     q E[B / (J + 1); J >= B] = (B / n) sum_(j >= B) C(n, j + 1) q^(j + 1) (1 - q)^(n - 1 - j)
                              = (B / n) P[Bin(n, q) > B].
 
-*Below.* All others contribute 0, and x a vector of norm 1: x is in the batch, and thus in the sum, with probability ``q
-(1 - w) + q' w``: a Poisson-sampled round at that rate and with noise s.
+*Below.* All others contribute 0, and x contributes a vector of norm 1. As x is in the batch, and thus in the sum, with
+probability ``q (1 - w) + q' w``, this is a Poisson-sampled round at that rate and with noise s.
 
 **Setting a record's contribution to zero.** The record is sampled, and counted when a batch is cut, as before. Given
-``J < B`` nothing is cut, and the sum is that of R, or with probability q that of R and x, or of R and zero: the first
-of the two laws again. Given ``J >= B``, and T and y, the sum is that of T, or with probability q' that of ``T - y + x``
-against that of ``T - y``. With the sum of ``T - y`` and y for the origin, these are two contributions, ``x - y`` and
-``-y``, of norms at most 2, at the rate q': dominated by the pair of a *replaced* record under Poisson sampling at noise
-s / 2 (Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13), in both orders of the laws. This is the published
-mixture (Ganesh 2025, in dp_accounting). *Below*: the same instance.
+``J < B`` nothing is cut. The sum is that of R; with probability q, x is added to it on one dataset and zero on the
+other. This is the first of the two laws again. Given ``J >= B``, T and y, the sum is that of T or, with probability q',
+that of ``T - y + x`` on one dataset and that of ``T - y`` on the other. Measured from the sum of T, these are two
+contributions, ``x - y`` and ``-y``, of norms at most 2, sampled at the rate q'. So they are dominated by the pair of a
+*replaced* record under Poisson sampling at noise s / 2 (Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13),
+in both orders of the laws. This is the published mixture (Ganesh 2025, in dp_accounting). *Below*: the same instance.
 
-**Numbers.** Binomial tails are computed in Decimal, to DIGITS digits, from a first term by Stirling's series, whose
-error is below the first omitted term, and decreasing ratios; a geometric series bounds the rest of each sum. If one of
-the two probabilities is less than LEAST, its law is put at infinite loss with that mass.
+**Numbers.** Binomial tails are computed in Decimal, to DIGITS digits, from a first term and decreasing ratios. The
+first term is computed by Stirling's series, whose error is below the first omitted term of the series. A geometric
+series bounds the rest of each sum. If w or 1 - w is less than LEAST, its law is replaced by infinite loss with the same
+mass.
 """
 
 from __future__ import annotations
@@ -137,7 +139,10 @@ class TruncatedPoisson(Sampling):
 
     @property
     def cut(self) -> tuple[float, float, float]:
-        """Probabilities that fewer than B others are sampled, and that B or more are, and the rate q' in that case."""
+        """Probability that fewer than B other records are sampled, probability that B or more are, and the rate q'.
+
+        In the second case the record in question enters the sum at the rate q'.
+        """
         return truncation(self.dataset_size, decimal(self.sample_rate), self.max_batch_size)
 
     @property
@@ -178,7 +183,10 @@ class TruncatedPoisson(Sampling):
 
 @lru_cache(maxsize=256)
 def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, float]:
-    """Return 1 - w, w and q' of the module, for n records and limit B; q in place of q' if w is less than LEAST."""
+    """Return 1 - w, w and q' of the module docstring, for n records and limit B.
+
+    If w is less than LEAST, q takes the place of q'.
+    """
     if rate == 1:  # all others are sampled
         return 0.0, 1.0, most / records
     with localcontext(Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))):
@@ -190,7 +198,7 @@ def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, f
 
 
 def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:
-    """Return ``P[Bin(n, q) >= least]`` in the current decimal context, summed on the smaller side."""
+    """Return ``P[Bin(n, q) >= least]`` in the current decimal context, from a sum over the smaller of the two tails."""
     if least > n:
         return Decimal(0)
     if least <= 0:
@@ -202,7 +210,7 @@ def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:
 
 
 def _tail(n: int, odds: Decimal, rate: Fraction, start: int, up: bool) -> Decimal:
-    """Sum of binomial probabilities from ``start`` on, in the direction in which they decrease."""
+    """Sum of the binomial probabilities from ``start`` on, upwards or downwards, whichever way they decrease."""
     q = Decimal(rate.numerator) / Decimal(rate.denominator)
     log_term = _log_factorial(n) - _log_factorial(start) - _log_factorial(n - start)
     log_term += start * q.ln() + (n - start) * (1 - q).ln()

@@ -1,43 +1,46 @@
 """Sampling with replacement: every round makes independent draws from the records.
 
-Let m draws be made, each of which is the record in question with probability w: 1/n for equal weights. A draw that is
-not that record is one of the others, by a law independent of the record. The released sum has normal noise
-of s clipping norms; K, the number of draws that are the record, has the law Bin(m, w).
+A round makes m draws. Each is the record in question with probability w, which is 1/n for equal weights. A draw that is
+not that record is one of the others, by a law independent of the record. The released sum has normal noise of s
+clipping norms. The number K of draws that are the record has the law Bin(m, w).
 
-**Adding or removing the record** (n is the size of the larger dataset). Draw the others first: r_1, ..., r_m, for which
-the smaller dataset releases ``S = sum_j r_j`` plus noise. With the larger one, the draws in a random set J of size K,
-independent of them, are x in place of r_j. Given r, and so by joint convexity without, the pair is that of shifts
-``sum_(j in J) (x - r_j)``, of norm at most 2 |J|, hence (``pairs/mixture.py``) dominated by
+**Adding or removing the record** (n is the size of the larger dataset). First draw r_1, ..., r_m from the others. The
+smaller dataset releases ``S = sum_j r_j`` plus noise. The larger dataset has x in place of r_j for all j in a random
+set J of size K, independent of the r_j. Given all r_j, the pair is that of random shifts ``sum_(j in J) (x - r_j)``, of
+norm at most 2 |J|. Hence it is dominated (``pairs/mixture.py``), and by joint convexity also without the r_j given, by
 
     ( sum_k Bin(m, w)(k) N(2k, s^2),   N(0, s^2) ),
 
 in both orderings. *Attained*: all others contribute -u, and x = u.
 
 **Replacing the record**, x by x'. *Upper*: with ``q = 1 - (1 - w)^m`` both laws are mixtures, ``(1 - q) mu0 + q nu``
-and ``(1 - q) mu0 + q nu'``, where mu0 is the law given K = 0. For ``b = e^eps >= 1`` advanced joint convexity (Balle,
-Barthe, Gaboardi 2018 [BBG18], Theorem 2), with ``a = 1 + (b - 1) / q`` and ``beta = b / a``, makes the divergence ``q
-H_a(nu || (1 - beta) mu0 + beta nu')``. Given r and J, x takes the place of at most |J| vectors of mu0, and of as many
-x' of nu'; so joint convexity leaves (their Theorem 10)
+and ``(1 - q) mu0 + q nu'``, where mu0 is the law given K = 0, and nu and nu' are the laws given K >= 1. For
+``b = e^eps >= 1`` advanced joint convexity (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2), with
+``a = 1 + (b - 1) / q`` and ``beta = b / a``, makes the divergence ``q H_a(nu || (1 - beta) mu0 + beta nu')``. Given r
+and J, the batches of nu and mu0 differ in at most |J| vectors, and so do those of nu and nu'. So joint convexity gives
+the bound (their Theorem 10)
 
     q sum_k w_k H_a(N(2k, s^2) || N(0, s^2)),      w_k = Bin(m, w)(k) / q for k >= 1,
 
-which is q H_a of the pair that reveals k (``pairs/sampled/drawn.py``), its own mirror image; below b = 1 the datasets
-are exchanged. ``pairs/sampled/fixed_size_pair.py`` makes a pair of this curve, with rate q. *Below*: all others
-contribute -u, x = u and x' = -u: the pair of a removed record, and exchanged that of an added one.
+which is q H_a of the pair that reveals k (``pairs/sampled/drawn.py``) and is its own mirror image. Below b = 1 the
+datasets are exchanged. ``pairs/sampled/fixed_size_pair.py`` turns this curve, with rate q, into a pair. *Below*: all
+others contribute -u, x = u and x' = -u. This gives the pair of a removed record and, with the datasets exchanged, that
+of an added one.
 
-**Setting a record's contribution to zero.** The draws that are the record add k x, or zero. *Upper*: as for replacing
-it, since the replacement may contribute 0. *Below*: all others contribute 0, which gives the mixture with shifts k
-against N(0); or all contribute -x, with tests of the sum (``pairs/sampled/opposed_draws.py``).
-``(sum_k Bin(m, w)(k) N(k), N(0))`` is no upper end: with all others opposed, the pair ``(sum p_k N(2k), sum p_k N(k))``
-is worse by two orders of magnitude in places.
+**Setting a record's contribution to zero.** If k draws are the record, they add k x on one dataset and zero on the
+other. *Upper*: the pair of a replaced record, since the replacement may contribute 0. *Below*: all others contribute 0,
+which gives the mixture with shifts k against N(0); or all others contribute -x, and the pair is made of tests of the
+sum (``pairs/sampled/opposed_draws.py``). ``(sum_k Bin(m, w)(k) N(k), N(0))`` is not an upper bound: if all others
+contribute -x, the pair ``(sum p_k N(2k), sum p_k N(k))`` is worse by two orders of magnitude in places.
 
-**Unequal weights.** w is the probability of the likeliest record. Both pairs get worse with w, since K grows with it
-stochastically, so the pair above covers every record.
+**Unequal weights.** w is the probability of the likeliest record. Upper and lower pairs get worse as w grows, since K
+gets stochastically larger, so the upper pair covers every record.
 
-**Cut of the binomial law.** Terms k > N, of total mass T, are put at infinite loss above (a kernel restores them), and
-at k = 0 below (K gets smaller). T is at most CUT of the probability that the record is not drawn at all; the sum beyond
-N is at most its first term over ``1 - r``, r the ratio of the first two, as ratios fall. Weights are computed in DIGITS
-decimal digits, and rounded to doubles, as ``pairs/mixture.py`` allows.
+**Cut of the binomial law.** The terms k > N have the total mass T. In the upper pair they are put at infinite loss,
+from which a random map restores them. In the lower pair they are put at k = 0, which makes K smaller. T is at most CUT
+times the probability that the record is not drawn at all. The sum beyond N is at most its first term over ``1 - r``,
+where r is the ratio of its first two terms, as the ratios fall. Weights are computed in DIGITS decimal digits, and
+rounded to doubles, as ``pairs/mixture.py`` allows.
 """
 
 from __future__ import annotations
@@ -126,8 +129,8 @@ class WithReplacement(Sampling):
 
     Args:
         draws: number of draws in a round, the same for both datasets.
-        dataset_size: number of records, of the larger dataset if one is added or removed; or give the following.
-        weight: probability that a draw is the record in question; if unequal, that of the likeliest record.
+        dataset_size: number of records, of the larger dataset if one is added or removed; or give ``weight``.
+        weight: probability that a draw is the record in question; if records differ in it, that of the likeliest one.
 
     Raises:
         InvalidInputError: a value is outside its domain, the weight is missing or given twice, or a record is drawn
@@ -180,15 +183,17 @@ class WithReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return a bracket for Gaussian noise on a sum, nearly tight for adding and removing a record."""
+        """Return a bracket for Gaussian noise on a sum; it is nearly tight for adding and removing a record."""
         if Property.GAUSSIAN not in mechanism.properties or Property.SUM not in mechanism.properties:
             return _NOT_GAUSSIAN
         return _REPLACED if direction is Direction.REPLACE_ONE else _ONE_OR_THE_OTHER
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the mixtures: the cut tail of the binomial law is moved up for one bound and down for the other.
+        """Return the pair for adding or removing a record, a mixture over the number of draws of the record.
 
-        If a record is replaced or set to zero, return the upper and the lower pairs instead.
+        If the binomial law is cut, there are two: the mass cut off is moved to infinite loss for the upper pair, and to
+        no draw for the lower one. For a record that is replaced or set to zero, return the upper and lower pairs of the
+        module docstring.
         """
         mu = mu_of(mechanism.with_against_without())
         law = binomial(self.draws, self.weight_of_record)
@@ -208,12 +213,12 @@ class WithReplacement(Sampling):
 
     @property
     def steps_per_epoch(self) -> int | None:
-        """Number of steps with as many draws as there are records, if their number is known."""
+        """Number of steps with as many draws as there are records, rounded up; ``None`` if that number is not known."""
         return None if self.dataset_size is None else ceil(Fraction(self.dataset_size, self.draws))
 
 
 def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tight | Between:
-    """Return the pair with a shift for each success among ``draws``, with the law cut on either side.
+    """Return the pair of a sum that is shifted by each success among ``draws``, or two pairs if its law is cut.
 
     Args:
         shift: shift of the sum by each success, in units of the noise.
@@ -232,11 +237,12 @@ def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tigh
 
 
 def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Between:
-    """Pairs of a stochastically larger and a smaller number of successes.
+    """Return an upper and a lower pair where at least one success is almost certain.
 
-    Above, no success becomes one success. Below, the smallest numbers of successes become none until that has
-    probability :data:`MIN_NONE`; a part of the last number remains. Such a law is not cut: with at most 20 expected
-    successes there are hardly more draws.
+    The upper pair moves the probability of 0 successes to 1 success. The lower pair moves the probabilities of 1, 2, ..
+    successes to 0, one after the other, until 0 has the probability :data:`MIN_NONE`; of the largest number, only the
+    part that is needed is moved. The law here is never cut: with at most 20 expected successes there are hardly more
+    draws.
     """
     assert not law.cut
     once, *more = law.weights
@@ -252,7 +258,10 @@ def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Be
 
 
 def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:
-    """Pairs of two instances for a contribution set to zero: the other contributions are all 0, or all its opposite."""
+    """Return lower pairs from two instances, for a contribution set to zero.
+
+    All other contributions are 0 in the first instance, and the opposite of the record's in the second.
+    """
     silent = _mixture(shifts, law, 0.0, restored)
     if not LEAST <= shifts[0] <= MOST:
         return (silent,)
@@ -269,7 +278,10 @@ def _mixture(shifts: tuple[float, ...], law: Draws, missing: float, mirrored: bo
 
 @lru_cache(maxsize=256)
 def binomial(draws: int, weight: Fraction) -> Draws:
-    """Return the law of the number of draws of the record, cut where almost nothing is left."""
+    """Return the law of the number of draws of the record, with its tail cut.
+
+    The probability of the tail is at most CUT times that of no draw.
+    """
     numerator, denominator = Decimal(weight.numerator), Decimal(weight.denominator)
     with localcontext(DIGITS):
         odds = numerator / (denominator - numerator)

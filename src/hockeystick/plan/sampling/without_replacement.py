@@ -1,38 +1,40 @@
 """Sampling without replacement: each round uses a batch of fixed size, drawn anew from all batches of that size.
 
-Let b be the batch size, n the number of records, q = b / n, and let the pair (B, A) dominate the mechanism when one
-record of a batch is *replaced*: in a batch of fixed size a record takes the place of another one, under every
-adjacency. For a sum of vectors of norm at most C this is a distance of 2C, not C.
+Let b be the batch size, n the number of records and q = b / n. Let the pair (B, A) dominate the mechanism when one
+record of a batch is *replaced*: under every adjacency, a record in a batch of fixed size takes the place of another
+one. For a sum of vectors of norm at most C this is a distance of 2C, not C.
 
 **Adding or removing a record** (n is the size of the larger dataset, and b is the same for both). *Upper*: let x be the
-record. Given that x is not in the batch, the batch is a uniform one of the other records: the law mu0 of the output is
-that without x. Given that it is, let T be the rest of the batch and y a record drawn from those that are neither x nor
-in T: T with x has the law mu1, and T with y, which is a uniform batch without x, the law mu0. So the laws with and
-without x are, by the same (T, y), mixtures of ``(1 - q) M(T + y) + q M(T + x)`` and ``M(T + y)``, whose batches differ
-in one record. By joint convexity, and since ``H_b((1 - q) O + q W || O)`` is ``q H_a(W || O)`` with ``a = (b - 1 + q) /
-q`` (and ``1 - b`` where that is negative),
+record. Given that x is not in the batch, the batch is a uniform one of the other records, so the output has the law mu0
+of the dataset without x. Given that x is in the batch, let T be the rest of the batch, and y a record drawn from those
+that are neither x nor in T. The output has the law mu1 on T with x. On T with y, which is a uniform batch without x, it
+has the law mu0. So the laws with and without x are mixtures, over the same (T, y), of ``(1 - q) M(T + y) + q M(T + x)``
+and ``M(T + y)``, whose batches differ in one record. ``H_b((1 - q) O + q W || O)`` is ``q H_a(W || O)`` with
+``a = (b - 1 + q) / q`` (and ``1 - b`` where that is negative). So by joint convexity
 
     H_b(with || without) <= H_b((1 - q) A + q B || A)      for all b >= 0,
 
-and the other ordering by ``H_b(Q || P) = 1 - b + b H_(1/b)(P || Q)``: the pairs of Poisson sampling at rate q, made of
-the pair under replacement (as in Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). *Tight* for noise on a sum: all other
-records add -u, x adds u. The sum is ``-b u + 2u [x in the batch]`` against ``-b u``, in every round, independently: the
-pair itself.
+and the other order of the laws follows from ``H_b(Q || P) = 1 - b + b H_(1/b)(P || Q)``. These are the pairs of Poisson
+sampling at rate q, made of the pair under replacement (as in Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). *Tight* for
+noise on a sum: all other records add -u, and x adds u. The sum is ``-b u + 2u [x in the batch]`` against ``-b u``, in
+every round, independently. This is the pair itself.
 
-**Replacing a record**. *Upper*: the pair of ``pairs/sampled/fixed_size_pair.py``, with the proof; tight for one round;
-tightness of its composition is open. *Lower*: the record with which x is replaced adds -u as all others do, which gives
-the pair of the removed record, and with the datasets exchanged that of the added one. The worst mechanism with a given
-guarantee reports the presence of x in the batch by randomised response: the same pairs.
+**Replacing a record**. *Upper*: the pair of ``pairs/sampled/fixed_size_pair.py``, with the proof there. It is tight for
+one round; whether its composition is tight is open. *Lower*: the record that replaces x adds -u, as all others do. This
+gives the pair of the removed record and, with the datasets exchanged, that of the added one. For a mechanism known by a
+guarantee, the worst one with that guarantee reports the presence of x in the batch by randomised response, which gives
+the same pairs.
 
-**Setting a record's contribution to zero**: it keeps its place in the batch, which another record would have if it were
-not drawn. *Gaussian noise, upper*: the pair of ``pairs/sampled/zeroed_pair.py``, with the proof: attained by one round
-at every b, by one instance above ``b = 1`` and by another below. *Lower*: the first of these, all other records -u and
-the record u (``pairs/sampled/opposed_draws.py``); if no tests are made of it, all other records 0, which is Poisson
-sampling at the rate q. *Any other noise on a sum, upper*: the pair of a replaced record, since the replacement
-may contribute 0. Batch = dataset is no sampling: the mechanism's own pair.
+**Setting a record's contribution to zero**: the record keeps its place in the batch, which another record would have if
+it were not drawn. *Gaussian noise, upper*: the pair of ``pairs/sampled/zeroed_pair.py``, with the proof there. One
+round attains it at every b: one instance above ``b = 1``, another one below. *Lower*: the instance above ``b = 1``,
+where all other records add -u and the record u (``pairs/sampled/opposed_draws.py``). Where mu is outside the range of
+its tests, all other records add 0 instead, which is Poisson sampling at the rate q. *Any other noise on a sum, upper*:
+the pair of a replaced record, since the replacement may contribute 0. If the batch is the whole dataset, nothing is
+sampled, and the mechanism's own pair applies.
 
-The gap is one of theory: the worst datasets of one round need not be the worst of many (Lebeda, Regehr, Kamath, Steinke
-2024 [LRKS24]), and no tighter bound is known.
+The gap between upper and lower pairs is one of theory: the worst datasets of one round need not be the worst of many
+(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]), and no tighter bound is known.
 """
 
 from __future__ import annotations
@@ -125,8 +127,8 @@ class WithoutReplacement(Sampling):
     """Sampling without replacement: every round draws a uniformly random batch of ``batch_size`` distinct records.
 
     The batch size is public and the same for both datasets. Under ``add``, ``remove`` and ``add-or-remove`` the larger
-    one has ``dataset_size`` records, and the pair is tight; under ``replace-one`` and ``zero-out`` both have, and
-    answers are between two pairs (see the module).
+    dataset has ``dataset_size`` records, and the pair is tight. Under ``replace-one`` and ``zero-out`` both datasets
+    have ``dataset_size`` records, and answers are between two pairs (see the module docstring).
 
     Args:
         batch_size: number of records in a round, at most ``dataset_size``.
@@ -164,8 +166,9 @@ class WithoutReplacement(Sampling):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Return the claim derived from the pair under replacement.
 
-        Adding and removing is tight for noise on a sum. Replacing is a bracket for noise on a sum and for guarantees.
-        Any other mechanism has an upper bound.
+        Adding or removing a record has a tight pair for noise on a sum. Replacing a record has a bracket for noise on a
+        sum and for guarantees, and setting its contribution to zero has one for Gaussian noise. All other cases have an
+        upper bound or are refused.
         """
         base = sampled_base(mechanism, Direction.REPLACE_ONE)
         if direction.zeroes:
@@ -183,11 +186,11 @@ class WithoutReplacement(Sampling):
         return _as_known(inherited(base, _REPLACED), bool({Property.SUM, Property.GUARANTEE} & mechanism.properties))
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return no sampling if every batch is the whole dataset and no record is added or removed."""
+        """Return no sampling if every batch is the whole dataset, unless a record is added or removed."""
         return NO_SAMPLING if self.rate == 1 and direction.keeps_places else self
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """Return the scheme's claim; a refusal if every batch is the whole dataset."""
+        """Return the claim for this scheme's own sizes; a refusal if every batch is the whole dataset."""
         return self.claim(type(mechanism), direction) if self.rate < 1 else _NOT_FILLED
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
@@ -204,7 +207,7 @@ class WithoutReplacement(Sampling):
         return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """Return the pair; for replacing a record or setting it to zero, an upper pair, and lower ones of instances."""
+        """Return the pair; for replacing a record or setting it to zero, an upper pair and any lower pairs."""
         if not direction.keeps_places:
             return super().known(mechanism, direction)
         above = self.pair(mechanism, direction)
@@ -216,7 +219,11 @@ class WithoutReplacement(Sampling):
         return Between(above, (PoissonRemovePair(base, self.rate), PoissonAddPair(base, self.rate)), _WHY)
 
     def _opposite(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Pair of an instance in which all other records contribute the vector opposite to the record's, or zero."""
+        """Return a lower pair for a contribution set to zero.
+
+        All other records contribute the vector opposite to the record's. Where mu is outside the range of the tests,
+        they contribute zero.
+        """
         mu, restored = mu_of(mechanism.with_against_without()), direction is Direction.RESTORE
         if LEAST <= mu <= MOST:
             opposed = opposed_draws((mu,), (self.rate,), 1 - self.rate, 0.0)
@@ -224,7 +231,7 @@ class WithoutReplacement(Sampling):
         return (PoissonAddPair if restored else PoissonRemovePair)(GaussianPair(mu), self.rate)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of the pair; for replacing a record, if moments are finite, a published bound on them.
+        """Return the Renyi curve of the pair; if a record is replaced and moments are finite, a published bound on it.
 
         The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
         """
@@ -233,7 +240,10 @@ class WithoutReplacement(Sampling):
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """Return the round under replacement with rate b / n, for adding and removing only."""
+        """Return the mechanism's round under replacement, sampled at rate b / n, in exact numbers.
+
+        ``None`` unless a record is added or removed.
+        """
         if direction.keeps_places:
             return None
         return sampled(mechanism.exact(Direction.REPLACE_ONE), self.exact_rate)
@@ -250,14 +260,14 @@ class WithoutReplacement(Sampling):
 
 
 def _as_known(claim: Claim, attained: bool) -> Claim:
-    """Return the claim, weakened to an upper bound unless some rest of a batch attains the pair under replacement."""
+    """Return the claim, weakened to an upper bound if the pair under replacement is not ``attained`` by any batch."""
     if attained or claim.status not in (Status.TIGHT, Status.BRACKET):
         return claim
     return Claim(Status.UPPER, claim.cited)
 
 
 def _base(mechanism: Mechanism) -> DominatingPair:
-    """Return the mechanism's pair under replacement, from which sampling starts."""
+    """Return the mechanism's pair under replacement, to which the sampling theorems apply."""
     return own_pair(mechanism, Direction.REPLACE_ONE)
 
 
